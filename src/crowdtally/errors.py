@@ -1,0 +1,54 @@
+"""What can go wrong, and the exit code that says so.
+
+::
+
+    CrowdtallyError            1  a failure: disk, engine, database
+    ├── UsageError             2  a parameter or flag is wrong
+    ├── BudgetError            3  the privacy budget does not allow it
+    └── InputError             4  the input breaks its declaration (columns, types, lists, files)
+
+A message says what was wrong, what was received and what to type instead. It never contains a
+record's value or a user id: messages travel further than the records do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class CrowdtallyError(Exception):
+    """A failure that is nobody's declaration: a full disk, an engine that stopped."""
+
+    exit_code = 1
+
+
+class UsageError(CrowdtallyError):
+    """A parameter, flag or combination of them is wrong."""
+
+    exit_code = 2
+
+
+class BudgetError(CrowdtallyError):
+    """The privacy budget does not allow the request; nothing was read or changed."""
+
+    exit_code = 3
+
+
+class InputError(CrowdtallyError):
+    """The input breaks its declaration: columns, types, lists or a damaged file."""
+
+    exit_code = 4
+
+
+def did_you_mean(received: str, known: Iterable[str]) -> str:
+    """A sentence that lists what exists and, where one is close, suggests it.
+
+    >>> did_you_mean("itm", ["user", "item"])
+    "Did you mean 'item'? There are: user, item."
+    """
+    names = list(known)
+    close = difflib.get_close_matches(received, names, n=1)
+    suggestion = f"Did you mean {close[0]!r}? " if close else ""
+    shown = ", ".join(names[:40]) + (", …" if len(names) > 40 else "")
+    return f"{suggestion}There are: {shown or 'none'}."
