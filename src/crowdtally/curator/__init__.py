@@ -1,0 +1,1 @@
+"""Whoever holds the records: this is the code to audit."""

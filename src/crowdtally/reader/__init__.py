@@ -1,0 +1,1 @@
+"""Anyone who reads a release: sees releases only."""

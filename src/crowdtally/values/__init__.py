@@ -1,0 +1,1 @@
+"""Value objects: frozen, validated where they are made."""

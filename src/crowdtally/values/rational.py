@@ -34,14 +34,16 @@ def exact(value: object, name: str) -> Fraction:
         value = repr(float(value))
     number = _parse(value, name) if isinstance(value, str) else Fraction(value)
     if abs(number) >= LARGEST:
-        raise UsageError(f"{name} is too large: received {_clip(value)}; give a number below 1e308.")
+        raise UsageError(
+            f"{name} is too large: received {_clip(value)}; give a number below 1e308."
+        )
     return number
 
 
 def _parse(text: str, name: str) -> Fraction:
     text = text.strip()
     decimal = _DECIMAL.fullmatch(text)
-    if not decimal and not _RATIO.fullmatch(text) or len(text) > _MAX_DIGITS:
+    if (not decimal and not _RATIO.fullmatch(text)) or len(text) > _MAX_DIGITS:
         raise UsageError(_not_a_number(text, name))
     if decimal and abs(int(decimal["exponent"] or 0)) > _MAX_EXPONENT:
         raise UsageError(

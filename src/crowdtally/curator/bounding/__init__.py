@@ -1,0 +1,1 @@
+"""Rules that bound what one user contributes."""

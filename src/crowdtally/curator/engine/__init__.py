@@ -1,0 +1,1 @@
+"""Records: opened, joined, matched, hashed and counted."""

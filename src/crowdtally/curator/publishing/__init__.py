@@ -1,0 +1,1 @@
+"""Ways to publish counts with noise."""

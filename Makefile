@@ -1,0 +1,48 @@
+# Everything is set up inside the checkout: `make demo` and `make test` work on a fresh machine.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: demo test test-all lint bench clean
+
+demo: $(VENV)/base
+	$(BIN)/crowdtally demo
+
+test: lint
+	$(PYTEST) -m "not long"
+
+test-all: lint
+	$(PYTEST)
+
+lint: $(VENV)/test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/test
+	$(BIN)/python bench/noise.py
+	$(BIN)/python bench/release.py --records 1e7
+	$(BIN)/python bench/ledger.py
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/base: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/test: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[test]'
+	@touch $@ $(VENV)/base
+
+# Debian keeps venv in a package of its own: installed when root, else named.
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Crowdtally needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && apt-get install -y -qq python3-venv; } || \
+	  { echo "Python's venv is missing: sudo apt-get install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)

@@ -1,0 +1,82 @@
+"""Crowdtally publishes counts about a crowd without publishing anyone in it.
+
+::
+
+    import crowdtally as ct
+
+    records = ct.read("visits.parquet", user="user_id", item="place", contexts=["weekday"])
+    domain = ct.Domain(ct.read_list("places.csv", "place"), {"weekday": ["Monday", "Sunday"]})
+    release = ct.release(records, domain, epsilon="1", max_records=10)
+    print(release.top(10, weekday="Monday"))
+    release.save("visits-release")
+
+The names below are loaded when they are first used, so that importing the package is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crowdtally.budget import Ledger
+    from crowdtally.curator.engine.lists import read_list
+    from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
+    from crowdtally.facade import load, plan, read, release
+    from crowdtally.reader.release import Release
+    from crowdtally.values.domain import Axis, Domain
+    from crowdtally.values.epsilon import Delta, Epsilon
+    from crowdtally.values.records import Records
+    from crowdtally.values.unit import PrivacyUnit
+
+_HOMES = {
+    "Axis": "values.domain",
+    "BudgetError": "errors",
+    "CrowdtallyError": "errors",
+    "Delta": "values.epsilon",
+    "Domain": "values.domain",
+    "Epsilon": "values.epsilon",
+    "InputError": "errors",
+    "Ledger": "budget",
+    "PrivacyUnit": "values.unit",
+    "Records": "values.records",
+    "Release": "reader.release",
+    "UsageError": "errors",
+    "load": "facade",
+    "plan": "facade",
+    "read": "facade",
+    "read_list": "curator.engine.lists",
+    "release": "facade",
+}
+
+__all__ = [
+    "Axis",
+    "BudgetError",
+    "CrowdtallyError",
+    "Delta",
+    "Domain",
+    "Epsilon",
+    "InputError",
+    "Ledger",
+    "PrivacyUnit",
+    "Records",
+    "Release",
+    "UsageError",
+    "load",
+    "plan",
+    "read",
+    "read_list",
+    "release",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'crowdtally' has no attribute {name!r}")
+    value = getattr(import_module(f"crowdtally.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

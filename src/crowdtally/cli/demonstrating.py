@@ -1,0 +1,67 @@
+"""``crowdtally demo``."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from crowdtally.cli import options
+
+
+def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="DIR", help="A new folder; else crowdtally-demo."),
+    ] = None,
+    records: Annotated[
+        int, typer.Option(metavar="N", min=1000, help="How many records.")
+    ] = 1_000_000,
+    epsilon: options.EpsilonOption = "1",
+    debug: options.DebugOption = False,
+) -> None:
+    """Invent a million visits, release them, and show the top places beside the truth."""
+    from crowdtally.curator.engine.lists import read_list
+    from crowdtally.facade import read, release
+    from crowdtally.lab.demo import DAYS, generate
+    from crowdtally.published import refuse_existing
+    from crowdtally.values.domain import Domain
+
+    folder = output or _free("crowdtally-demo")
+    refuse_existing(folder)
+    folder.mkdir(parents=True)
+    print(f"Inventing about {records:,} visits to an imaginary city …", file=sys.stderr)
+    made_up = generate(folder, records)
+    print(f"Releasing them with epsilon {epsilon} for each visitor …", file=sys.stderr)
+    released = release(
+        read(
+            made_up.records, user="user_id", item="place", contexts=["weekday"],
+            record_id="visit_id",
+        ),
+        Domain(read_list(made_up.places, "place"), {"weekday": DAYS}),
+        epsilon=epsilon, max_records=30, output=folder / "release",
+        ledger=folder / "ledger.sqlite", dataset="demo visits",
+    )  # fmt: skip
+    top = released.top(10)
+    truth = made_up.visits([str(row.item) for row in top])
+    print(f"{'':>2}  {'place':<22} {'released':>9}  {'noise interval':>17}  {'truth':>7}")
+    for row in top:
+        interval = f"{row.low} … {row.high}"
+        true = truth.get(str(row.item), 0)
+        print(f"{row.rank:>2}  {row.item:<22} {row.count:>9}  {interval:>17}  {true:>7}")
+    print(
+        "\nReleased counts lie below the truth because at most 30 visits of each visitor are "
+        "counted;\nthe noise interval speaks of the noise alone. (The truth is known only because "
+        "it was invented.)"
+    )
+    print(f"\nThe release lies in {released.folder}. Ask it more:", file=sys.stderr)
+    print(f"  crowdtally top {released.folder} --context weekday=Saturday", file=sys.stderr)
+
+
+def _free(name: str) -> Path:
+    """The first of name, name-2, name-3 … that does not exist."""
+    numbered = (Path(name if n == 1 else f"{name}-{n}") for n in itertools.count(1))
+    return next(path for path in numbered if not path.exists())

@@ -1,0 +1,111 @@
+"""``crowdtally ledger …``: what was spent, and what may be."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from crowdtally.cli import options
+
+if TYPE_CHECKING:
+    from crowdtally.budget import Ledger
+
+app = typer.Typer(
+    help="The privacy budget: create, show, verify, export, void.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name.")]
+
+
+def _open(ledger: str | None, *, create: bool = False) -> Ledger:
+    from crowdtally.budget import Ledger
+
+    return Ledger.open(ledger, create=create)
+
+
+@app.command("create")
+def create(
+    name: NameArgument,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", metavar="E", help="The total that may ever be spent.")
+    ],
+    delta: Annotated[str, typer.Option("--delta", metavar="D", help="The total delta.")] = "0",
+    user: Annotated[
+        str | None,
+        typer.Option("--user", metavar="COL", help="The user column; else the first charge says."),
+    ] = None,
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Make a dataset with a limit, or give a limit to one that has none."""
+    from crowdtally.values.unit import PrivacyUnit
+
+    unit = PrivacyUnit("user", user) if user is not None else None
+    books = _open(ledger, create=True)
+    balance = books.create(name, unit, epsilon=epsilon, delta=delta)
+    print(balance.describe())
+
+
+@app.command("show")
+def show(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One dataset.")] = None,
+    head: Annotated[
+        bool, typer.Option("--head", help="Only the last entry's hash, to keep elsewhere.")
+    ] = False,
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Show each dataset's budget and charges."""
+    books = _open(ledger)
+    if head:
+        print(books.head())
+        return
+    balances = [books.balance(name)] if name is not None else books.datasets()
+    if not balances:
+        print(f"No dataset yet in {books.location}.")
+    for balance in balances:
+        print(balance.describe())
+        for charged in books.charges(balance.dataset):
+            reason = f": {charged.reason}" if charged.reason else ""
+            print(
+                f"  {charged.id}  {charged.time}  epsilon {charged.charge.epsilon}  "
+                f"{charged.state}{reason}"
+            )
+
+
+@app.command("verify")
+def verify(
+    anchor: Annotated[
+        str | None,
+        typer.Option("--anchor", metavar="HEAD", help="What `show --head` printed earlier."),
+    ] = None,
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Read the whole record again; fails where an entry was changed, removed or reordered."""
+    from crowdtally.budget import DamagedLedgerError, Head
+
+    found = _open(ledger).verify(Head.of(anchor) if anchor else None)
+    if not found.ok:
+        raise DamagedLedgerError(found.describe())
+    print(found.describe())
+
+
+@app.command("export")
+def export(ledger: options.LedgerOption = None, debug: options.DebugOption = False) -> None:
+    """Print the whole record as JSON that another accountant can re-check."""
+    print(json.dumps(_open(ledger).export(), indent=2, ensure_ascii=False))
+
+
+@app.command("void")
+def void(
+    entry: Annotated[str, typer.Argument(metavar="ID", help="The charge, as `show` lists it.")],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")],
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Give a charge back: only if you are certain that nothing left this machine."""
+    print(_open(ledger).void(entry, reason).describe())

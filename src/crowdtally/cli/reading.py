@@ -1,0 +1,37 @@
+"""``crowdtally top``: questions to a release."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from crowdtally.cli import options
+
+ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A release's folder.")]
+
+
+def top(
+    release: ReleaseArgument,
+    k: Annotated[int, typer.Option("-k", "--top", metavar="K", help="How many items.")] = 10,
+    context: Annotated[
+        list[str] | None,
+        typer.Option("--context", metavar="NAME=VALUE", help="In this context. Repeatable."),
+    ] = None,
+    as_json: options.JsonOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Print the most popular items of a release, overall or in a context."""
+    from crowdtally.errors import UsageError
+    from crowdtally.facade import load
+
+    chosen: dict[str, object] = {}
+    for text in context or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"a context is NAME=VALUE: received {text!r}.")
+        if name in chosen:
+            raise UsageError(f"context {name!r} is given twice: give it once.")
+        chosen[name] = value
+    found = load(release).top(k, **chosen)
+    print(found.to_json() if as_json else found)

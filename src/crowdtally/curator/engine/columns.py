@@ -1,0 +1,69 @@
+"""Column types: which can be a user, which can be matched with a public list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from crowdtally.errors import InputError, did_you_mean
+from crowdtally.values.domain import Axis, Kind
+
+_INTEGERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+}  # fmt: skip
+_AS_TEXT = {"VARCHAR", "UUID", "BOOLEAN", "DATE"}
+
+
+def require(name: str, schema: Mapping[str, str], role: str, source: str) -> None:
+    """Raise unless the column exists; say which do."""
+    if name not in schema:
+        raise InputError(f"{source} has no column {name!r} ({role}). {did_you_mean(name, schema)}")
+
+
+def kind_of(sql_type: str) -> Kind | None:
+    """Whether a column of this type is matched as text or as integers, if at all."""
+    if sql_type in _INTEGERS:
+        return "integer"
+    # An ENUM's numbers depend on which values the whole file holds, so only its text is used.
+    return "text" if sql_type in _AS_TEXT or sql_type.startswith("ENUM") else None
+
+
+def identity(column: str, sql_type: str, role: str) -> str:
+    """SQL for an id column in a form whose equality and hash depend on this row alone."""
+    kind = kind_of(sql_type)
+    if kind is None and not sql_type.startswith(("DECIMAL", "TIMESTAMP", "BLOB", "TIME")):
+        raise InputError(
+            f"column {column!r} ({role}) has type {sql_type}, which cannot identify: "
+            "use text or integers (a float that came from missing values can be cast back)."
+        )
+    return f"CAST({quoted(column)} AS VARCHAR)" if kind == "text" else quoted(column)
+
+
+def matchable(expression: str, sql_type: str, axis: Axis, source_typed: bool) -> tuple[str, Axis]:
+    """SQL for a column, and the public list in the column's type, so that they can be joined."""
+    kind = kind_of(sql_type)
+    if kind is None:
+        raise InputError(
+            f"column {axis.name!r} has type {sql_type}, which cannot be matched with a list of "
+            "values: turn it into text or integers, for example "
+            f'--context "{axis.name}=CAST({axis.name} AS VARCHAR)" or with floor().'
+        )
+    loose = not (axis.typed and source_typed)
+    converted = axis if kind == axis.kind else axis.as_kind(kind) if loose else None
+    if converted is None:
+        raise InputError(
+            f"the list of values for {axis.name!r} is {axis.kind}, but the records hold {kind} "
+            f"({sql_type}): give the list as {kind}."
+        )
+    target = "VARCHAR" if kind == "text" else "BIGINT"
+    # A 128-bit id outside 64 bits cannot be in the list: null, hence outside the domain.
+    return f"TRY_CAST({expression} AS {target})", converted
+
+
+def quoted(name: str) -> str:
+    """The name as an SQL identifier.
+
+    >>> quoted('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'

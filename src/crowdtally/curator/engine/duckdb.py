@@ -1,0 +1,235 @@
+"""DuckDB, embedded: opens sources, runs Ibis expressions, keeps its messages free of values.
+
+Expressions are compiled by Ibis and run through DuckDB's own interface, so the two libraries'
+releases need not match.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+
+import duckdb
+import ibis
+import numpy as np
+from ibis.backends.sql.compilers.duckdb import compiler
+from ibis.backends.sql.datatypes import DuckDBType
+from numpy.typing import NDArray
+from sqlglot import tokenize
+
+from crowdtally.curator.engine import hashing, opening, window
+from crowdtally.curator.engine.columns import quoted
+from crowdtally.curator.engine.sources import Located
+from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.values.domain import Axis
+
+# Macros of DuckDB's own that are functions of one row; the others may hide an aggregate.
+_ROW_MACROS = {"if", "nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add"}
+
+_BYTES_PER_ROW = 48  # measured upper bound of what min(x, n) holds per record it may keep
+_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
+
+class DuckDBEngine:
+    """One in-memory DuckDB with a private folder to spill to; close it after use."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="crowdtally-")
+        self._connection = duckdb.connect(
+            ":memory:",
+            config={
+                "temp_directory": str(Path(self._folder.name) / "spill"),
+                "autoinstall_known_extensions": "false",
+            },
+        )
+        self._held: list[object] = []
+        # A context such as the weekday of a time stamp must not depend on the machine's zone.
+        self._connection.execute("SET TimeZone = 'UTC'")
+        self._connection.execute("SET enable_progress_bar = false")
+        self._connection.execute(hashing.DUCKDB_MACRO)
+
+    def __enter__(self) -> DuckDBEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        self._connection.close()
+        self._folder.cleanup()
+
+    # ---- sources -------------------------------------------------------------------------------
+
+    def open(self, located: Located, name: str) -> dict[str, str]:
+        """Define the view ``name`` over a source; return its columns and their types."""
+        folder = Path(self._folder.name)
+        with translated(f"opening {located.label or 'the records'}"):
+            if located.kind == "duckdb":
+                opening.attach(self._connection, located, name)
+            elif located.kind == "frame":
+                self._connection.register(name, opening.frame(located.held))
+                self._held.append(located.held)
+            else:
+                self.define(name, f"SELECT * FROM {opening.table_function(located, folder)}")
+        return self.schema(name)
+
+    def define(self, name: str, query: str) -> None:
+        """Define a view by SQL."""
+        self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}")
+
+    def schema(self, name: str) -> dict[str, str]:
+        """Columns and DuckDB types of a table or view."""
+        rows = self._connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
+        return {str(row[0]): str(row[1]) for row in rows}
+
+    def table(self, name: str) -> ibis.Table:
+        """A table or view as an Ibis expression."""
+        types = {column: DuckDBType.from_string(kind) for column, kind in self.schema(name).items()}
+        return ibis.table(types, name=name)
+
+    def load_axis(self, name: str, axis: Axis) -> None:
+        """A table (value, code) of a public list."""
+        codes = np.arange(len(axis), dtype=np.int64)
+        self._connection.register("incoming", {"value": axis.values, "code": codes})
+        kind = "VARCHAR" if axis.kind == "text" else "BIGINT"
+        self._connection.execute(
+            f"CREATE OR REPLACE TABLE {quoted(name)} AS "
+            f"SELECT CAST(value AS {kind}) AS value, code FROM incoming"
+        )
+        self._connection.unregister("incoming")
+
+    def check_row_wise(self, sql: str, context: str) -> None:
+        """Refuse functions that this engine's catalogue does not call a function of one row."""
+        tokens = tokenize(sql, read="duckdb")
+        names = {a.text.lower() for a, b in pairwise(tokens) if b.text == "("}
+        rows = self._connection.execute(
+            "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT "
+            "(function_type = 'scalar' AND stability = 'CONSISTENT')"
+        ).fetchall()
+        refused = sorted(names & {str(row[0]).lower() for row in rows} - _ROW_MACROS)
+        if refused:
+            raise UsageError(
+                f"the expression of context {context!r} contains {refused[0]}(), which is not a "
+                "function of one record: use columns, arithmetic, CASE and row-wise functions."
+            )
+
+    def is_unique(self, name: str, column: str) -> bool:
+        """Whether no value of the column repeats (nulls aside)."""
+        key = quoted(column)
+        (unique,) = self._one(f"SELECT count({key}) = count(DISTINCT {key}) FROM {quoted(name)}")
+        return bool(unique)
+
+    def column(self, name: str, column: str) -> NDArray[np.int64] | NDArray[np.object_] | None:
+        """All values of a public list's column in its order; None where one is null."""
+        fetched = self._connection.execute(f"SELECT {quoted(column)} FROM {quoted(name)}")
+        values = fetched.fetchnumpy()[column]
+        return None if isinstance(values, np.ma.MaskedArray) and values.mask.any() else values
+
+    # ---- expressions ---------------------------------------------------------------------------
+
+    def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
+        """The ordering hash, 63 bits."""
+        return hashing.duckdb_hash(key, columns)
+
+    def least(self, table: ibis.Table, limit: int) -> ibis.Table:
+        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
+
+        DuckDB's ``min(x, n)`` keeps a small heap per user where a window sorts all records; it
+        returns the priorities alone, so it serves only where they carry the cell.
+        """
+        if "cell" in table.columns:
+            return window.least(table, limit)
+        kept = ibis.udf.agg.builtin(
+            _least, signature=((table.priority.type(), "int64"), "array<int64>"), name="min"
+        )(table.priority, limit)
+        lists = table.group_by("user").agg(priority=kept)
+        return lists.select("user", priority=lists.priority.unnest())
+
+    def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
+        """The result's integer columns."""
+        with translated("counting"):
+            fetched = self._connection.execute(self.sql(expression)).fetchnumpy()
+        return {name: np.asarray(column, dtype=np.int64) for name, column in fetched.items()}
+
+    def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
+        """Compute once into a temporary table."""
+        with translated("bounding"):
+            self._connection.execute(
+                f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS {self.sql(expression)}"
+            )
+        return ibis.table(expression.schema(), name=name)
+
+    def parts(self, rows: int) -> int:
+        """Into how many parts, by user, the work on so many rows is cut to fit the memory.
+
+        The heaps of ``least`` cannot spill to disk; everything else can.
+        """
+        (limit,) = self._one("SELECT current_setting('memory_limit')")
+        return 1 + rows * _BYTES_PER_ROW // max(_bytes(str(limit)) // 2, 1)
+
+    @staticmethod
+    def sql(expression: ibis.Table) -> str:
+        """The expression in DuckDB's SQL."""
+        return str(compiler.to_sqlglot(expression).sql(dialect="duckdb"))
+
+    def _one(self, query: str) -> tuple[object, ...]:
+        with translated("reading"):
+            row = self._connection.execute(query).fetchone()
+        assert row is not None
+        return tuple(row)
+
+
+def _bytes(text: str) -> int:
+    """DuckDB's way to write a size, in bytes.
+
+    >>> _bytes("1.5 KiB")
+    1536
+    """
+    number, unit = text.split()
+    return int(float(number) * _UNITS[unit])
+
+
+def _least(priority, limit): ...  # type: ignore[no-untyped-def]  # a name for Ibis to call
+
+
+@contextmanager
+def translated(doing: str) -> Iterator[None]:
+    """DuckDB's errors as ours, without the values that its messages quote."""
+    try:
+        yield
+    except duckdb.Error as error:
+        raise _translate(error, doing) from error
+
+
+def _translate(error: duckdb.Error, doing: str) -> CrowdtallyError:
+    text = str(error)
+    ragged = re.search(r"CSV Error on Line: (\d+)", text)
+    if ragged:
+        expected = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+        detail = (
+            f"has {expected[2]} fields where the header has {expected[1]}"
+            if expected
+            else "is not well-formed CSV (quotes or encoding)"
+        )
+        return InputError(f"while {doing}: line {ragged[1]} {detail}: mend the file.")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return CrowdtallyError(
+            f"while {doing}: the engine ran out of memory; free memory or use a larger machine."
+        )
+    if "No space left" in text:
+        return CrowdtallyError(f"while {doing}: the disk is full; free space and run again.")
+    if isinstance(error, duckdb.CatalogException | duckdb.BinderException):
+        return InputError(f"while {doing}: a table, column or function does not exist.")
+    if isinstance(
+        error, duckdb.IOException | duckdb.InvalidInputException | duckdb.SerializationException
+    ):
+        return InputError(
+            f"while {doing}: a file is damaged, cut off or not of the kind its name says."
+        )
+    return CrowdtallyError(
+        f"while {doing}: the engine stopped ({type(error).__name__}); --debug shows its own words."
+    )

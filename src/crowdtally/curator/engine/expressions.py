@@ -1,0 +1,118 @@
+"""Row-wise SQL expressions that a person typed: parsed, checked, never trusted as text.
+
+A context must be a function of one record. Aggregates, windows and subqueries look at other
+records, and a non-deterministic function would change when a part of the work is computed again;
+each would break the bound that the noise rests on, so each is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from crowdtally.errors import UsageError
+
+Tree = Any
+"""A node of sqlglot's syntax tree; its class names differ between releases."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+# Functions whose value is not decided by their arguments, and those that reach outside the row.
+_FORBIDDEN = frozenset(
+    """
+    random rand uuid gen_random_uuid uuidv4 uuidv7 setseed now today current_date current_time
+    current_timestamp localtime localtimestamp get_current_time get_current_timestamp
+    transaction_timestamp currval nextval txid_current current_setting getvariable getenv
+    current_user current_schema current_schemas current_database current_query current_catalog
+    read_text read_blob read_csv read_csv_auto read_parquet parquet_scan read_json glob query
+    query_table getdate sysdate systimestamp unix_timestamp monotonically_increasing_id
+    input_file_name spark_partition_id randn randstr shuffle parse_json_file row_number rowid
+    generate_series range unnest generate_subscripts write_log add_parquet_key version pg_typeof
+    in_search_path stats error
+    """.split()
+)
+_WITHOUT_PARENTHESES = {"rowid", "current_date", "current_time", "current_timestamp"}
+
+_OTHER_ROWS: tuple[tuple[type[Any], str], ...] = (
+    (exp.AggFunc, "an aggregate"),
+    (exp.Window, "a window function"),
+    (exp.Subquery, "a subquery"),
+    (exp.Query, "a subquery"),
+    (exp.Star, "a star"),
+    (exp.Placeholder, "a placeholder"),
+    (exp.Parameter, "a parameter"),
+    (exp.Lambda, "a lambda"),
+    (exp.UDTF, "a table function"),
+)
+
+
+def split_definition(text: str) -> tuple[str, str | None]:
+    """``NAME=EXPR`` into its halves; a plain column name has no expression.
+
+    >>> split_definition("day=dayname(t)"), split_definition("gender")
+    (('day', 'dayname(t)'), ('gender', None))
+    """
+    name, equals, expression = text.partition("=")
+    name = name.strip()
+    if not equals:
+        return name, None
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"a context is a column, or NAME=EXPRESSION with a plain name: received {text!r}."
+        )
+    if not expression.strip():
+        raise UsageError(f"context {name!r} has no expression after '=': received {text!r}.")
+    return name, expression
+
+
+def row_expression(text: str, context: str) -> Tree:
+    """The syntax tree of a row-wise expression, or a UsageError that says why it is not one."""
+    try:
+        parsed = sqlglot.parse(text, read="duckdb")
+    except SqlglotError:
+        raise UsageError(_refusal(context, text, "cannot be parsed as an SQL expression")) from None
+    if len(parsed) != 1 or parsed[0] is None:
+        raise UsageError(_refusal(context, text, "must be exactly one expression"))
+    tree = parsed[0]
+    if isinstance(tree, exp.DDL | exp.DML | exp.Command | exp.Query | exp.Alias):
+        raise UsageError(_refusal(context, text, "must be an expression, not a statement"))
+    for node in tree.walk():
+        problem = _problem(node)
+        if problem:
+            raise UsageError(_refusal(context, text, f"contains {problem}"))
+    return tree
+
+
+def _problem(node: Tree) -> str | None:
+    if isinstance(node, exp.Func):
+        name = _function_name(node)
+        if name in _FORBIDDEN:
+            return f"{name}(), whose value is not a function of one record"
+    if isinstance(node, exp.Column) and node.name.lower() in _WITHOUT_PARENTHESES:
+        return f"{node.name}, whose value is not a function of one record"
+    for kind, words in _OTHER_ROWS:
+        if isinstance(node, kind):
+            return f"{words}: a context must be computed from one record alone"
+    return None
+
+
+def _function_name(node: exp.Func) -> str:
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return node.sql_name().lower()
+
+
+def _refusal(context: str, text: str, why: str) -> str:
+    return (
+        f"the expression of context {context!r} {why}: received {text!r}. "
+        "Use columns, arithmetic, CASE, casts and row-wise functions, "
+        'for example "day=dayname(to_timestamp(timestamp))".'
+    )
+
+
+def columns_of(tree: Tree) -> list[str]:
+    """The names of the columns that the expression reads."""
+    return sorted({column.name for column in tree.find_all(exp.Column)})

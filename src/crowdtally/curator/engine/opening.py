@@ -1,0 +1,127 @@
+"""Opening each kind of source in DuckDB."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from crowdtally.curator.engine.columns import quoted
+from crowdtally.curator.engine.sources import Located
+from crowdtally.errors import CrowdtallyError, InputError
+
+_DELIMITERS = ",\t;|"
+
+
+def table_function(located: Located, folder: Path) -> str:
+    """SQL that reads the source; a source outside DuckDB is first spooled into ``folder``."""
+    if located.kind == "csv":
+        return _csv(located.paths)
+    if located.kind == "parquet":
+        return _parquet(located.paths)
+    return _parquet([str(_spool(located, folder))])
+
+
+def frame(held: Any) -> Any:
+    """A frame in a form that DuckDB registers."""
+    return held.collect() if type(held).__name__ == "LazyFrame" else held
+
+
+def attach(connection: duckdb.DuckDBPyConnection, located: Located, name: str) -> None:
+    """Attach a DuckDB file read-only and define the view ``name`` over its table."""
+    database = f"file_of_{name}"
+    path = _text(located.paths[0])
+    connection.execute(f"ATTACH {path} AS {quoted(database)} (READ_ONLY)")
+    table = ".".join(quoted(part) for part in str(located.table).split("."))
+    try:
+        connection.execute(
+            f"CREATE VIEW {quoted(name)} AS SELECT * FROM {quoted(database)}.{table}"
+        )
+    except duckdb.CatalogException:
+        known = connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? UNION ALL "
+            "SELECT view_name FROM duckdb_views() WHERE database_name = ? AND NOT internal",
+            [database, database],
+        ).fetchall()
+        names = ", ".join(str(row[0]) for row in known) or "none"
+        raise InputError(
+            f"{located.paths[0]!r} has no table {located.table!r}. There are: {names}."
+        ) from None
+
+
+def _parquet(paths: Any) -> str:
+    return f"read_parquet([{', '.join(_text(path) for path in paths)}])"
+
+
+def _csv(paths: tuple[str, ...]) -> str:
+    """All columns as text, by the header: nothing is guessed from the records."""
+    headers = {path: _header(path) for path in paths}
+    delimiter, columns = headers[paths[0]]
+    for path, (_, other) in headers.items():
+        if other != columns:
+            raise InputError(f"{path!r} has another header than {paths[0]!r}: make them equal.")
+    declared = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in columns)
+    files = ", ".join(_text(path) for path in paths)
+    return (
+        f"read_csv([{files}], columns = {{{declared}}}, auto_detect = false, header = true, "
+        f"delim = {_text(delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
+        "nullstr = '')"
+    )
+
+
+def _header(path: str) -> tuple[str, list[str]]:
+    opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            line = file.readline(1 << 20)
+    except (OSError, UnicodeDecodeError, EOFError):
+        raise InputError(f"{path!r} cannot be read as text in UTF-8: convert it.") from None
+    delimiter = max(_DELIMITERS, key=line.count)
+    columns = next(csv.reader([line], delimiter=delimiter), [])
+    if not columns or "" in columns or len(set(columns)) != len(columns):
+        raise InputError(
+            f"{path!r} needs a first line with a distinct, non-empty name for each column."
+        )
+    return delimiter, columns
+
+
+def _spool(located: Located, folder: Path) -> Path:
+    """Stream a relation, an Ibis table or a database's table into a Parquet file of our own."""
+    path = folder / f"spool-{len(list(folder.iterdir()))}.parquet"
+    if located.kind == "relation":
+        located.held.write_parquet(str(path))  # type: ignore[attr-defined]
+        return path
+    try:
+        import ibis
+        import pyarrow.parquet as parquet
+
+        table: Any = located.held
+        if located.kind == "url":
+            table = ibis.connect(table).table(located.table)
+        elif table.get_backend().name == "duckdb":
+            table.get_backend().con.sql(ibis.to_sql(table)).write_parquet(str(path))
+            return path
+        schema = table.schema().to_pyarrow()
+        with parquet.ParquetWriter(path, schema) as writer:
+            for batch in table.to_pyarrow_batches():
+                writer.write_batch(batch.cast(schema))
+    except ImportError as error:
+        raise CrowdtallyError(
+            f"reading this database needs a package that is not installed ({error.name}): "
+            "pip install pyarrow pandas 'ibis-framework[postgres]' (or [sqlite], [mysql], …)."
+        ) from error
+    except CrowdtallyError:
+        raise
+    except Exception as error:  # drivers raise classes of their own
+        raise InputError(
+            f"{located.label or 'the table'} cannot be read ({type(error).__name__}): check the "
+            "address, the credentials and the table's name."
+        ) from error
+    return path
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

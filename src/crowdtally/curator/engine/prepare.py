@@ -1,0 +1,171 @@
+"""Records → (user, cell): joined, derived, matched with the public lists.
+
+Everything here happens before bounding, row by row, so that it is part of what a record *is*.
+Nothing after bounding may multiply or redefine records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import ibis
+
+from crowdtally.curator.engine import columns
+from crowdtally.curator.engine.columns import quoted
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.expressions import columns_of, row_expression
+from crowdtally.curator.engine.sources import Located, locate
+from crowdtally.errors import InputError, did_you_mean
+from crowdtally.values.domain import Axis, Domain
+from crowdtally.values.records import Records
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """In-domain records as an expression: columns ``user``, ``cell`` and, if stored, ``id``."""
+
+    table: ibis.Table
+    """(user, cell[, id]); not yet bounded."""
+    domain: Domain
+    """The domain, its lists in the types of the records' columns."""
+    all_rows: ibis.Table
+    """Every record, for the curator's eyes: how many are dropped."""
+
+    @property
+    def has_id(self) -> bool:
+        """Whether a stored record id tells a user's records apart."""
+        return "id" in self.table.columns
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """How many rows will not be counted. For the curator's eyes, never in a release."""
+
+    rows: int
+    """All rows of the source."""
+    without_user: int
+    """Rows whose user is null."""
+    outside: int
+    """Rows with a user but an item or context outside the lists, or no partner in a join."""
+
+
+def prepare(engine: DuckDBEngine, records: Records, domain: Domain) -> Prepared:
+    """Open the sources, check the declaration against their schema, build the expression."""
+    source = locate(records.source)
+    schema = engine.open(source, "source")
+    name = source.label or "the table"
+    for column, role in _needed(records):
+        columns.require(column, schema, role, name)
+    joined, schema, partner = _join(engine, records, source, schema)
+    selected, axes = _select(engine, records, domain, schema, joined, source.typed)
+    selected["partner"] = partner
+    projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
+    engine.define("records", f"SELECT {projection} FROM {joined}")
+    return _match(engine, axes)
+
+
+def count_dropped(engine: DuckDBEngine, prepared: Prepared) -> Dropped:
+    """Read every record once: damage shows before anything is charged; count what falls out."""
+    rows = prepared.all_rows
+    totals = engine.arrays(rows.aggregate(rows=rows.count(), users=rows.user.count()))
+    table = prepared.table
+    reads = {"ids": table.id.count()} if prepared.has_id else {}
+    kept = engine.arrays(table.aggregate(kept=table.count(), **reads))
+    all_rows, with_user = int(totals["rows"][0]), int(totals["users"][0])
+    return Dropped(all_rows, all_rows - with_user, with_user - int(kept["kept"][0]))
+
+
+def _needed(records: Records) -> list[tuple[str, str]]:
+    needed = [(records.user, "the user"), (records.item, "the item")]
+    if records.record_id is not None:
+        needed.append((records.record_id, "the record id"))
+    return needed + [(key, "a join key") for _, key in records.joins]
+
+
+def _join(
+    engine: DuckDBEngine, records: Records, source: Located, schema: Mapping[str, str]
+) -> tuple[str, dict[str, str], str]:
+    """FROM clause, the columns it offers, and whether a record has a partner in every join."""
+    clause, known, partners = '"source"', dict(schema), ["TRUE"]
+    for number, (other, key) in enumerate(records.joins):
+        located = locate(other)
+        table, name = f"join_{number}", located.label or "the joined table"
+        offered = engine.open(located, table)
+        columns.require(key, offered, "the join key", name)
+        if columns.kind_of(offered[key]) != columns.kind_of(known[key]):
+            raise InputError(
+                f"the join key {key!r} is {offered[key]} in {name} but {known[key]} in the "
+                "records: store both in one type."
+            )
+        if not engine.is_unique(table, key):
+            raise InputError(
+                f"the join key {key!r} repeats in {name}: a join must find at most one partner "
+                "for each record, or one record would become several. Remove the repeated keys."
+            )
+        clash = sorted((set(offered) - {key}) & set(known))
+        if clash:
+            raise InputError(
+                f"column {clash[0]!r} is in the records and in {name}: rename one of them."
+            )
+        clause += f" LEFT JOIN {quoted(table)} USING ({quoted(key)})"
+        partners.append(f"{quoted(table)}.{quoted(key)} IS NOT NULL")
+        known.update(offered)
+    return clause, known, " AND ".join(partners)
+
+
+def _select(
+    engine: DuckDBEngine,
+    records: Records,
+    domain: Domain,
+    schema: Mapping[str, str],
+    clause: str,
+    typed: bool,
+) -> tuple[dict[str, str], list[Axis]]:
+    """The projection, under names of our own, and the lists in the columns' types."""
+    selected = {"user": columns.identity(records.user, schema[records.user], "the user")}
+    if records.record_id is not None:
+        id_type = schema[records.record_id]
+        selected["id"] = columns.identity(records.record_id, id_type, "the record id")
+    expressions = [quoted(records.item)]
+    expressions += [_context(engine, records, axis, schema) for axis in domain.contexts]
+    axes = []
+    for number, (axis, expression) in enumerate(zip(domain.axes, expressions, strict=True)):
+        engine.define("probe", f"SELECT {expression} AS value FROM {clause}")
+        sql_type = engine.schema("probe")["value"]
+        selected[f"axis_{number}"], matched = columns.matchable(expression, sql_type, axis, typed)
+        axes.append(matched)
+    return selected, axes
+
+
+def _context(engine: DuckDBEngine, records: Records, axis: Axis, schema: Mapping[str, str]) -> str:
+    text = records.contexts.get(axis.name)
+    if text is None:
+        columns.require(axis.name, schema, "a context", "the table, with its joins,")
+        return quoted(axis.name)
+    tree = row_expression(text, axis.name)
+    for column in columns_of(tree):
+        if column.lower() not in {name.lower() for name in schema}:
+            raise InputError(
+                f"the expression of context {axis.name!r} reads column {column!r}, which does not "
+                f"exist. {did_you_mean(column, schema)}"
+            )
+    sql = tree.sql(dialect="duckdb")
+    engine.check_row_wise(sql, axis.name)
+    # A value that the expression cannot take is a fault of one record: null, outside the domain.
+    return f"TRY({sql})"
+
+
+def _match(engine: DuckDBEngine, axes: list[Axis]) -> Prepared:
+    rows = engine.table("records")
+    table, cell = rows.filter(rows.user.notnull() & rows.partner), ibis.literal(0, type="int64")
+    for number, axis in enumerate(axes):
+        engine.load_axis(f"axis_{number}", axis)
+        listed = engine.table(f"axis_{number}")
+        listed = listed.rename({f"value_{number}": "value", f"code_{number}": "code"})
+        table = table.inner_join(listed, table[f"axis_{number}"] == listed[f"value_{number}"])
+        cell = cell * len(axis) + table[f"code_{number}"]
+    stored = [name for name in ("user", "id") if name in rows.columns]
+    contexts = {axis.name: axis for axis in axes[1:]}
+    domain = Domain(axes[0], contexts, item=axes[0].name)
+    return Prepared(table.select(*stored, cell=cell), domain, rows)

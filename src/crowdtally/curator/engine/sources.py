@@ -1,0 +1,145 @@
+"""Where records come from: finding a source by name, before anything in it is read."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from crowdtally.errors import InputError, UsageError
+
+Kind = Literal["parquet", "csv", "duckdb", "url", "frame", "relation", "ibis"]
+
+_ENDINGS: dict[str, Kind] = {
+    ".parquet": "parquet", ".pq": "parquet",
+    ".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".tsv.gz": "csv",
+    ".duckdb": "duckdb", ".ddb": "duckdb",
+}  # fmt: skip
+_READABLE = (
+    "Crowdtally reads .parquet and .csv files (also .tsv, .gz and globs such as 'data/*.parquet'), "
+    "file.duckdb#table, and DATABASE_URL#table."
+)
+
+
+@dataclass(frozen=True)
+class Located:
+    """A source that exists, of a known kind; nothing of it has been read."""
+
+    kind: Kind
+    """How it will be opened."""
+    label: str | None
+    """Its resolved name, without secrets; None for records held in memory."""
+    paths: tuple[str, ...] = ()
+    """The files, for kinds that are files."""
+    table: str | None = None
+    """The table inside a database."""
+    held: object = None
+    """The frame, relation or Ibis table, or the URL with its secrets."""
+
+    @property
+    def typed(self) -> bool:
+        """CSV has no types: all its columns are text."""
+        return self.kind != "csv"
+
+
+def locate(source: object) -> Located:
+    """Find the source that a path, glob, URL#table or Python object names."""
+    if isinstance(source, os.PathLike):
+        source = os.fspath(source)
+    if not isinstance(source, str):
+        return _locate_object(source)
+    name, hash_sign, table = source.rpartition("#")
+    if hash_sign and "://" in name:
+        return _locate_url(name, table)
+    if "://" in source:
+        raise UsageError(
+            f"a database URL must name its table: received {_without_secrets(source)!r}; "
+            "type URL#table."
+        )
+    if hash_sign and _ending(name) == "duckdb":
+        return _locate_duckdb(_existing(name), table)
+    return _locate_files(source)
+
+
+def _locate_object(source: object) -> Located:
+    module = type(source).__module__.partition(".")[0]
+    name = type(source).__name__
+    if module in ("duckdb", "_duckdb") and name == "DuckDBPyRelation":
+        return Located("relation", None, held=source)
+    if module == "ibis" and name == "Table":
+        return Located("ibis", None, held=source)
+    if (module, name) in {
+        ("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"),
+        ("pyarrow", "Table"),
+    }:  # fmt: skip
+        return Located("frame", None, held=source)
+    raise UsageError(
+        f"records cannot be read from a {module}.{name}: pass a path, a pandas or Polars "
+        "DataFrame, a pyarrow Table, a DuckDB relation or an Ibis table."
+    )
+
+
+def _locate_url(url: str, table: str) -> Located:
+    if not table:
+        raise UsageError(f"no table after '#' in {_without_secrets(url)!r}: type URL#table.")
+    parts = urlsplit(url)
+    if parts.scheme == "duckdb":
+        return _locate_duckdb(_existing(url.removeprefix("duckdb://")), table)
+    return Located("url", f"{_without_secrets(url)}#{table}", table=table, held=url)
+
+
+def _without_secrets(url: str) -> str:
+    return re.sub(r"//[^/@]*@", "//", url)
+
+
+def _locate_duckdb(path: str, table: str) -> Located:
+    if not table:
+        raise UsageError(f"no table after '#': type {path}#TABLE.")
+    return Located("duckdb", f"{Path(path).resolve()}#{table}", (path,), table)
+
+
+def _existing(path: str) -> str:
+    if not Path(path).exists():
+        raise InputError(f"no such file: {path!r}. {_READABLE}")
+    return path
+
+
+def _locate_files(pattern: str) -> Located:
+    paths = _expand(pattern)
+    kinds = {_ending(path) for path in paths}
+    if len(kinds) > 1:
+        raise InputError(f"{pattern!r} matches files of several kinds: use a narrower pattern.")
+    kind = kinds.pop()
+    if kind is None:
+        raise InputError(f"{pattern!r} is not of a kind that can be read. {_READABLE}")
+    if kind == "duckdb":
+        raise UsageError(f"a database needs its table: type {pattern}#TABLE.")
+    for path in paths:
+        if not os.access(path, os.R_OK):
+            raise InputError(f"{path!r} cannot be read: permission denied. Check its mode.")
+    label = str(Path(pattern).resolve())
+    return Located(kind, label, tuple(paths))
+
+
+def _expand(pattern: str) -> list[str]:
+    if Path(pattern).is_dir():
+        raise InputError(
+            f"{pattern!r} is a folder: type a pattern such as '{pattern.rstrip('/')}/*.parquet'."
+        )
+    if Path(pattern).exists():
+        return [pattern]
+    # An order that does not depend on the file system, so that a release can be explained.
+    paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
+    if not paths:
+        what = "no file matches" if glob.has_magic(pattern) else "no such file:"
+        raise InputError(f"{what} {pattern!r}. {_READABLE}")
+    return paths
+
+
+def _ending(path: str) -> Kind | None:
+    lowered = path.lower()
+    return next((kind for end, kind in _ENDINGS.items() if lowered.endswith(end)), None)

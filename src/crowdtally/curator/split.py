@@ -1,0 +1,64 @@
+"""How ε is divided between the parts of a release: exact shares that sum to one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.values.rational import exact, show
+
+PARTS = ("choose", "total", "popularity", "select", "measure", "items", "edges")
+"""Every part that a release can have."""
+
+
+def parse_split(text: str) -> dict[str, Fraction]:
+    """``NAME=SHARE,…`` as typed.
+
+    >>> parse_split("items=0.3,edges=0.7")["edges"]
+    Fraction(7, 10)
+    """
+    shares: dict[str, Fraction] = {}
+    for piece in text.split(","):
+        name, equals, share = piece.partition("=")
+        name = name.strip()
+        if not equals or name in shares:
+            raise UsageError(
+                f"a split is NAME=SHARE,NAME=SHARE with each name once: received {text!r}."
+            )
+        shares[name] = exact(share, f"the share of {name!r}")
+    return shares
+
+
+def complete_split(given: Mapping[str, object] | None, used: Sequence[str]) -> dict[str, Fraction]:
+    """The shares of the parts in use: as given (they must cover them and sum to 1), or defaults.
+
+    >>> complete_split(None, ["items", "edges"])
+    {'items': Fraction(1, 2), 'edges': Fraction(1, 2)}
+    """
+    if given is None:
+        return _defaults(used)
+    shares = {name: exact(share, f"the share of {name!r}") for name, share in given.items()}
+    for name, share in shares.items():
+        if name not in PARTS:
+            raise UsageError(f"unknown part {name!r} in the split. {did_you_mean(name, PARTS)}")
+        if name not in used:
+            raise UsageError(
+                f"the split gives a share to {name!r}, which this release does not have; "
+                f"it has: {', '.join(used)}."
+            )
+        if share <= 0:
+            raise UsageError(f"the share of {name!r} must be above 0: received {show(share)}.")
+    missing = [name for name in used if name not in shares]
+    if missing:
+        raise UsageError(f"the split gives nothing to {missing[0]!r}: add {missing[0]}=SHARE.")
+    if sum(shares.values()) != 1:
+        raise UsageError(
+            f"the shares must sum to 1: received {show(sum(shares.values(), Fraction(0)))}."
+        )
+    return {name: shares[name] for name in used}
+
+
+def _defaults(used: Sequence[str]) -> dict[str, Fraction]:
+    tables = [name for name in used if name in ("items", "edges")]
+    return {name: Fraction(1, len(tables)) for name in tables}

@@ -1,0 +1,146 @@
+"""The public verbs: the only place, with the command line, that knows curator and reader."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from crowdtally import published
+from crowdtally.budget import Ledger
+from crowdtally.curator.engine.expressions import row_expression
+from crowdtally.curator.engine.sources import locate
+from crowdtally.curator.plan import Plan, make_plan
+from crowdtally.curator.publish import Tell, publish
+from crowdtally.curator.request import Request, make_request
+from crowdtally.errors import UsageError
+from crowdtally.noise.draws import SystemDraws
+from crowdtally.reader.release import Release
+from crowdtally.values.domain import Domain
+from crowdtally.values.rational import Number
+from crowdtally.values.records import Records
+
+_logger = logging.getLogger("crowdtally")
+
+
+def read(
+    source: object,
+    *,
+    user: str,
+    item: str,
+    contexts: Mapping[str, str | None] | Iterable[str] = (),
+    record_id: str | None = None,
+    joins: Iterable[tuple[object, str]] = (),
+) -> Records:
+    """Declare records: where they are and which column plays which role. Nothing is read yet.
+
+    Args:
+        source: a path, glob, ``file.duckdb#table`` or ``URL#table``; or a pandas or Polars
+            DataFrame, pyarrow Table, DuckDB relation or Ibis table.
+        user: the column that says whose record it is; all of a user's records are protected.
+        item: the column that is counted.
+        contexts: columns to count items in, or a mapping from a name to a row-wise SQL expression,
+            such as ``{"day": "dayname(to_timestamp(timestamp))"}``.
+        record_id: a stored column that tells a user's records apart (quicker than without).
+        joins: pairs of a source and the key column that it shares with the records.
+    """
+    if isinstance(contexts, str):
+        contexts = [contexts]
+    named = dict(contexts) if isinstance(contexts, Mapping) else dict.fromkeys(contexts)
+    for name, expression in named.items():
+        if expression is not None:
+            row_expression(expression, name)
+    return Records(source, user, item, named, record_id, tuple(joins))
+
+
+def release(
+    records: Records,
+    domain: Domain,
+    *,
+    epsilon: Number,
+    bounding: str = "sra",
+    max_records: int = 10,
+    count: str = "records",
+    split: Mapping[str, Number] | None = None,
+    strict: bool = False,
+    output: str | os.PathLike[str] | None = None,
+    ledger: Ledger | str | os.PathLike[str] | None = None,
+    dataset: str | None = None,
+) -> Release:
+    """Make a differentially private release of item counts, and of item-in-context counts.
+
+    Args:
+        records: from :func:`read`.
+        domain: the public items and context values.
+        epsilon: the whole cost, exact: ``"0.1"``, ``"1/3"``, an int, a Fraction, or a float, which
+            means its shortest decimal.
+        bounding: how each user's contribution is bounded.
+        max_records: l, the most records of one user that are counted. Public.
+        count: ``"records"``, or ``"users"`` for distinct users per cell.
+        split: each part's share of ε, such as ``{"items": "0.5", "edges": "0.5"}``.
+        strict: stop, before anything is charged, where a row would be dropped.
+        output: the folder to write; without one the release lives as long as the object, and
+            :meth:`Release.save` keeps it.
+        ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER or
+            the user's own.
+        dataset: the name to charge under; by default the source's resolved name.
+    """
+    request = make_request(
+        records, domain, epsilon=epsilon, bounding=bounding, max_records=max_records,
+        count=count, split=split, strict=strict,
+    )  # fmt: skip
+    return run(request, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning)
+
+
+def run(
+    request: Request,
+    *,
+    output: str | os.PathLike[str] | None,
+    ledger: Ledger | str | os.PathLike[str] | None,
+    dataset: str | None,
+    tell: Tell,
+) -> Release:
+    """Carry out a checked request."""
+    target, held = (Path(output), None) if output else published.temporary_target()
+    published.refuse_existing(target)
+    name = dataset or dataset_of(request.records)
+    books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    made = publish(request, name, target, ledger=books, draws=SystemDraws(), tell=tell)
+    return Release(published.Published(made.folder, made.metadata, held))
+
+
+def dataset_of(records: Records) -> str:
+    """The ledger's name for records that were given none: the source's resolved name."""
+    label = locate(records.source).label
+    if label is None:
+        raise UsageError(
+            "records held in memory have no name to charge under: pass dataset='NAME', the same "
+            "name for every release of the same records."
+        )
+    return label
+
+
+def plan(
+    records: Records,
+    domain: Domain,
+    *,
+    epsilon: Number,
+    bounding: str = "sra",
+    max_records: int = 10,
+    count: str = "records",
+    split: Mapping[str, Number] | None = None,
+    guess_users: int | None = None,
+    guess_records: int | None = None,
+) -> Plan:
+    """Noise, size and cost of a release before anything is spent; reads no record."""
+    request = make_request(
+        records, domain, epsilon=epsilon, bounding=bounding, max_records=max_records,
+        count=count, split=split,
+    )  # fmt: skip
+    return make_plan(request, guess_users=guess_users, guess_records=guess_records)
+
+
+def load(folder: str | os.PathLike[str]) -> Release:
+    """Open a release that was saved."""
+    return Release(published.load(folder))

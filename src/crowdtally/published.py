@@ -1,0 +1,223 @@
+"""Published: the one door between those who hold records and those who read releases.
+
+A release is a folder: ``release.json`` and Parquet tables. Nothing here asks questions of it, and
+nothing here can see a record.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally import laws, parquet
+from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.values.domain import Axis
+from crowdtally.values.rational import show
+
+SCHEMA = "crowdtally-release/1"
+"""Name and version of the layout of ``release.json``; see docs/release-format.md."""
+INTERVAL_LEVEL = Fraction(19, 20)
+"""How likely the noise lies within ``low`` … ``high`` of a table."""
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """A table with its noise on, safe to show to anyone."""
+
+    name: str
+    """Its file's name without the ending."""
+    axes: tuple[Axis, ...]
+    """The columns that name a cell."""
+    values: NDArray[np.int64]
+    """The noisy count of every cell of the axes' product, in order."""
+    scale: Fraction
+    """Scale of the discrete Laplace noise."""
+    facts: Mapping[str, Any]
+    """What else ``release.json`` says about the table."""
+
+    def blocks(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """The table's columns, a million rows at a time, sorted by cell."""
+        std, width = laws.laplace_std(self.scale), laws.laplace_interval(self.scale, INTERVAL_LEVEL)
+        reach = min(width, 2**62)
+        for start in range(0, len(self.values), _BLOCK):
+            cells = np.arange(start, min(start + _BLOCK, len(self.values)))
+            count = self.values[cells]
+            yield {
+                **_named(self.axes, cells),
+                "count": count,
+                "noise_std": np.full(len(cells), std),
+                "low": _saturating(count, -reach),
+                "high": _saturating(count, reach),
+            }
+
+    def description(self) -> dict[str, Any]:
+        """The table's entry in ``release.json``."""
+        return {
+            "name": self.name,
+            "file": f"{self.name}.parquet",
+            "columns": [axis.name for axis in self.axes],
+            "cells": len(self.values),
+            **self.facts,
+            "noise": {
+                "law": "discrete Laplace: Pr[k] proportional to exp(-|k|/scale)",
+                "scale": show(self.scale),
+                "std": laws.laplace_std(self.scale),
+                "interval_level": show(INTERVAL_LEVEL),
+                "interval_half_width": laws.laplace_interval(self.scale, INTERVAL_LEVEL),
+            },
+        }
+
+
+def _named(axes: Sequence[Axis], cells: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    columns: dict[str, NDArray[Any]] = {}
+    for axis in reversed(axes):
+        cells, codes = np.divmod(cells, len(axis))
+        columns[axis.name] = axis.values[codes]
+    return dict(reversed(columns.items()))
+
+
+def _saturating(count: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    """``count + shift`` held within 64 bits."""
+    ends = np.iinfo(np.int64)
+    within = np.clip(count, ends.min - min(shift, 0), ends.max - max(shift, 0))
+    return np.asarray(within + shift, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release on disk: its metadata and where its tables lie."""
+
+    folder: Path
+    """The folder that holds ``release.json`` and the tables."""
+    metadata: Mapping[str, Any]
+    """``release.json``."""
+    _held: object = field(default=None, repr=False, compare=False)
+    """Keeps a temporary folder alive as long as the release is used."""
+
+    def table(self, name: str) -> Mapping[str, Any] | None:
+        """The description of a table, or None where the release has no such table."""
+        return next((t for t in self.metadata["tables"] if t["name"] == name), None)
+
+    def path(self, name: str) -> Path:
+        """The Parquet file of a table."""
+        return self.folder / f"{name}.parquet"
+
+    def save(self, folder: str | os.PathLike[str]) -> Published:
+        """Copy the release to a new folder, atomically."""
+        target = Path(folder)
+        with staging(target) as staged:
+            for name in ["release.json", *(t["file"] for t in self.metadata["tables"])]:
+                shutil.copyfile(self.folder / name, staged.path / name)
+                parquet.flush(staged.path / name)
+            staged.commit()
+        return Published(target, self.metadata)
+
+
+class Staged:
+    """A folder under a temporary name that becomes the release in one step, or not at all."""
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self.path = path
+        """Where to write."""
+        self._target = target
+
+    def write(self, metadata: Mapping[str, Any], tables: Sequence[NoisyTable]) -> None:
+        """Write metadata and tables under the temporary name and flush them."""
+        for table in tables:
+            parquet.write(self.path / f"{table.name}.parquet", table.blocks())
+        try:
+            text = json.dumps(metadata, indent=2, ensure_ascii=False) + "\n"
+            (self.path / "release.json").write_text(text, encoding="utf-8")
+            parquet.flush(self.path / "release.json")
+        except OSError as error:
+            raise _unwritable(self._target, error) from error
+
+    def commit(self) -> None:
+        """Give the folder its final name; refuse to replace anything."""
+        try:
+            parquet.flush(self.path)
+            refuse_existing(self._target)
+            os.rename(self.path, self._target)
+            parquet.flush(self._target.parent)
+        except OSError as error:
+            raise _unwritable(self._target, error) from error
+
+
+class staging:
+    """Context manager: a :class:`Staged` folder beside ``target``, removed unless committed."""
+
+    def __init__(self, target: Path) -> None:
+        refuse_existing(target)
+        self._target = target
+
+    def __enter__(self) -> Staged:
+        if not self._target.parent.is_dir():
+            raise UsageError(
+                f"the folder {str(self._target.parent)!r} does not exist: create it first."
+            )
+        try:
+            self._path = self._target.parent / f".{self._target.name}.{secrets.token_hex(8)}.part"
+            self._path.mkdir()
+        except OSError as error:
+            raise _unwritable(self._target, error) from error
+        return Staged(self._path, self._target)
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+
+
+def refuse_existing(target: Path) -> None:
+    """A release never replaces anything."""
+    if target.exists() or target.is_symlink():
+        raise UsageError(
+            f"{str(target)!r} exists, and a release never replaces anything: choose another folder."
+        )
+
+
+def _unwritable(target: Path, error: OSError) -> CrowdtallyError:
+    return CrowdtallyError(
+        f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
+        "Check the path, its permissions and the free space."
+    )
+
+
+def temporary_target() -> tuple[Path, object]:
+    """A place for a release that was not given a folder, and what keeps it alive."""
+    folder = tempfile.TemporaryDirectory(prefix="crowdtally-release-")
+    return Path(folder.name) / "release", folder
+
+
+def load(folder: str | os.PathLike[str]) -> Published:
+    """Open a release; its metadata is checked, its tables are not read."""
+    path = Path(folder)
+    try:
+        metadata = json.loads((path / "release.json").read_text(encoding="utf-8"))
+        schema = metadata["schema"]
+        tables = [table["file"] for table in metadata["tables"]]
+    except FileNotFoundError:
+        raise InputError(
+            f"{str(path)!r} is not a release: it has no release.json. Give the folder that "
+            "`crowdtally release -o FOLDER` wrote."
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{str(path / 'release.json')!r} is damaged or unreadable.") from error
+    if schema != SCHEMA:
+        raise InputError(
+            f"{str(path)!r} has layout {schema!r}; this version reads {SCHEMA!r}: upgrade."
+        )
+    missing = [file for file in tables if not (path / file).is_file()]
+    if missing:
+        raise InputError(f"{str(path)!r} lacks its table {missing[0]!r}: copy the whole folder.")
+    return Published(path, metadata)

@@ -1,0 +1,201 @@
+"""The public domain: which cells a release speaks about, decided before any record is read."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.errors import InputError, UsageError
+
+RESERVED = ("count", "noise_std", "low", "high")
+"""Column names of every release table that a user's column may not take."""
+
+Kind = Literal["text", "integer"]
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One public list of values, in the order that tables and ranges use."""
+
+    name: str
+    """The column it belongs to."""
+    values: NDArray[np.int64] | NDArray[np.object_]
+    """Distinct 64-bit integers, or distinct NFC strings (an object array)."""
+    typed: bool = field(default=True, kw_only=True)
+    """False where the list came from a place without types (CSV, the command line): then it takes
+    the type of the records' column."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise UsageError("a list of values needs a name: the column it belongs to.")
+        if len(self.values) == 0:
+            raise InputError(f"the list of values for {self.name!r} is empty: give at least one.")
+        if self.kind == "text":
+            _check_text(self.name, self.values)
+        if _distinct(self.values) != len(self.values):
+            raise InputError(
+                f"the list of values for {self.name!r} holds {len(self.values)} values of which "
+                f"only {_distinct(self.values)} are distinct: remove the repeated ones."
+            )
+
+    @classmethod
+    def of(cls, name: str, values: Iterable[object], *, typed: bool = True) -> Axis:
+        """An axis from a Python sequence, array or Series of text or integers.
+
+        >>> Axis.of("day", ["Mon", "Tue"]).kind
+        'text'
+        """
+        if isinstance(values, str | bytes):
+            raise UsageError(f"values of {name!r} must be a list, not one string.")
+        listed: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
+        if any(value is None or value != value for value in listed):
+            raise InputError(f"the list of values for {name!r} contains a null: remove it.")
+        kinds = {type(value) for value in listed}
+        if kinds <= {str}:
+            return cls(name, _objects(listed), typed=typed)
+        if kinds == {int} and all(-(2**63) <= value < 2**63 for value in listed):
+            return cls(name, np.array(listed, dtype=np.int64), typed=typed)
+        names = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise UsageError(
+            f"values of {name!r} must be all text or all 64-bit integers: received {names}."
+        )
+
+    @property
+    def kind(self) -> Kind:
+        """Whether the values are text or integers."""
+        return "integer" if self.values.dtype == np.int64 else "text"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def renamed(self, name: str) -> Axis:
+        """The same list under another name."""
+        return self if name == self.name else Axis(name, self.values, typed=self.typed)
+
+    def as_kind(self, kind: Kind) -> Axis | None:
+        """The list as text or integers, or None where that would not be exact.
+
+        Integers become text in their plain spelling; text becomes integers only if every value is
+        spelt that way, so no two values can fall together.
+        """
+        if kind == self.kind:
+            return self
+        if kind == "text":
+            return Axis(self.name, _objects([str(value) for value in self.values.tolist()]))
+        try:
+            numbers = [int(value) for value in self.values]
+            same = all(str(n) == v for n, v in zip(numbers, self.values, strict=True))
+            return Axis(self.name, np.array(numbers, dtype=np.int64)) if same else None
+        except (ValueError, OverflowError):
+            return None
+
+
+def _objects(values: Sequence[object]) -> NDArray[np.object_]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _distinct(values: NDArray[np.int64] | NDArray[np.object_]) -> int:
+    return len(np.unique(values)) if values.dtype == np.int64 else len(set(values.tolist()))
+
+
+def _check_text(name: str, values: NDArray[Any]) -> None:
+    for position, value in enumerate(values):
+        if not isinstance(value, str):
+            raise InputError(f"the list of values for {name!r} contains a null: remove it.")
+        if not value.isascii() and not unicodedata.is_normalized("NFC", value):
+            raise InputError(
+                f"value {position + 1} of the list for {name!r} is not in Unicode normal form C, "
+                "so it could look equal to a record's value and not match: normalise the list and "
+                "the records to NFC."
+            )
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Domain:
+    """The public items, and the contexts they are counted in.
+
+    >>> d = Domain(["a", "b", "c"], {"day": ["Mon", "Tue"]})
+    >>> d.size, d.contexts_size, d.cell((2, 1)), d.codes(5)
+    (6, 2, 5, (2, 1))
+    """
+
+    axes: tuple[Axis, ...]
+    """The item axis first, then the contexts; a cell's number is mixed-radix, last axis fastest."""
+
+    def __init__(
+        self,
+        items: Iterable[object] | Axis,
+        contexts: Mapping[str, Iterable[object] | Axis] | None = None,
+        *,
+        item: str = "item",
+    ) -> None:
+        """Make a domain.
+
+        Args:
+            items: the public item list: distinct text or integers, in the order tables shall have.
+            contexts: for each context its public list of values; several make one joint table.
+            item: the name of the item column; a release takes it from the records.
+        """
+        axes = [_axis(item, items), *(_axis(n, v) for n, v in (contexts or {}).items())]
+        names = [axis.name for axis in axes]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"{name!r} is used for two lists of values: rename one.")
+            if name in RESERVED:
+                raise UsageError(
+                    f"a column called {name!r} would clash with the release's own columns "
+                    f"({', '.join(RESERVED)}): rename it, for example --context my_{name}={name}."
+                )
+        object.__setattr__(self, "axes", tuple(axes))
+
+    @property
+    def items(self) -> Axis:
+        """The item axis."""
+        return self.axes[0]
+
+    @property
+    def contexts(self) -> tuple[Axis, ...]:
+        """The context axes."""
+        return self.axes[1:]
+
+    @property
+    def size(self) -> int:
+        """Number of cells of the joint table, items × contexts."""
+        return prod(len(axis) for axis in self.axes)
+
+    @property
+    def contexts_size(self) -> int:
+        """Number of context combinations per item; 1 without contexts."""
+        return prod(len(axis) for axis in self.contexts)
+
+    def named(self, item: str) -> Domain:
+        """The same domain with the records' name for the item column."""
+        contexts = {axis.name: axis for axis in self.contexts}
+        return Domain(self.items.renamed(item), contexts, item=item)
+
+    def cell(self, codes: Sequence[int]) -> int:
+        """The number of the cell with these positions on the axes."""
+        number = 0
+        for axis, code in zip(self.axes, codes, strict=True):
+            number = number * len(axis) + int(code)
+        return number
+
+    def codes(self, cell: int) -> tuple[int, ...]:
+        """The positions on the axes of cell number ``cell``."""
+        codes: list[int] = []
+        for axis in reversed(self.axes):
+            cell, code = divmod(cell, len(axis))
+            codes.append(code)
+        return tuple(reversed(codes))
+
+
+def _axis(name: str, values: Iterable[object] | Axis) -> Axis:
+    return values.renamed(name) if isinstance(values, Axis) else Axis.of(name, values)
