@@ -8,12 +8,10 @@ scales like any other, and an integer such as :func:`laplace_interval` is right,
 from __future__ import annotations
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from flint import arb, ctx, fmpq
@@ -32,7 +30,8 @@ def _fresh_lock() -> None:
     _precision_lock = threading.RLock()
 
 
-os.register_at_fork(after_in_child=_fresh_lock)
+if hasattr(os, "register_at_fork"):  # Windows does not fork
+    os.register_at_fork(after_in_child=_fresh_lock)
 
 
 @contextmanager
@@ -115,11 +114,15 @@ def laplace_log_pmf(scale: Fraction, values: ArrayLike) -> NDArray[np.float64]:
     """
     with precision(128):
         rate = 1 / number(_checked(scale))
-        peak = float((rate / 2).tanh().log())
-        slope = min(float(rate), sys.float_info.max)  # inf·0 would not be 0
+        alpha = (-rate).exp()
+        # log(1−α), without cancellation where α is close to 1, and 0 where it is negligible
+        rise = (-(-rate).expm1()).log() if scale > 1 else (-alpha).log1p()
+        peak, slope = float(rise - alpha.log1p()), float(rate)
+    distance = np.abs(np.asarray(values)).astype(np.float64)
+    fall = np.zeros_like(distance)
     with np.errstate(over="ignore"):
-        distance: NDArray[Any] = np.abs(np.asarray(values)).astype(np.float64)
-        return np.asarray(peak - distance * slope, dtype=np.float64)
+        np.multiply(distance, slope, out=fall, where=distance > 0)  # inf·0 would not be 0
+    return np.asarray(peak - fall, dtype=np.float64)
 
 
 def laplace_pmf(scale: Fraction, values: ArrayLike) -> NDArray[np.float64]:

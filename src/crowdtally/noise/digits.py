@@ -1,0 +1,131 @@
+"""One base-256 digit of a geometric number, by a table of certified boundaries.
+
+A digit is a monotone function of one uniform number U: it is k where b(k−1) ≤ U < b(k), b(k) being
+its distribution function. The table holds, for each boundary, the words that are surely below and
+surely at or above it; the few in between are *undecided*. For those, U is extended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from flint import arb
+from numpy.typing import NDArray
+
+from crowdtally.noise.balls import Rate, precision
+from crowdtally.noise.source import Words, WordSource
+from crowdtally.noise.uniform import Uniform
+
+# Past 64 bits of a word; a boundary then leaves one or two words undecided.
+_TABLE_BITS = 192
+_GUIDE_BITS = 14
+_LOOK_CLOSER = 255
+
+
+@dataclass(frozen=True)
+class DigitLaw:
+    """Pr[D=k] ∝ e^(−yk) with y = x·256^level, on 0..255 or, for the highest digit, on all k ≥ 0."""
+
+    rate: Rate
+    """The rate x of the whole number."""
+    level: int
+    """The place of the digit: it counts 256^level."""
+    highest: bool
+    """Whether the digit is unbounded. A closed table would make outputs impossible: ε infinite."""
+
+    def parts(self, bits: int) -> tuple[arb, arb]:
+        """Balls around y and T, with which b(k) = (1−e^(−y(k+1)))/T."""
+        y = self.rate.enclose(bits) * 256**self.level
+        return y, arb(1) if self.highest else -(-256 * y).expm1()
+
+    def digit(self, uniform: Uniform, bits: int) -> int | None:
+        """The digit if it is the same for every U of the interval, as ``bits`` bits can tell.
+
+        It is ⌊f(U)⌋ with f(u) = −log(1−uT)/y increasing, so f at both ends brackets it.
+        """
+        with precision(bits):
+            y, total = self.parts(bits)
+            low, high = (-(-end * total).log1p() / y for end in uniform.ends())
+            least = low.lower().floor().unique_fmpz() if low.is_finite() else None
+            most = high.upper().ceil().unique_fmpz() if high.is_finite() else None
+        if not self.highest:  # U < 1, so the last digit needs no boundary above it
+            most = 256 if most is None else min(most, 256)
+        if least is None or most is None or max(least, 0) + 1 < most:
+            return None
+        return int(most) - 1
+
+    def settle(self, uniform: Uniform, source: WordSource) -> int:
+        """The digit of U, extended by as many words as that takes."""
+        while (digit := self.digit(uniform, 256 + 4 * uniform.bits)) is None:
+            uniform.extend(source)
+        return digit
+
+
+def thresholds(law: DigitLaw, width: int = 64) -> tuple[list[int], list[int]]:
+    """For words of ``width`` bits: (first word not surely below, first word surely above) of b(k).
+
+    The first list has one entry more. For the highest digit that is the first boundary no word is
+    surely above; for a bounded digit there is no boundary above 255, and the last word of all
+    stands in its place. Either way the words from there on are undecided, not closed.
+    """
+    last = (1 << width) - 1
+    below: list[int] = []
+    above: list[int] = []
+    with precision(_TABLE_BITS):
+        y, total = law.parts(_TABLE_BITS)
+        while law.highest or len(above) < 255:
+            scaled = -(-(len(above) + 1) * y).expm1() / total * (1 << width)
+            below.append(int(scaled.lower().floor().unique_fmpz()))
+            first_above = int(scaled.upper().ceil().unique_fmpz())
+            if first_above > last:
+                return below, above
+            above.append(first_above)
+    return [*below, last], above
+
+
+class Table:
+    """A digit law made ready for arrays of words; everything that meets a word is uint64."""
+
+    def __init__(self, law: DigitLaw, width: int = 64) -> None:
+        self.law = law
+        self.width = width
+        below, above = thresholds(law, width)
+        self.below: Words = np.array(below, dtype=np.uint64)
+        self.above: Words = np.array(above, dtype=np.uint64)
+        bits = min(_GUIDE_BITS, width)
+        self._shift = np.uint64(width - bits)
+        self.guide = self._guide(bits)
+
+    def _guide(self, bits: int) -> NDArray[np.uint8]:
+        """For each value of a word's leading bits: the digit, if they decide it, else 255."""
+        first = np.arange(1 << bits, dtype=np.uint64) << self._shift
+        last = first + ((np.uint64(1) << self._shift) - np.uint64(1))
+        digits = np.searchsorted(self.above, first, side="right")
+        decided = (last < self.below[digits]) & (digits < _LOOK_CLOSER)
+        return np.where(decided, digits, _LOOK_CLOSER).astype(np.uint8)
+
+    def search(self, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The digits of ``words``, and the positions of those that one word does not decide."""
+        digits = np.searchsorted(self.above, words, side="right").astype(np.int64, copy=False)
+        return digits, np.flatnonzero(words >= self.below[digits])
+
+    def digits(self, words: Words, source: WordSource) -> NDArray[np.int64]:
+        """Returns one digit per word, each distributed as the law if the words are uniform.
+
+        The guide answers for all but one word in fifty or so (five times faster than searching).
+        """
+        guided = self.guide.take((words >> self._shift).view(np.int64))
+        digits = guided.astype(np.int64)
+        rest = np.flatnonzero(guided == _LOOK_CLOSER)
+        digits[rest], undecided = self.search(words[rest])
+        for position in rest[undecided].tolist():
+            digits[position] = self.law.settle(Uniform(int(words[position]), self.width), source)
+        return digits
+
+
+@lru_cache(maxsize=512)
+def table(law: DigitLaw) -> Table:
+    """The table of a law, built once: keyed by the exact rate."""
+    return Table(law)

@@ -1,0 +1,108 @@
+"""Everything that is drawn, behind one object.
+
+Code that needs noise receives a :class:`Draws`. In a release it is :class:`SystemDraws`; a test may
+replace single primitives, for instance ``geometric`` by an enumeration of its values, and what is
+built on them follows.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from crowdtally.noise import bernoulli as coins
+from crowdtally.noise.balls import Probability, Rate
+from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_group
+from crowdtally.noise.geometric import Integers, geometric
+from crowdtally.noise.laplace import difference
+from crowdtally.noise.skip import hits
+from crowdtally.noise.source import WordSource, system_words
+from crowdtally.noise.uniform import uniform_below, uniforms_below
+
+
+class Draws(Protocol):
+    """What can be drawn; each method states its law. All draws are independent."""
+
+    def geometric(self, rate: Rate | Fraction, size: int) -> Integers:
+        """Returns integers distributed as Pr[G=k] ∝ e^(−rate·k), k ≥ 0."""
+        ...
+
+    def laplace(self, scale: Fraction, size: int) -> Integers:
+        """Returns integers distributed as Pr[X=k] ∝ e^(−|k|/scale): G − G′ of ``geometric``.
+
+        Up to 2^16 at a time; each time ``geometric`` is called twice, first for G, then for G′.
+        """
+        return difference(self.geometric, scale, size)
+
+    def bernoulli(self, p: Probability, size: int) -> coins.Coins:
+        """Returns coins that are True with probability ``p``."""
+        ...
+
+    def bernoulli_each(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> coins.Coins:
+        """Returns coins, the i-th True with probability numerators[i]/denominators[i]."""
+        ...
+
+    def hits(self, p: Probability, cells: int) -> Integers:
+        """Returns, sorted, the cells of 0..cells−1, each included with probability ``p``."""
+        ...
+
+    def choose(self, scores: Scores, rate: Fraction) -> int:
+        """Returns an index distributed as Pr[i] ∝ exp(rate·scores[i])."""
+        ...
+
+    def choose_group(
+        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
+    ) -> tuple[int, int]:
+        """Returns (group, member), each candidate with Pr ∝ exp(rate·score of its group)."""
+        ...
+
+    def uniform_below(self, n: int) -> int:
+        """Returns an integer distributed uniformly on 0..n−1."""
+        ...
+
+    def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
+        """Returns integers, the i-th distributed uniformly on 0..bounds[i]−1."""
+        ...
+
+
+class SystemDraws(Draws):
+    """The exact samplers over one source of words: the process's own unless another is given."""
+
+    def __init__(self, source: WordSource | None = None) -> None:
+        self._source: WordSource = system_words() if source is None else source
+
+    def geometric(self, rate: Rate | Fraction, size: int) -> Integers:
+        """See :func:`crowdtally.noise.geometric.geometric`."""
+        return geometric(rate, size, self._source)
+
+    def bernoulli(self, p: Probability, size: int) -> coins.Coins:
+        """See :func:`crowdtally.noise.bernoulli.bernoulli`."""
+        return coins.bernoulli(p, size, self._source)
+
+    def bernoulli_each(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> coins.Coins:
+        """See :func:`crowdtally.noise.bernoulli.bernoulli_each`."""
+        return coins.bernoulli_each(numerators, denominators, self._source)
+
+    def hits(self, p: Probability, cells: int) -> Integers:
+        """See :func:`crowdtally.noise.skip.hits`."""
+        return hits(p, cells, self._source)
+
+    def choose(self, scores: Scores, rate: Fraction) -> int:
+        """See :func:`crowdtally.noise.choose.choose`."""
+        return choose(scores, rate, self._source)
+
+    def choose_group(
+        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
+    ) -> tuple[int, int]:
+        """See :func:`crowdtally.noise.choose.choose_group`."""
+        return choose_group(scores, multiplicities, rate, self._source)
+
+    def uniform_below(self, n: int) -> int:
+        """See :func:`crowdtally.noise.uniform.uniform_below`."""
+        return uniform_below(n, self._source)
+
+    def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
+        """See :func:`crowdtally.noise.uniform.uniforms_below`."""
+        return uniforms_below(bounds, self._source)

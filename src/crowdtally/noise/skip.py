@@ -1,0 +1,101 @@
+"""Skip sampling: each of N cells independently, at the cost of the included ones. See skip.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import accumulate
+
+import numpy as np
+
+from crowdtally.errors import UsageError
+from crowdtally.noise.balls import Probability, Rate, Real, as_probability, number, precision
+from crowdtally.noise.geometric import BLOCK, Integers, geometric
+from crowdtally.noise.source import WordSource
+
+# Up to so many cells a position and one more saturated gap stay in int64.
+_VECTOR_CELLS = 1 << 61
+
+
+def hits(p: Probability, cells: int, source: WordSource) -> Integers:
+    """Returns which of 0..cells−1 are included, each independently with probability exactly ``p``.
+
+    Sorted and distinct. Time and memory are those of the answer: ``cells`` may be 10^30.
+
+    Args:
+        p: a Fraction, or a real known by balls, in [0, 1].
+        cells: how many cells there are.
+        source: where the words come from.
+
+    >>> from crowdtally.noise.source import system_words
+    >>> from fractions import Fraction
+    >>> hits(Fraction(1), 4, system_words()), hits(Fraction(0), 4, system_words())
+    (array([0, 1, 2, 3]), array([], dtype=int64))
+    """
+    blocks = list(hit_blocks(p, cells, source))
+    return np.concatenate([np.empty(0, dtype=_kind(int(cells))), *blocks])
+
+
+def hit_blocks(p: Probability, cells: int, source: WordSource) -> Iterator[Integers]:
+    """Returns the same law block by block, for answers that need not be held at once."""
+    if isinstance(cells, bool) or not isinstance(cells, int | np.integer) or cells < 0:
+        raise UsageError("the number of cells must be a non-negative integer.")
+    cells, p = int(cells), as_probability(p)
+    if p == 0:
+        return
+    if p == 1:
+        yield from _all(cells)
+        return
+    rate = Rate.of_probability(p)
+    last = -1
+    while True:
+        wanted = _block_size(p, cells - 1 - last)
+        block, done = _walk(last, geometric(rate, wanted, source), cells)
+        yield block
+        if done:
+            return
+        last = int(block[-1])
+
+
+def _walk(last: int, gaps: Integers, cells: int) -> tuple[Integers, bool]:
+    """The hits that ``gaps`` lead to from ``last``, cut at the end; and whether it was reached.
+
+    A gap of ``cells`` leads past the end from anywhere, so longer ones are cut to it. Then the
+    first position past the end is below 2^63, and those behind it, which may wrap, are not read.
+    """
+    if cells > _VECTOR_CELLS:
+        return _walk_python(last, gaps, cells)
+    steps = np.minimum(gaps, cells).astype(np.int64) + 1
+    steps[0] += last
+    positions = np.cumsum(steps)
+    past = positions >= cells
+    end = int(past.argmax()) if past.any() else positions.size
+    return positions[:end], end < positions.size
+
+
+def _walk_python(last: int, gaps: Integers, cells: int) -> tuple[Integers, bool]:
+    positions = list(accumulate((gap + 1 for gap in gaps.tolist()), initial=last))[1:]
+    inside = [position for position in positions if position < cells]
+    return np.array(inside, dtype=_kind(cells)), len(inside) < len(positions)
+
+
+def _block_size(p: Probability, left: int) -> int:
+    """About as many gaps as will be needed, from public numbers; the law does not depend on it.
+
+    Gaps past the end are independent of the hits before it, so drawing some too many is harmless.
+    """
+    with precision(64):
+        chance = p.enclose(64) if isinstance(p, Real) else number(p)
+        expected = min(float(chance * left), float(BLOCK))
+    return min(BLOCK, int(expected + 4 * math.sqrt(expected)) + 16)
+
+
+def _kind(cells: int) -> type:
+    return np.int64 if cells <= 1 << 63 else object
+
+
+def _all(cells: int) -> Iterator[Integers]:
+    if cells > _VECTOR_CELLS:
+        raise UsageError("with probability 1 every cell is a hit, and there are more than 2^61.")
+    for start in range(0, cells, BLOCK):
+        yield np.arange(start, min(start + BLOCK, cells), dtype=np.int64)
