@@ -1,0 +1,151 @@
+"""How fast bounds are chosen and applied: a table for people, one line of JSON at the end.
+
+Run ``python bench/bounding.py``. Each part is a function in ``PARTS`` that prints its own lines and
+returns its figures; the last line printed is all figures as one JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
+from crowdtally.curator.choosing.rows import RowTable
+from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.epsilon import Epsilon
+
+Figures = dict[str, Any]
+
+RECORDS, ITEMS, USERS, MOST = 1_000_000, 10_000, 6_000, 2_000
+LOOP_THETAS = (1, 10, 100, 1000, 2000)
+"""The stated part on which the naive triple loop is timed: these θ, all s, all items."""
+NUMPY_THETAS = tuple(range(50, MOST + 1, 50))
+"""The same for the double loop whose inner sum is numpy's."""
+
+
+def seconds(work: Callable[[], object], times: int) -> float:
+    """The median time of one call."""
+    spent = []
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        spent.append(time.perf_counter() - start)
+    return median(spent)
+
+
+def matrix() -> RowTable:
+    """A binary matrix of 10^6 records: few users have thousands of items, few items most users.
+
+    Its longest rows are above θ_max, so that no θ can be skipped.
+    """
+    rng = np.random.default_rng(1)
+    activity = rng.pareto(1.1, USERS) + 0.2
+    popularity = np.arange(1, ITEMS + 1) ** -0.7
+    users = rng.choice(USERS, 4 * RECORDS, p=activity / activity.sum())
+    items = rng.choice(ITEMS, 4 * RECORDS, p=popularity / popularity.sum())
+    pairs = rng.permutation(np.unique(users * ITEMS + items))[:RECORDS]
+    users, items = np.divmod(pairs, ITEMS)
+    sums = np.bincount(users, minlength=USERS)
+    assert len(pairs) == RECORDS
+    assert sums.max() > MOST
+    entries, totals = np.unique(sums[users] * ITEMS + items, return_counts=True)
+    return RowTable(entries // ITEMS, entries % ITEMS, totals)
+
+
+def dpsense_s() -> Figures:
+    table = matrix()
+    choice = DPSenseSChoice(ITEMS, MOST, Epsilon.of("0.1"), Epsilon.of("0.9"))
+    scores = choice.scores(table)
+    fast = seconds(lambda: choice.scores(table), 5)
+    whole = seconds(lambda: choice.pick(table, SystemDraws()), 3)
+    loops = _naive(table, choice, scores, LOOP_THETAS, _plain_sum)
+    vectors = _naive(table, choice, scores, NUMPY_THETAS, _numpy_sum)
+    rows = [
+        (f"all θ ≤ {MOST}, {len(choice.scalings)} s: exact scores", fast),
+        ("  the same and the private choice among them", whole),
+        (f"naive triple loop, timed on {len(LOOP_THETAS)} of {MOST} θ, for all", loops),
+        (f"naive, inner sum by numpy, timed on {len(NUMPY_THETAS)} θ, for all", vectors),
+    ]
+    print(f"DPSense-S: {RECORDS} records, {ITEMS} items, {USERS} users, {len(table.sums)} entries")
+    for name, spent in rows:
+        print(f"  {name:<66}{spent:>10.3f} s{spent / fast:>10.0f} ×")
+    return {
+        "records": RECORDS,
+        "items": ITEMS,
+        "users": USERS,
+        "entries": len(table.sums),
+        "thetas": MOST,
+        "scalings": len(choice.scalings),
+        "seconds": round(fast, 4),
+        "choice_seconds": round(whole, 4),
+        "naive_seconds": round(loops, 1),
+        "naive_timed_thetas": len(LOOP_THETAS),
+        "naive_numpy_seconds": round(vectors, 1),
+        "ratio": round(loops / fast, 1),
+        "ratio_numpy": round(vectors / fast, 1),
+    }
+
+
+Sum = Callable[[int, NDArray[np.int64], NDArray[np.int64]], int]
+
+
+def _plain_sum(k: int, bounded: NDArray[np.int64], true: NDArray[np.int64]) -> int:
+    total = 0
+    for b, t in zip(bounded.tolist(), true.tolist(), strict=True):
+        total += abs(k * b - t)
+    return total
+
+
+def _numpy_sum(k: int, bounded: NDArray[np.int64], true: NDArray[np.int64]) -> int:
+    return int(np.abs(k * bounded - true).sum())
+
+
+def _naive(
+    table: RowTable,
+    choice: DPSenseSChoice,
+    scores: NDArray[Any],
+    thetas: tuple[int, ...],
+    inner: Sum,
+) -> float:
+    """Seconds for all θ, from these; Algorithm 2 as printed, on integers, equal to ``scores``.
+
+    For each θ the columns are counted anew (by numpy in both variants, from the same table), then
+    for each s the errors of all columns are summed.
+    """
+    a, b = choice.publish_epsilon.value.as_integer_ratio()
+    true = 100 * choice.grid * _counted(table, table.totals)
+    start = time.perf_counter()
+    for theta in thetas:
+        weights = np.where(table.sums <= theta, choice.grid, theta * (choice.grid // table.sums))
+        bounded = _counted(table, weights * table.totals)
+        for i, s in enumerate(choice.scalings):
+            k = int(s * 100)
+            score = -a * inner(k, bounded, true) - b * ITEMS * choice.grid * k * theta
+            assert score == scores[theta - 1, i]
+    return (time.perf_counter() - start) * choice.most / len(thetas)
+
+
+def _counted(table: RowTable, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    columns = np.zeros(ITEMS, dtype=np.int64)
+    np.add.at(columns, table.columns, values)
+    return columns
+
+
+PARTS: tuple[Callable[[], Figures], ...] = (dpsense_s,)
+
+
+def main() -> None:
+    figures: Figures = {}
+    for part in PARTS:
+        figures |= part()
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The public lists to choose from. Nothing here may depend on a record."""
+
+from __future__ import annotations
+
+from crowdtally.errors import UsageError
+
+MOST_CANDIDATES = 1_000_000
+"""Beyond it a choice would take longer than the release: each candidate costs an exponential."""
+
+
+def log_spaced(most: int, *, fineness: int = 8) -> tuple[int, ...]:
+    """1, 2, … while they are small, then each about 1/fineness larger than the last, to ``most``.
+
+    A candidate is followed by itself plus ⌊itself/fineness⌋, at least 1: integers decide, so every
+    platform makes the same list.
+
+    >>> log_spaced(40, fineness=4)
+    (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40)
+    """
+    check_whole(most, "the largest candidate", 1, 2**62)
+    check_whole(fineness, "the fineness of the candidates", 1, 10_000)
+    candidates = [1]
+    while candidates[-1] < most:
+        last = candidates[-1]
+        candidates.append(min(most, last + max(1, last // fineness)))
+    return tuple(candidates)
+
+
+def check_theta(most: int, cells: int, cap: int, candidates: int) -> None:
+    """Refuse a largest θ that no row could reach, or that makes too many candidates.
+
+    Args:
+        most: the largest θ.
+        cells: N, the number of columns.
+        cap: r, the most that one user may count in one column.
+        candidates: how many there would be.
+    """
+    check_whole(cells, "the number of cells", 1, 2**62)
+    check_whole(cap, "the cap per cell", 1, 2**31)
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= cells * cap:
+        raise UsageError(
+            f"the largest bound to choose from must be a whole number between 1 and {cells * cap} "
+            f"(cells times the cap per cell): received {most!r}."
+        )
+    if candidates > MOST_CANDIDATES:
+        raise UsageError(
+            f"there would be {candidates} candidates to choose from, and at most {MOST_CANDIDATES} "
+            "are weighed: lower the largest bound, or use the rank rule (--choose rank)."
+        )
+
+
+def check_whole(value: object, name: str, least: int, most: int) -> None:
+    """Refuse what is not a whole number between ``least`` and ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise UsageError(
+            f"{name} must be a whole number between {least} and {most}: received {value!r}."
+        )

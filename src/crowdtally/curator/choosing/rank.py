@@ -1,0 +1,68 @@
+"""The rank rule: the bound that the right number of users exceed.
+
+Contract. Relation: all records of one user added or removed. Score −|#{u: RC_u > θ} − N/ε_p|, of
+sensitivity 1, both ways. Output law: θ of the public candidates with Pr ∝ exp(ε_c·score/2), which
+is ε_c-differentially private. The proof is in ``rank.md``.
+
+It chooses θ for DPSense, and l for SRA, HPA and the tempered rule: there RC_u is the number of
+user u's records, or of distinct cells where users are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crowdtally.curator.choosing.candidates import MOST_CANDIDATES, check_whole
+from crowdtally.curator.choosing.rows import RowSums
+from crowdtally.errors import UsageError
+from crowdtally.noise.draws import Draws
+from crowdtally.values.epsilon import Epsilon
+
+
+@dataclass(frozen=True)
+class RankChoice:
+    """Every public parameter of the choice.
+
+    >>> from crowdtally.curator.choosing.candidates import log_spaced
+    >>> from crowdtally.noise.draws import SystemDraws
+    >>> choice = RankChoice(100, log_spaced(1000), Epsilon.of(10**6), Epsilon.of(1))
+    >>> choice.pick(RowSums(np.array([3, 20]), np.array([500, 100])), SystemDraws()) in range(3, 20)
+    True
+    """
+
+    cells: int
+    """N: the number of cells, each of which will get noise."""
+    candidates: tuple[int, ...]
+    """The public bounds to choose from, as :func:`log_spaced` makes them."""
+    epsilon: Epsilon
+    """ε_c: what the choice costs."""
+    publish_epsilon: Epsilon
+    """ε_p: with what the counts will be published once the bound is known."""
+
+    def __post_init__(self) -> None:
+        check_whole(self.cells, "the number of cells", 1, 2**62)
+        for candidate in self.candidates:
+            check_whole(candidate, "a bound to choose from", 1, 2**62)
+        if not 1 <= len(set(self.candidates)) == len(self.candidates) <= MOST_CANDIDATES:
+            raise UsageError(
+                f"the bounds to choose from must be distinct, and between 1 and {MOST_CANDIDATES} "
+                f"of them: received {len(self.candidates)}."
+            )
+
+    def scores(self, rows: RowSums) -> list[int]:
+        """−|a·#{u: RC_u > θ} − b·N| for each candidate, where ε_p = a/b: a times the score."""
+        a, b = self.publish_epsilon.value.as_integer_ratio()
+        above = rows.above(np.array(self.candidates, dtype=np.int64)).tolist()
+        return [-abs(a * users - b * self.cells) for users in above]
+
+    @property
+    def rate(self) -> Fraction:
+        """ε_c/2 for scores in the units of :meth:`scores`: ε_c/(2a)."""
+        return self.epsilon.value / (2 * self.publish_epsilon.value.numerator)
+
+    def pick(self, rows: RowSums, draws: Draws) -> int:
+        """Returns a candidate distributed as Pr ∝ exp(ε_c·score/2) over all of them."""
+        return self.candidates[draws.choose(self.scores(rows), self.rate)]

@@ -1,0 +1,1 @@
+"""Choosing which items a release speaks about, from the records, privately."""

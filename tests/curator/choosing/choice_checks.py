@@ -1,0 +1,148 @@
+"""The checks that a private choice must pass and that each mutant of it must fail.
+
+A database is a tuple of rows, one per user; a row is a tuple of counts, one per column.
+``exponents`` is the whole law of a choice, computed from the definition by plain loops over
+Fractions; ``is_private`` compares laws on all neighbouring tiny databases by certified balls.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+from flint import arb
+
+from crowdtally.curator.choosing.dpsense import DPSenseChoice
+from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
+from crowdtally.curator.choosing.rank import RankChoice
+from crowdtally.curator.choosing.rows import RowSums, RowTable
+from crowdtally.laws import number, precision
+
+Row = tuple[int, ...]
+Database = tuple[Row, ...]
+
+
+class Recorder:
+    """Stands in for the draws: keeps what a choice weighs, and answers with a given index."""
+
+    def __init__(self, index=0):
+        self.index = index
+
+    def choose(self, scores, rate):
+        self.scores, self.rate = list(map(int, scores)), rate
+        return self.index
+
+
+def row_sums(database: Database) -> RowSums:
+    counts = Counter(sum(row) for row in database)
+    return RowSums(_integers(counts.keys()), _integers(counts.values()))
+
+
+def row_table(database: Database) -> RowTable:
+    totals: Counter = Counter()
+    for row in database:
+        for column, x in enumerate(row):
+            if x:
+                totals[sum(row), column] += x
+    return RowTable(
+        _integers(rho for rho, _ in totals),
+        _integers(j for _, j in totals),
+        _integers(totals.values()),
+    )
+
+
+def _integers(values) -> np.ndarray:
+    return np.array(list(values), dtype=np.int64)
+
+
+def statistic(choice, database: Database):
+    return row_table(database) if isinstance(choice, DPSenseSChoice) else row_sums(database)
+
+
+def weighed(choice, database: Database) -> list[Fraction]:
+    """rate·score of every candidate, as the code hands it to the exponential mechanism."""
+    recorder = Recorder()
+    choice.pick(statistic(choice, database), recorder)
+    return [recorder.rate * score for score in recorder.scores]
+
+
+def exponents(choice, database: Database) -> list[Fraction]:
+    """The same from the definition."""
+    e, p = choice.epsilon.value, choice.publish_epsilon.value
+    n = choice.cells
+    if isinstance(choice, DPSenseChoice):
+        sensitivity = Fraction(choice.most, n)
+        return [
+            e * (Fraction(sum(min(sum(row), t) for row in database), n) - t / p) / sensitivity
+            for t in range(1, choice.most + 1)
+        ]
+    if isinstance(choice, RankChoice):
+        above = [sum(sum(row) > t for row in database) for t in choice.candidates]
+        return [e * -abs(users - n / p) / 2 for users in above]
+    scores = [
+        -_error(database, n, t, s, choice.grid) - s * t / p
+        for t in range(1, choice.most + 1)
+        for s in choice.scalings
+    ]
+    return [e * score / (2 * choice.cap) for score in scores]
+
+
+def _error(database: Database, cells: int, theta: int, s: Fraction, grid: int) -> Fraction:
+    """(1/N)·Σ_j |s·c_j^θ − c_j|, one row at a time."""
+    total = Fraction(0)
+    for j in range(cells):
+        bounded = sum(Fraction(row[j] * weight(sum(row), theta, grid), grid) for row in database)
+        total += abs(s * bounded - sum(row[j] for row in database))
+    return total / cells
+
+
+def weight(rho: int, theta: int, grid: int) -> int:
+    return grid if rho <= theta else theta * (grid // rho)
+
+
+def agrees(choice, database: Database) -> bool:
+    """Whether scores, units, sensitivity, factor and candidates are all as defined."""
+    return weighed(choice, database) == exponents(choice, database)
+
+
+def all_rows(cells: int, cap: int = 1) -> list[Row]:
+    return [row for row in product(range(cap + 1), repeat=cells) if any(row)]
+
+
+def loss(first: list[Fraction], second: list[Fraction]) -> arb:
+    """The largest |log ratio| of two laws over one list of candidates, as a certified ball."""
+    if len(first) != len(second):
+        return arb("inf")  # a candidate is possible on one side only
+    with precision(192):
+        one, two = _log_law(first), _log_law(second)
+        return max((abs(a - b) for a, b in zip(one, two, strict=True)), key=lambda x: x.upper())
+
+
+def _log_law(exponents: list[Fraction]) -> list[arb]:
+    best = max(exponents)
+    shifted = [number(e - best) for e in exponents]
+    total = sum((e.exp() for e in shifted), arb(0)).log()
+    return [e - total for e in shifted]
+
+
+def worst_loss(choice, rows: list[Row], users: int) -> arb:
+    """The largest loss over all neighbours of at most ``users`` users."""
+    laws = {
+        database: weighed(choice, database)
+        for size in range(users + 1)
+        for database in combinations_with_replacement(rows, size)
+    }
+    losses = [
+        loss(laws[database], laws[tuple(sorted((*database, row)))])
+        for database in laws
+        if len(database) < users
+        for row in rows
+    ]
+    return max(losses, key=lambda x: x.upper())
+
+
+def is_private(choice, rows: list[Row], users: int) -> bool:
+    """Whether no neighbours of at most ``users`` users lose more than ε_c. Certified."""
+    return bool(worst_loss(choice, rows, users) <= number(choice.epsilon.value))

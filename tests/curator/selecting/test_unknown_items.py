@@ -1,0 +1,281 @@
+"""Unknown items: the exact and the measured release rate of a one-user item stay within δ."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
+from crowdtally.errors import UsageError
+from crowdtally.laws import number, precision
+from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.epsilon import Delta, Epsilon
+
+CASES = [
+    (limit, epsilon, delta)
+    for limit in (1, 2, 10)
+    for epsilon in ("1/10", "1", "7")
+    for delta in ("0.9", "0.3", "1e-3", "1e-9")
+]
+
+
+def rule(cls=UnknownItems, limit=3, epsilon="1", delta="0.01"):
+    return cls(limit, Epsilon.of(epsilon), Delta.of(delta))
+
+
+class Fixed:
+    """Noise as told: one list of values, whatever the scale; the scale is kept."""
+
+    def __init__(self, *noise):
+        self.noise = noise
+
+    def laplace(self, scale, size):
+        self.scale = scale
+        assert size == len(self.noise)
+        return np.array(self.noise, dtype=object)
+
+
+def passes_with(tried, noise) -> bool:
+    """Whether an item that one user has is released under this noise."""
+    return tried.select(np.array([1]), Fixed(noise)).places.size == 1
+
+
+def least_noise(tried) -> int:
+    """The least noise that releases a one-user item: it is found by trying, not by formula."""
+    around = range(tried.threshold - 4, tried.threshold + 4)
+    passing = [noise for noise in around if passes_with(tried, noise)]
+    assert passing == list(range(passing[0], around.stop))
+    return passing[0]
+
+
+def release_rate(tried) -> arb:
+    """Pr[a one-user item is released] = Pr[X ≥ least noise], by summing the law, certified."""
+    with precision(256):
+        alpha = (-1 / number(tried.scale)).exp()
+        peak = (1 - alpha) / (1 + alpha)
+        least = least_noise(tried)
+        # Terms from `least` on fall by α each: sum until the geometric rest is below 2^−200.
+        terms = [peak * (-abs(k) / number(tried.scale)).exp() for k in _span(tried, least)]
+        rest = terms[-1] * alpha / (1 - alpha)
+        return sum(terms, arb(0)) + rest / 2 + arb(0, 1) * (rest / 2).upper()
+
+
+def _span(tried, least):
+    assert least >= 0  # the terms fall from here on
+    return range(least, least + int(150 * tried.scale) + 2)
+
+
+def within_delta(tried) -> bool:
+    """Pr[some of the l items of one user is released] ≤ reported δ ≤ δ; no smaller T would do."""
+    rate = release_rate(tried)
+    with precision(256):
+        exact = 1 - (1 - rate) ** tried.limit
+        alpha = (-1 / number(tried.scale)).exp()
+        reported, asked = number(tried.actual_delta), number(tried.delta.value)
+        honest = exact <= reported and not reported > asked
+        # Reported to six digits, and one step less noise would pass l·Pr ≤ δ no more.
+        close = reported <= exact * number(Fraction(100001, 100000))
+        least = tried.threshold == 1 or tried.limit * rate / alpha > asked
+        return bool(honest and close and least)
+
+
+def hockey_stick(tried, one, other, new) -> arb:
+    """Σ over outputs of max(0, Pr[A] − e^ε·Pr[B]) for counts that differ as neighbours' do.
+
+    A shared item counts ``one`` under A and ``other`` under B. ``new`` says who alone has a second
+    item, with count 1: "A" or "B".
+    """
+    with precision(256):
+        rate, gain = 1 / number(tried.scale), number(tried.epsilon.value).exp()
+        alone = release_rate(tried)
+        span = int(60 * tried.scale) + max(one, other) + 2
+        first, second = (_outputs(rate, count, tried.threshold, span) for count in (one, other))
+        absent = [1 - alone if new == side else arb(1) for side in "AB"]
+        differences = [
+            absent[0] * a - gain * absent[1] * b for a, b in zip(first, second, strict=True)
+        ]
+        excess = sum((d.upper() for d in differences if not d <= 0), arb(0))
+        return excess + (alone if new == "A" else 0)
+
+
+def _outputs(rate, count, threshold, span) -> list[arb]:
+    """Pr of each released value up to a far one, of what lies beyond, and of no release."""
+    alpha = (-rate).exp()
+    peak = (1 - alpha) / (1 + alpha)
+    values = [peak * (-rate * abs(v - count)).exp() for v in range(threshold, threshold + span)]
+    beyond = (-rate * (threshold + span - count)).exp() / (1 + alpha)
+    return [*values, beyond, 1 - sum(values, arb(0)) - beyond]
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [("1/2", "0.9"), ("1", "0.4"), ("3", "1e-3")])
+@pytest.mark.parametrize("shared", [1, 2, 7])
+def test_neighbours_differ_by_no_more_than_epsilon_and_delta(epsilon, delta, shared):
+    """A user with one item that others have and one that nobody has comes or goes."""
+    tried = rule(limit=2, epsilon=epsilon, delta=delta)
+    limit = number(tried.actual_delta)
+    assert hockey_stick(tried, shared + 1, shared, "A") <= limit
+    assert hockey_stick(tried, shared, shared + 1, "B") <= limit
+
+
+@pytest.mark.parametrize(("limit", "epsilon", "delta"), CASES)
+def test_the_exact_release_rate_is_within_delta(limit, epsilon, delta):
+    assert within_delta(rule(limit=limit, epsilon=epsilon, delta=delta))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 30),
+    st.fractions(Fraction(1, 4), 30),
+    st.fractions(Fraction(1, 10**12), Fraction(99, 100)),
+)
+def test_the_exact_release_rate_is_within_any_delta(limit, epsilon, delta):
+    assert within_delta(rule(limit=limit, epsilon=epsilon, delta=delta))
+
+
+class Above(UnknownItems):
+    """ ">" with the threshold of "≥"."""
+
+    def select(self, counts, draws):
+        noise = draws.laplace(self.scale, len(counts))
+        return Discovered(np.flatnonzero(counts + noise > self.threshold), counts)
+
+
+class OneLess(UnknownItems):
+    """ "≥" with the threshold of ">"."""
+
+    @cached_property
+    def threshold(self):
+        return max(rule_threshold(self) - 1, 1)
+
+
+class PerItem(UnknownItems):
+    """δ for each item, not for the l items of a user."""
+
+    @cached_property
+    def threshold(self):
+        return UnknownItems(1, self.epsilon * Fraction(1, self.limit), self.delta).threshold
+
+
+class RateAsScale(UnknownItems):
+    @property
+    def scale(self):
+        return 1 / super().scale
+
+
+class HalfTheTail(UnknownItems):
+    """α^(T−1)/2, the continuous tail, in place of α^(T−1)/(1+α)."""
+
+    @cached_property
+    def threshold(self):
+        share = float(self.limit / self.delta.value) / 2
+        return 1 + max(int(np.ceil(float(self.scale) * np.log(share))), 0)
+
+
+def rule_threshold(tried):
+    return UnknownItems(tried.limit, tried.epsilon, tried.delta).threshold
+
+
+@pytest.mark.parametrize("mutant", [Above, OneLess, PerItem, HalfTheTail])
+def test_mutants_are_caught(mutant):
+    cases = [("2", "7", "1e-3"), ("3", "1", "1e-3"), ("10", "7", "0.3")]
+    verdicts = [
+        within_delta(rule(mutant, limit=int(limit), epsilon=epsilon, delta=delta))
+        for limit, epsilon, delta in cases
+    ]
+    assert not all(verdicts)
+
+
+def test_the_noise_has_the_scale_of_the_limit():
+    noise = Fixed(0)
+    rule(limit=6, epsilon="3/2").select(np.array([1]), noise)
+    assert noise.scale == 4
+    wrong = Fixed(0)
+    rule(RateAsScale, limit=6, epsilon="3/2").select(np.array([1]), wrong)
+    assert wrong.scale != 4
+
+
+@pytest.mark.parametrize(("limit", "delta"), [(1, "0.05"), (3, "0.2")])
+def test_the_measured_release_rate_of_a_one_user_item(limit, delta):
+    tried = rule(limit=limit, epsilon="1", delta=delta)
+    users = 200_000
+    released = tried.select(np.ones(users * limit, dtype=np.int64), SystemDraws())
+    hit = np.bincount(released.places // limit, minlength=users) > 0
+    expected = float(tried.actual_delta)
+    tolerance = 6 * np.sqrt(expected * (1 - expected) / users)
+    assert abs(hit.mean() - expected) < tolerance, (hit.mean(), expected, tolerance)
+    # With teeth: one step of the threshold in either direction would show.
+    alpha = float(np.exp(-1 / float(tried.scale)))
+    assert expected * (1 - alpha) > 2 * tolerance
+
+
+def test_released_counts_are_the_noisy_ones_in_the_given_order():
+    tried = rule(limit=1, epsilon="1", delta="0.01")
+    level = tried.threshold
+    counts = np.array([100, 1, 50, level, 3])
+    released = tried.select(counts, Fixed(-2, 0, level, 0, 2**70))
+    assert released.places.tolist() == [0, 2, 3, 4]
+    assert released.noisy.tolist() == [98, 50 + level, level, 2**63 - 1]
+
+
+def test_an_item_that_nobody_kept_does_not_exist():
+    """It gets no noise: otherwise a user's items beyond the limit could appear."""
+    released = rule().select(np.array([0, 5, 0]), Fixed(10**6))
+    assert released.places.tolist() == [1]
+
+
+def test_no_items():
+    released = rule().select(np.array([], dtype=np.int64), SystemDraws())
+    assert released.places.size == released.noisy.size == 0
+
+
+def test_other_is_what_was_not_released():
+    tried = rule(limit=6)
+    counts = np.array([100, 1, 50, 2])
+    released = Discovered(np.array([0, 2]), np.array([98, 55]))
+    noise = Fixed(7)
+    assert tried.other(counts, released, Epsilon.of("1/2"), noise) == 3 + 7
+    assert noise.scale == 12
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_one_user_changes_other_by_at_most_the_limit(data):
+    """Whatever was released: an exact stability check on neighbours."""
+    tried, items = rule(limit=3), 6
+    kept = st.sets(st.integers(0, items - 1), max_size=3)
+    users = data.draw(st.lists(kept, min_size=1, max_size=6))
+    places = data.draw(st.sets(st.integers(0, items - 1)).map(sorted))
+    released = Discovered(np.array(places, dtype=np.int64), np.zeros(len(places), dtype=np.int64))
+    others = [
+        tried.other(_counts(crowd, items), released, Epsilon.of(1), Fixed(0))
+        for crowd in (users, users[1:])
+    ]
+    assert 0 <= others[0] - others[1] <= 3
+
+
+def _counts(users, items):
+    return np.array([sum(item in kept for kept in users) for item in range(items)])
+
+
+def test_tiny_epsilons_and_deltas():
+    tried = rule(limit=2, epsilon="1e-20", delta="1e-300")
+    assert tried.threshold > 10**22
+    assert 0 < tried.actual_delta <= tried.delta.value
+
+
+@pytest.mark.parametrize("delta", ["1", "0", "-1e-9", "2"])
+def test_delta_must_lie_between_0_and_1(delta):
+    with pytest.raises(UsageError, match="delta"):
+        rule(delta=delta)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5, True, 2**40])
+def test_the_limit_is_a_whole_number(limit):
+    with pytest.raises(UsageError, match="items kept per user"):
+        rule(limit=limit)
