@@ -6,11 +6,13 @@ import logging
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Unpack
 
 from crowdtally import published
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.curator.engine.sources import locate
+from crowdtally.curator.method import MethodOptions
 from crowdtally.curator.plan import Plan, make_plan
 from crowdtally.curator.publish import Tell, publish
 from crowdtally.curator.request import Request, make_request
@@ -56,28 +58,25 @@ def read(
 
 def release(
     records: Records,
-    domain: Domain,
+    domain: Domain | None = None,
     *,
     epsilon: Number,
-    bounding: str = "sra",
-    max_records: int = 10,
-    count: str = "records",
+    delta: Number = 0,
     split: Mapping[str, Number] | None = None,
     strict: bool = False,
     output: str | os.PathLike[str] | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
+    **method: Unpack[MethodOptions],
 ) -> Release:
     """Make a differentially private release of item counts, and of item-in-context counts.
 
     Args:
         records: from :func:`read`.
-        domain: the public items and context values.
+        domain: the public items and context values; None with ``discover_items=True``.
         epsilon: the whole cost, exact: ``"0.1"``, ``"1/3"``, an int, a Fraction, or a float, which
             means its shortest decimal.
-        bounding: how each user's contribution is bounded.
-        max_records: l, the most records of one user that are counted. Public.
-        count: ``"records"``, or ``"users"`` for distinct users per cell.
+        delta: 0, unless items are discovered.
         split: each part's share of ε, such as ``{"items": "0.5", "edges": "0.5"}``.
         strict: stop, before anything is charged, where a row would be dropped.
         output: the folder to write; without one the release lives as long as the object, and
@@ -85,11 +84,13 @@ def release(
         ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER or
             the user's own.
         dataset: the name to charge under; by default the source's resolved name.
+        method: how users are bounded and what is counted: ``bounding``, ``max_records``,
+            ``choose``, ``count``, ``popularity_records``, ``temper``, ``cap``, ``scalings``,
+            ``pairs``, ``discover_items``, as ``MethodOptions`` describes them.
     """
     request = make_request(
-        records, domain, epsilon=epsilon, bounding=bounding, max_records=max_records,
-        count=count, split=split, strict=strict,
-    )  # fmt: skip
+        records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **method
+    )
     return run(request, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning)
 
 
@@ -123,21 +124,20 @@ def dataset_of(records: Records) -> str:
 
 def plan(
     records: Records,
-    domain: Domain,
+    domain: Domain | None = None,
     *,
     epsilon: Number,
-    bounding: str = "sra",
-    max_records: int = 10,
-    count: str = "records",
+    delta: Number = 0,
     split: Mapping[str, Number] | None = None,
     guess_users: int | None = None,
     guess_records: int | None = None,
+    **method: Unpack[MethodOptions],
 ) -> Plan:
-    """Noise, size and cost of a release before anything is spent; reads no record."""
-    request = make_request(
-        records, domain, epsilon=epsilon, bounding=bounding, max_records=max_records,
-        count=count, split=split,
-    )  # fmt: skip
+    """Noise, size and cost of a release before anything is spent; reads no record.
+
+    Takes what :func:`release` takes, and public guesses of the number of users and of records.
+    """
+    request = make_request(records, domain, epsilon=epsilon, delta=delta, split=split, **method)
     return make_plan(request, guess_users=guess_users, guess_records=guess_records)
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from crowdtally import laws, parquet
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
-from crowdtally.values.domain import Axis
+from crowdtally.values.layout import Layout
 from crowdtally.values.rational import show
 
 SCHEMA = "crowdtally-release/1"
@@ -38,54 +38,57 @@ class NoisyTable:
 
     name: str
     """Its file's name without the ending."""
-    axes: tuple[Axis, ...]
-    """The columns that name a cell."""
+    layout: Layout
+    """The public cells, and the columns that name them."""
     values: NDArray[np.int64]
-    """The noisy count of every cell of the axes' product, in order."""
+    """The noisy count of every cell, in order, in integer units."""
     scale: Fraction
-    """Scale of the discrete Laplace noise."""
+    """Scale of the discrete Laplace noise, in the same units."""
     facts: Mapping[str, Any]
     """What else ``release.json`` says about the table."""
+    unit: Fraction = Fraction(1)
+    """What one unit means as a count."""
 
     def blocks(self) -> Iterator[dict[str, NDArray[Any]]]:
         """The table's columns, a million rows at a time, sorted by cell."""
-        std, width = laws.laplace_std(self.scale), laws.laplace_interval(self.scale, INTERVAL_LEVEL)
-        reach = min(width, 2**62)
-        for start in range(0, len(self.values), _BLOCK):
+        noise = self._noise()
+        reach = min(laws.laplace_interval(self.scale, INTERVAL_LEVEL), 2**62)
+        for start in range(0, max(len(self.values), 1), _BLOCK):
             cells = np.arange(start, min(start + _BLOCK, len(self.values)))
-            count = self.values[cells]
+            values = self.values[cells]
             yield {
-                **_named(self.axes, cells),
-                "count": count,
-                "noise_std": np.full(len(cells), std),
-                "low": _saturating(count, -reach),
-                "high": _saturating(count, reach),
+                **self.layout.columns(cells),
+                "count": self._counts(values),
+                "noise_std": np.full(len(cells), noise["std"]),
+                "low": self._counts(_saturating(values, -reach)),
+                "high": self._counts(_saturating(values, reach)),
             }
+
+    def _counts(self, values: NDArray[np.int64]) -> NDArray[Any]:
+        """Units as counts: integers where a unit is one, else the nearest floats."""
+        return values if self.unit == 1 else values * float(self.unit)
+
+    def _noise(self) -> dict[str, Any]:
+        width = laws.laplace_interval(self.scale, INTERVAL_LEVEL)
+        return {
+            "law": "discrete Laplace: Pr[k] proportional to exp(-|k|/scale), in units",
+            "unit": show(self.unit),
+            "scale": show(self.scale),
+            "std": laws.laplace_std(self.scale) * float(self.unit),
+            "interval_level": show(INTERVAL_LEVEL),
+            "interval_half_width": width if self.unit == 1 else width * float(self.unit),
+        }
 
     def description(self) -> dict[str, Any]:
         """The table's entry in ``release.json``."""
         return {
             "name": self.name,
             "file": f"{self.name}.parquet",
-            "columns": [axis.name for axis in self.axes],
-            "cells": len(self.values),
+            "columns": list(self.layout.names),
+            "cells": self.layout.size,
             **self.facts,
-            "noise": {
-                "law": "discrete Laplace: Pr[k] proportional to exp(-|k|/scale)",
-                "scale": show(self.scale),
-                "std": laws.laplace_std(self.scale),
-                "interval_level": show(INTERVAL_LEVEL),
-                "interval_half_width": laws.laplace_interval(self.scale, INTERVAL_LEVEL),
-            },
+            "noise": self._noise(),
         }
-
-
-def _named(axes: Sequence[Axis], cells: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
-    columns: dict[str, NDArray[Any]] = {}
-    for axis in reversed(axes):
-        cells, codes = np.divmod(cells, len(axis))
-        columns[axis.name] = axis.values[codes]
-    return dict(reversed(columns.items()))
 
 
 def _saturating(count: NDArray[np.int64], shift: int) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ RecordsArgument = Annotated[
 UserOption = Annotated[str, typer.Option("--user", metavar="COL", help="Whose record it is.")]
 ItemOption = Annotated[str, typer.Option("--item", metavar="COL", help="What is counted.")]
 ItemsOption = Annotated[
-    str, typer.Option("--items", metavar="FILE[:COL]", help="The public list of items.")
+    str | None, typer.Option("--items", metavar="FILE[:COL]", help="The public list of items.")
 ]
 EpsilonOption = Annotated[
     str, typer.Option("--epsilon", metavar="E", help="Privacy loss, exact: 0.1, 1/3, 2.")
@@ -45,14 +45,53 @@ CountOption = Annotated[
     str, typer.Option("--count", metavar="records|users", help="What a count counts.")
 ]
 BoundingOption = Annotated[
-    str, typer.Option("--bounding", metavar="RULE", help="How a user is bounded: sra.")
+    str,
+    typer.Option(
+        "--bounding",
+        metavar="RULE",
+        help="How a user is bounded: sra, hpa, tempered, declared, dpsense or dpsense-s.",
+    ),
+]
+ChooseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--choose",
+        metavar="rank|dpsense",
+        help="Choose the bound privately, up to --max-records.",
+    ),
+]
+PopularityOption = Annotated[
+    int | None,
+    typer.Option(
+        "--popularity-records", metavar="D", help="hpa, tempered: records per user to rank by."
+    ),
+]
+TemperOption = Annotated[
+    str | None,
+    typer.Option("--temper", metavar="G", help="tempered: 0 is sra; larger is nearer to hpa."),
+]
+CapOption = Annotated[
+    int | None,
+    typer.Option("--cap", metavar="R", help="dpsense with --count records: most in one cell."),
+]
+ScalingsOption = Annotated[
+    str | None,
+    typer.Option("--scalings", metavar="S,…", help="dpsense-s: factors within 1 … 2."),
+]
+PairsOption = Annotated[bool, typer.Option("--pairs", help="Count pairs of items of one user too.")]
+DiscoverOption = Annotated[
+    bool,
+    typer.Option("--discover-items", help="Release items that enough users have (needs --delta)."),
+]
+DeltaOption = Annotated[
+    str, typer.Option("--delta", metavar="D", help="Only with --discover-items, e.g. 1e-9.")
 ]
 MaxRecordsOption = Annotated[
-    int, typer.Option("--max-records", metavar="L", help="Records counted per user, at most.")
+    int, typer.Option("--max-records", metavar="L", help="The bound per user.")
 ]
 SplitOption = Annotated[
     str | None,
-    typer.Option("--split", metavar="NAME=SHARE,…", help="Shares of epsilon: items, edges."),
+    typer.Option("--split", metavar="NAME=SHARE,…", help="Shares of epsilon."),
 ]
 LedgerOption = Annotated[
     str | None,
@@ -74,7 +113,7 @@ def request_of(
     records: str,
     user: str,
     item: str,
-    items: str,
+    items: str | None,
     context: list[str] | None,
     values: list[str] | None,
     join: list[str] | None,
@@ -100,12 +139,16 @@ def request_of(
         records, user=user, item=item, contexts=contexts, record_id=record_id,
         joins=[_join(text) for text in join or []],
     )  # fmt: skip
-    file, column = split_file(items)
     axes = {axis.name: axis for axis in map(parse_values, values or [])}
     if len(axes) != len(values or []):
         raise UsageError("two --values options name the same context: give each once.")
     ordered = {name: axes.pop(name) for name in contexts if name in axes} | axes
-    domain = Domain(read_list(file, item, column), ordered, item=item)
+    domain = None
+    if items is not None:
+        file, column = split_file(items)
+        domain = Domain(read_list(file, item, column), ordered, item=item)
+    elif ordered and not parameters.get("discover_items"):
+        raise UsageError("give the public list of items with --items FILE.")
     return make_request(declared, domain, split=shares, **parameters)
 
 

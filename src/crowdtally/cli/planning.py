@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,8 +19,8 @@ def plan(
     records: options.RecordsArgument,
     user: options.UserOption,
     item: options.ItemOption,
-    items: options.ItemsOption,
     epsilon: options.EpsilonOption,
+    items: options.ItemsOption = None,
     context: options.ContextOption = None,
     values: options.ValuesOption = None,
     join: options.JoinOption = None,
@@ -28,6 +28,14 @@ def plan(
     count: options.CountOption = "records",
     bounding: options.BoundingOption = "sra",
     max_records: options.MaxRecordsOption = 10,
+    choose: options.ChooseOption = None,
+    popularity_records: options.PopularityOption = None,
+    temper: options.TemperOption = None,
+    cap: options.CapOption = None,
+    scalings: options.ScalingsOption = None,
+    pairs: options.PairsOption = False,
+    discover_items: options.DiscoverOption = False,
+    delta: options.DeltaOption = "0",
     split: options.SplitOption = None,
     guess_users: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="A public guess.")
@@ -47,7 +55,9 @@ def plan(
     request = request_of(
         records=records, user=user, item=item, items=items, context=context, values=values,
         join=join, record_id=record_id, split=split, epsilon=epsilon, bounding=bounding,
-        max_records=max_records, count=count,
+        max_records=max_records, choose=choose, count=count,
+        popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
+        pairs=pairs, discover_items=discover_items, delta=delta,
     )  # fmt: skip
     made = make_plan(request, guess_users=guess_users, guess_records=guess_records)
     name = dataset or dataset_of(request.records)
@@ -59,25 +69,38 @@ def show_plan(
 ) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
     from crowdtally.budget import Ledger
-    from crowdtally.values.epsilon import Delta
 
     books = Ledger.open(ledger)
-    balance = books.check(dataset, request.records.unit, request.epsilon, Delta())
+    balance = books.check(dataset, request.records.unit, request.epsilon, request.delta)
+    facts = plan.as_dict()
     if as_json:
-        print(json.dumps(plan.as_dict(), ensure_ascii=False))
+        print(json.dumps(facts, ensure_ascii=False))
         return
-    print(f"Cost: epsilon {request.epsilon} per user. {balance.describe()}")
-    for table in plan.as_dict()["tables"]:
+    delta = f", delta {request.delta}" if request.delta.value else ""
+    print(f"Cost: epsilon {request.epsilon}{delta} per user. {balance.describe()}")
+    print("Split: " + ", ".join(f"{name} {share}" for name, share in facts["split"].items()) + ".")
+    for table in facts["tables"]:
+        cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
         print(
-            f"Table {table['table']} ({' × '.join(table['columns'])}): {table['cells']} cells, "
+            f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
             f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, noise scale "
             f"{table['noise_scale']} (standard deviation {table['noise_std']:.4g}; 95% of the "
             f"noise within ±{table['noise_interval_half_width']})."
         )
-    if plan.kept_share is not None:
-        print(
-            f"At most about {float(plan.kept_share):.1%} of the records are counted if users have "
-            f"{float(plan.records_per_user or 0):.4g} records each; fewer where users differ."
-        )
-    for words in plan.as_dict()["unknown"]:
+    if "threshold" in facts:
+        print(f"Items are released whose noisy number of users is at least {facts['threshold']}.")
+    _show_trade(facts["trade_off"], facts["max_records"])
+    for words in facts["unknown"]:
         print(f"Not known: {words}.")
+
+
+def _show_trade(trade: dict[str, Any] | None, limit: int) -> None:
+    if trade is None:
+        return
+    print(
+        f"If each user had {trade['records_per_user']} records, at random over the items, "
+        f"{trade['kept_share']:.1%} would be counted at --max-records {limit}: an item's count "
+        f"would miss about {trade['rmse_from_bounding']:.4g} from bounding and "
+        f"{trade['rmse_from_noise']:.4g} from noise; the least total error is at --max-records "
+        f"{trade['best_max_records']}."
+    )

@@ -16,8 +16,8 @@ def release(
     records: options.RecordsArgument,
     user: options.UserOption,
     item: options.ItemOption,
-    items: options.ItemsOption,
     epsilon: options.EpsilonOption,
+    items: options.ItemsOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
     ] = None,
@@ -28,6 +28,14 @@ def release(
     count: options.CountOption = "records",
     bounding: options.BoundingOption = "sra",
     max_records: options.MaxRecordsOption = 10,
+    choose: options.ChooseOption = None,
+    popularity_records: options.PopularityOption = None,
+    temper: options.TemperOption = None,
+    cap: options.CapOption = None,
+    scalings: options.ScalingsOption = None,
+    pairs: options.PairsOption = False,
+    discover_items: options.DiscoverOption = False,
+    delta: options.DeltaOption = "0",
     split: options.SplitOption = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
@@ -55,7 +63,9 @@ def release(
     request = request_of(
         records=records, user=user, item=item, items=items, context=context, values=values,
         join=join, record_id=record_id, split=split, epsilon=epsilon, bounding=bounding,
-        max_records=max_records, count=count, strict=strict,
+        max_records=max_records, choose=choose, count=count,
+        popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
+        pairs=pairs, discover_items=discover_items, delta=delta, strict=strict,
     )  # fmt: skip
     if dry_run:
         name = dataset or dataset_of(request.records)

@@ -5,15 +5,18 @@ Everything comes from public parameters and public guesses. What cannot be known
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import prod
+from math import sqrt
 from typing import Any
 
 from crowdtally import laws
+from crowdtally.curator.bounding.scales import l1_bound
+from crowdtally.curator.choosing.theory import Guess, best_limit, expected_error
 from crowdtally.curator.request import Request
+from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.published import INTERVAL_LEVEL
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 
 
@@ -22,32 +25,54 @@ class TablePlan:
     """What is known beforehand about one table."""
 
     name: str
-    """items or edges."""
+    """Its name."""
     columns: tuple[str, ...]
     """The columns that name a cell."""
-    cells: int
-    """How many cells it will have: all of the public domain."""
+    cells: int | None
+    """How many cells it will have; None where items are discovered."""
     epsilon: Fraction
     """Its part of ε."""
-    sensitivity: int
-    """What one user can change."""
-
-    @property
-    def scale(self) -> Fraction:
-        """Scale of the discrete Laplace noise on each cell."""
-        return self.sensitivity / self.epsilon
+    sensitivity: Fraction
+    """What one user can change, as a count; at most, where the bound is chosen privately."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
+        scale = self.sensitivity / self.epsilon
         return {
             "table": self.name,
             "columns": list(self.columns),
             "cells": self.cells,
             "epsilon": show(self.epsilon),
-            "sensitivity": self.sensitivity,
-            "noise_scale": show(self.scale),
-            "noise_std": laws.laplace_std(self.scale),
-            "noise_interval_half_width": laws.laplace_interval(self.scale, INTERVAL_LEVEL),
+            "sensitivity": show(self.sensitivity),
+            "noise_scale": show(scale),
+            "noise_std": laws.laplace_std(scale),
+            "noise_interval_half_width": laws.laplace_interval(scale, INTERVAL_LEVEL),
+        }
+
+
+@dataclass(frozen=True)
+class Trade:
+    """Bounding bias against noise for a typical item, by Fan & Jin's Theorem 2 (corrected)."""
+
+    records_per_user: int
+    """The guessed number of records of a user, all users alike."""
+    kept_share: Fraction
+    """The share of the records that is kept."""
+    bounding_error: float
+    """Root mean squared error of an item's count from the records that are not kept."""
+    noise_error: float
+    """Root mean squared error from the noise."""
+    best_limit: int
+    """The bound of least expected error under these guesses."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "records_per_user": self.records_per_user,
+            "kept_share": float(self.kept_share),
+            "rmse_from_bounding": self.bounding_error,
+            "rmse_from_noise": self.noise_error,
+            "best_max_records": self.best_limit,
         }
 
 
@@ -55,69 +80,85 @@ class TablePlan:
 class Plan:
     """The tables of a release, and what bounding is expected to lose."""
 
+    request: Request
+    """What it is a plan of."""
     tables: tuple[TablePlan, ...]
     """One entry a table."""
-    epsilon: Fraction
-    """The cost of the whole release."""
-    shares: dict[str, Fraction]
-    """How ε is divided."""
-    max_records: int
-    """l."""
-    records_per_user: Fraction | None
-    """The guessed mean number of records of a user, if guesses were given."""
-
-    @property
-    def kept_share(self) -> Fraction | None:
-        """The share of the records that bounding keeps if every user had the guessed mean.
-
-        Heavy users lose more, so where users differ the true share is lower.
-        """
-        if self.records_per_user is None:
-            return None
-        return min(Fraction(1), self.max_records / self.records_per_user)
+    trade: Trade | None
+    """What public guesses say about the bound; None without guesses."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        kept = self.kept_share
-        return {
-            "epsilon": show(self.epsilon),
-            "split": {name: show(share) for name, share in self.shares.items()},
-            "max_records": self.max_records,
+        request, method = self.request, self.request.method
+        facts: dict[str, Any] = {
+            "epsilon": str(request.epsilon),
+            "delta": str(request.delta),
+            "split": {name: show(share) for name, share in request.shares.items()},
+            "bounding": method.bounding,
+            "max_records": method.limit,
+            "chosen_by": method.choose,
             "tables": [table.as_dict() for table in self.tables],
-            "kept_share_at_most": None if kept is None else float(kept),
-            "unknown": unknowns(kept is None),
+            "trade_off": self.trade.as_dict() if self.trade else None,
+            "unknown": self.unknown(),
         }
+        if method.discover:
+            rule = UnknownItems(method.limit, request.part("items"), request.delta)
+            facts["threshold"] = rule.threshold
+        return facts
 
-
-def unknowns(without_guesses: bool) -> list[str]:
-    """What no plan can know, in words."""
-    words = [
-        "how many rows lie outside the lists or lack a user",
-        "how unevenly records are spread over users, hence how many records bounding drops",
-    ]
-    if without_guesses:
-        words.append(
-            "how many records a user has: give --guess-users and --guess-records "
-            "(public guesses, not read off the records) to see what bounding keeps"
-        )
-    return words
+    def unknown(self) -> list[str]:
+        """What no plan can know, in words."""
+        words = [
+            "how many rows lie outside the lists or lack a user",
+            "how unevenly records are spread over users, hence how many records bounding drops",
+        ]
+        if self.request.method.choose:
+            words.append("which bound will be chosen: the noise shown is for the largest candidate")
+        if self.trade is None:
+            words.append(
+                "how many records a user has: give --guess-users and --guess-records (public "
+                "guesses, not read off the records) to see what bounding costs"
+            )
+        return words
 
 
 def make_plan(
     request: Request, *, guess_users: int | None = None, guess_records: int | None = None
 ) -> Plan:
     """The plan of a request, from its public parameters and public guesses alone."""
-    tables = tuple(_table(request, name) for name in request.shares)
-    mean = Fraction(guess_records, guess_users) if guess_users and guess_records else None
-    return Plan(tables, request.epsilon.value, dict(request.shares), request.rule.limit, mean)
+    guessed = guess_users and guess_records and request.domain is not None
+    trade = _trade(request, guess_users or 1, guess_records or 1) if guessed else None
+    return Plan(request, tuple(_tables(request)), trade)
 
 
-def _table(request: Request, name: str) -> TablePlan:
-    axes: Sequence[Any] = request.domain.axes if name == "edges" else request.domain.axes[:1]
-    return TablePlan(
-        name,
-        tuple(axis.name for axis in axes),
-        prod(len(axis) for axis in axes),
-        request.part(name).value,
-        request.rule.l1_bound,
+def _tables(request: Request) -> list[TablePlan]:
+    method, item = request.method, request.records.item
+    tables = []
+    if method.popularity_records:
+        epsilon, size = request.part("popularity").value, request.layouts()["items"].size
+        kept = Fraction(method.popularity_records)
+        tables.append(TablePlan("popularity", (item,), size, epsilon, kept))
+    if method.discover:
+        tables.append(
+            TablePlan("items", (item,), None, request.part("items").value, Fraction(method.limit))
+        )
+    for name, layout in request.layouts().items():
+        bound, unit = l1_bound(method, name, method.limit)
+        epsilon = request.table_epsilon(name).value
+        tables.append(TablePlan(name, layout.names, layout.size, epsilon, bound * unit))
+    return tables
+
+
+def _trade(request: Request, users: int, records: int) -> Trade:
+    per_user = max(round(Fraction(records, users)), 1)
+    items = request.layouts()["items"].size
+    guess = Guess(users, per_user, Fraction(1, items))
+    limit, epsilon = request.method.limit, Epsilon(request.table_epsilon("items").value)
+    error = expected_error(guess, limit, epsilon)
+    return Trade(
+        per_user,
+        min(Fraction(1), Fraction(limit, per_user)),
+        sqrt(error.bounding),
+        sqrt(error.noise),
+        best_limit(guess, epsilon),
     )

@@ -7,22 +7,22 @@ stays charged, because noise may have been drawn.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from crowdtally.budget import Ledger, Reservation
-from crowdtally.curator.describe import charge_of, describe
-from crowdtally.curator.engine.counting import count
+from crowdtally.curator.describe import Outcome, charge_of, describe
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Dropped, Prepared, count_dropped, prepare
-from crowdtally.curator.publishing.dense import dense
+from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
 from crowdtally.curator.request import Request
+from crowdtally.curator.steps.bounds import find_bounds
+from crowdtally.curator.steps.discovery import discover_items
+from crowdtally.curator.steps.tables import count_tables, popularity_table
+from crowdtally.curator.steps.work import Work
 from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable, Published, staging
-from crowdtally.values.epsilon import Delta
+from crowdtally.published import Published, staging
 
 Tell = Callable[[str], None]
 """Says something to the curator; never to a reader."""
@@ -32,35 +32,30 @@ def publish(
     request: Request, dataset: str, target: Path, *, ledger: Ledger, draws: Draws, tell: Tell
 ) -> Published:
     """Make the release that ``request`` describes in the new folder ``target``."""
-    charge = charge_of(request)
-    ledger.check(dataset, request.records.unit, charge.epsilon, Delta())  # exit 3: nothing read yet
+    unit, charge = request.records.unit, charge_of(request)
+    ledger.check(dataset, unit, charge.epsilon, charge.delta)  # exit 3: nothing was read yet
     with staging(target) as staged, DuckDBEngine() as engine:
         prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
         dropped = count_dropped(engine, prepared)  # reads every record once: damage shows here
         _tell_dropped(dropped, request.strict, tell)
-        reservation = ledger.reserve(dataset, request.records.unit, charge)  # durable from here on
+        reservation = ledger.reserve(dataset, unit, charge)  # durable from here on
         with _charged(reservation):
-            tables = _steps(request, engine, prepared, dropped, draws)
-            metadata = describe(request, prepared.domain, reservation, tables)
-            staged.write(metadata, tables)
+            outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
+            metadata = describe(request, prepared.lists, reservation, outcome)
+            staged.write(metadata, outcome.tables)
             staged.commit()
             ledger.mark_published(reservation.id)
     return Published(target, metadata)
 
 
-def _steps(
-    request: Request, engine: DuckDBEngine, prepared: Prepared, dropped: Dropped, draws: Draws
-) -> list[NoisyTable]:
-    # The key orders each user's records. It comes from the OS and has nothing to do with the
-    # noise: privacy holds for every fixed key, also for one that leaks into a log.
-    key = secrets.randbits(63)
-    items, edges = count(  # bounded records → non-zero cells
-        engine, prepared, request.rule, rows=dropped.rows, key=key, what=request.what
-    )
-    tables = [dense("items", items, request.part("items"), draws)]  # every item, noisy
-    if prepared.domain.contexts:
-        tables.append(dense("edges", edges, request.part("edges"), draws))  # every item × context
-    return tables
+def _steps(work: Work) -> Outcome:
+    if work.request.method.discover:
+        items, other = discover_items(work)  # (user, item) → items that enough users have
+        return Outcome([items], {}, other)
+    popularity = popularity_table(work)  # at most d₀ records per user → noisy item counts
+    bounds = find_bounds(work)  # records per user → l or θ, as given or by a charged choice
+    tables = count_tables(work, bounds, popularity)  # bounded records → every cell, noisy
+    return Outcome([*([popularity] if popularity else []), *tables], bounds)
 
 
 def _tell_dropped(dropped: Dropped, strict: bool, tell: Tell) -> None:

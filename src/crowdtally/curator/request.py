@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log2
+from typing import Unpack
 
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.scales import l1_bound
+from crowdtally.curator.choosing.candidates import check_theta
+from crowdtally.curator.method import Method, MethodOptions, make_method
 from crowdtally.curator.split import complete_split
-from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.counts import What
+from crowdtally.errors import UsageError
 from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.layout import Layout, Pairs, grid
 from crowdtally.values.rational import show
 from crowdtally.values.records import Records
 
-BOUNDINGS = ("sra",)
-COUNTED: tuple[What, ...] = ("records", "users")
 LARGEST_DENSE = 500_000_000
 """Cells beyond which a dense table is refused: about 20 GB while it is written."""
-_LARGEST_SCALE = 2**50  # beyond it noise leaves 64 bits often enough to matter
-_LARGEST_LIMIT = 2**31
+_LARGEST_SCALE = 2**50  # in units of a count: beyond it noise is beyond any count
 
 
 @dataclass(frozen=True)
@@ -30,14 +29,14 @@ class Request:
 
     records: Records
     """The records and the roles of their columns."""
-    domain: Domain
-    """The public cells."""
+    domain: Domain | None
+    """The public cells; None where the items are discovered."""
     epsilon: Epsilon
     """The whole cost of the release."""
-    rule: SRA
-    """How each user's contribution is bounded."""
-    what: What
-    """Whether records or distinct users are counted."""
+    delta: Delta
+    """The whole δ; 0 unless items are discovered."""
+    method: Method
+    """How users are bounded and what is counted."""
     shares: Mapping[str, Fraction]
     """Each part's exact share of ε."""
     strict: bool = False
@@ -47,59 +46,100 @@ class Request:
         """The ε of one part."""
         return self.epsilon * self.shares[name]
 
+    def layouts(self, domain: Domain | None = None) -> dict[str, Layout]:
+        """The public cells of each table of counts; ``domain`` may have the records' own types."""
+        domain = domain or self.domain
+        if domain is None:
+            return {}
+        tables: dict[str, Layout] = {"items": grid(domain.axes[:1])}
+        if self.method.pairs:
+            tables["pairs"] = Pairs(domain.items)
+        elif domain.contexts:
+            tables["edges"] = grid(domain.axes)
+        return tables
+
+    def table_epsilon(self, table: str) -> Epsilon:
+        """The ε of a table of counts; pairs of items stand where items in context would."""
+        return self.part("edges" if table == "pairs" else table)
+
 
 def make_request(
     records: Records,
-    domain: Domain,
+    domain: Domain | None,
     *,
     epsilon: object,
-    bounding: str = "sra",
-    max_records: int = 10,
-    count: str = "records",
+    delta: object = 0,
     split: Mapping[str, object] | None = None,
     strict: bool = False,
+    **method: Unpack[MethodOptions],
 ) -> Request:
-    """Check every public parameter and put them together."""
-    if bounding not in BOUNDINGS:
-        raise UsageError(f"unknown bounding {bounding!r}. {did_you_mean(bounding, BOUNDINGS)}")
-    what = next((known for known in COUNTED if known == count), None)
-    if what is None:
-        raise UsageError(f"unknown --count {count!r}. {did_you_mean(count, COUNTED)}")
-    limit = _whole(max_records, "--max-records", 1, _LARGEST_LIMIT)
-    domain = domain.named(records.item)
+    """Check every public parameter and put them together; ``method`` is ``make_method``'s."""
+    made = make_method(**method)
+    exact_delta = Delta.of(delta)
+    if domain is not None:
+        domain = domain.named(records.item)
+    _check_domain(records, domain, made, exact_delta)
+    shares = complete_split(split, _parts(made, domain), made.choose)
+    request = Request(records, domain, Epsilon.of(epsilon), exact_delta, made, shares, strict)
+    _check_sizes(request)
+    return request
+
+
+def _parts(method: Method, domain: Domain | None) -> list[str]:
+    return [
+        *(["choose"] if method.choose else []),
+        *(["total"] if method.discover else []),
+        *(["popularity"] if method.popularity_records else []),
+        "items",
+        *(["edges"] if method.pairs or (domain is not None and domain.contexts) else []),
+    ]
+
+
+def _check_domain(records: Records, domain: Domain | None, method: Method, delta: Delta) -> None:
+    if method.discover != (delta.value > 0):
+        raise UsageError(
+            "--discover-items and --delta go together: items that no public list names can only be "
+            "released with a small probability delta of exceeding epsilon, such as --delta 1e-9."
+        )
+    if method.discover and (domain is not None or records.contexts):
+        raise UsageError(
+            "--discover-items finds the items itself: give neither --items nor --context."
+        )
+    if domain is None:
+        if not method.discover:
+            raise UsageError(
+                "which items may appear must be decided without looking at the records: give the "
+                "public list with --items FILE, or let items be discovered with --discover-items "
+                "--delta D."
+            )
+        return
     undeclared = sorted(set(records.contexts) ^ {axis.name for axis in domain.contexts})
     if undeclared:
         raise UsageError(
             f"context {undeclared[0]!r} needs both its column or expression (--context) and its "
             f"list of values (--values {undeclared[0]}=a,b,c)."
         )
-    if domain.size > LARGEST_DENSE:
+    if method.pairs and domain.contexts:
+        raise UsageError("--pairs counts pairs of items: give no --context with it.")
+    if method.pairs and method.limit < 2:
         raise UsageError(
-            f"the table would have {domain.size} cells, and a dense release has at most "
-            f"{LARGEST_DENSE}: shorten the item list or use fewer contexts."
+            "a user of whom one record is kept has no pairs: --pairs needs --max-records 2 or more."
         )
-    used = ["items", "edges"] if domain.contexts else ["items"]
-    request = Request(
-        records, domain, Epsilon.of(epsilon), SRA(limit), what, complete_split(split, used), strict
-    )
-    _check_scales(request)
-    return request
+    if not method.samples:
+        check_theta(method.limit, len(domain.items), method.cap, 1)
 
 
-def _whole(value: object, name: str, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UsageError(
-            f"{name} must be a whole number between {least} and {most}: received {value!r}."
-        )
-    return value
-
-
-def _check_scales(request: Request) -> None:
-    for name in request.shares:
-        scale = request.rule.l1_bound / request.part(name).value
-        if scale > _LARGEST_SCALE:
+def _check_sizes(request: Request) -> None:
+    for name, layout in request.layouts().items():
+        if layout.size > LARGEST_DENSE:
             raise UsageError(
-                f"the noise of {name!r} would have scale 2^{log2(scale):.0f}, beyond any count: "
-                f"epsilon {show(request.epsilon.value)} is too small for "
-                f"{request.rule.l1_bound} records per user. Raise --epsilon."
+                f"the table {name!r} would have {layout.size} cells, and a dense release has at "
+                f"most {LARGEST_DENSE}: shorten the item list or use fewer contexts."
+            )
+        bound, unit = l1_bound(request.method, name, request.method.limit)
+        if bound * unit / request.table_epsilon(name).value > _LARGEST_SCALE:
+            raise UsageError(
+                f"the noise of {name!r} would be beyond any count: epsilon "
+                f"{show(request.epsilon.value)} is too small for a bound of "
+                f"{request.method.limit}. Raise --epsilon or lower --max-records."
             )

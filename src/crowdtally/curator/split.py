@@ -30,14 +30,16 @@ def parse_split(text: str) -> dict[str, Fraction]:
     return shares
 
 
-def complete_split(given: Mapping[str, object] | None, used: Sequence[str]) -> dict[str, Fraction]:
+def complete_split(
+    given: Mapping[str, object] | None, used: Sequence[str], choose: str | None = None
+) -> dict[str, Fraction]:
     """The shares of the parts in use: as given (they must cover them and sum to 1), or defaults.
 
     >>> complete_split(None, ["items", "edges"])
     {'items': Fraction(1, 2), 'edges': Fraction(1, 2)}
     """
     if given is None:
-        return _defaults(used)
+        return _defaults(used, choose)
     shares = {name: exact(share, f"the share of {name!r}") for name, share in given.items()}
     for name, share in shares.items():
         if name not in PARTS:
@@ -59,6 +61,15 @@ def complete_split(given: Mapping[str, object] | None, used: Sequence[str]) -> d
     return {name: shares[name] for name in used}
 
 
-def _defaults(used: Sequence[str]) -> dict[str, Fraction]:
-    tables = [name for name in used if name in ("items", "edges")]
-    return {name: Fraction(1, len(tables)) for name in tables}
+def _defaults(used: Sequence[str], choose: str | None) -> dict[str, Fraction]:
+    """Small shares for what prepares the tables; what remains is halved between the tables."""
+    small = {
+        # Two per cent is enough for the rank rule; DPSense's algorithms need the papers' tenth.
+        "choose": Fraction(2, 100) if choose == "rank" else Fraction(1, 10),
+        "total": Fraction(2, 100),
+        "popularity": Fraction(1, 10),
+    }
+    shares = {name: small[name] for name in used if name in small}
+    tables = [name for name in used if name not in small]
+    rest = (1 - sum(shares.values(), Fraction(0))) / len(tables)
+    return shares | dict.fromkeys(tables, rest)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.values.domain import Axis
+from crowdtally.values.layout import Layout
 
 What = Literal["records", "users"]
 
@@ -18,29 +19,26 @@ class Counts:
     """Non-zero cells of a table, not yet private.
 
     Contract: adding or removing one user changes the table by at most ``l1_bound`` in L1, in the
-    integer units that ``values`` are in (multiples of 1/``grid``).
+    integer units that ``values`` are in.
     """
 
-    axes: tuple[Axis, ...]
+    layout: Layout
     """What the cells are cells of."""
     cells: NDArray[np.int64]
     """Cell numbers, ascending, distinct."""
     values: NDArray[np.int64]
-    """The count of each cell, in units of 1/grid; none is zero."""
+    """The count of each cell, in integer units; none is zero."""
     what: What
     """Whether records or distinct users are counted."""
     l1_bound: int
     """What one user can change, in the same units."""
-    grid: int = 1
-    """Units per count."""
+    unit: Fraction = Fraction(1)
+    """What one unit of ``values`` means as a count. Public."""
 
     @property
     def size(self) -> int:
         """Number of cells of the whole public table."""
-        size = 1
-        for axis in self.axes:
-            size *= len(axis)
-        return size
+        return self.layout.size
 
     def dense(self) -> NDArray[np.int64]:
         """All cells in order, zeros included."""

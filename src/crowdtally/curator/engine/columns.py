@@ -55,9 +55,18 @@ def matchable(expression: str, sql_type: str, axis: Axis, source_typed: bool) ->
             f"the list of values for {axis.name!r} is {axis.kind}, but the records hold {kind} "
             f"({sql_type}): give the list as {kind}."
         )
+    return comparable(expression, sql_type, kind), converted
+
+
+def comparable(expression: str, sql_type: str, kind: Kind | None) -> str:
+    """SQL for a column as text or as 64-bit integers."""
+    if kind is None:
+        raise InputError(
+            f"the item column has type {sql_type}: items must be text or integers. Cast them."
+        )
     target = "VARCHAR" if kind == "text" else "BIGINT"
-    # A 128-bit id outside 64 bits cannot be in the list: null, hence outside the domain.
-    return f"TRY_CAST({expression} AS {target})", converted
+    # A 128-bit id outside 64 bits cannot be in a list: null, hence outside the domain.
+    return f"TRY_CAST({expression} AS {target})"
 
 
 def quoted(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 import ibis
@@ -11,17 +12,18 @@ from numpy.typing import NDArray
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.values.counts import Counts, What
+from crowdtally.values.layout import Pairs, grid
 
 Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""
 
 
-class Bounding(Protocol):
-    """A rule that bounds what one user contributes."""
+class Sampling(Protocol):
+    """A rule that keeps some of each user's records."""
 
     @property
-    def l1_bound(self) -> int:
-        """The L1 bound of each table counted from the kept rows."""
+    def limit(self) -> int:
+        """The most rows of one user that are kept."""
 
     def keep(
         self, engine: DuckDBEngine, rows: ibis.Table, *, cells: int, key: int, what: What
@@ -30,7 +32,7 @@ class Bounding(Protocol):
 
 
 def count(
-    engine: DuckDBEngine, prepared: Prepared, rule: Bounding, *, rows: int, key: int, what: What
+    engine: DuckDBEngine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
 ) -> tuple[Counts, Counts]:
     """Item counts and item×context counts; equal tables where there are no contexts.
 
@@ -39,31 +41,69 @@ def count(
     domain, width = prepared.domain, prepared.domain.contexts_size
     edges: list[Cells] = []
     items: list[Cells] = []
+    for kept in _kept(engine, prepared, rule, rows=rows, key=key, what=what):
+        if what == "users":
+            kept = engine.materialise(kept, "kept")
+            items.append(_tally(engine, _items_met(kept, width)))
+        edges.append(_tally(engine, kept))
+    edge_cells = _sum(edges)
+    item_cells = _sum(items) if what == "users" else _fold(edge_cells, width)
+    bound = rule.limit
+    return (
+        Counts(grid([domain.items]), *item_cells, what=what, l1_bound=bound),
+        Counts(grid(domain.axes), *edge_cells, what=what, l1_bound=bound),
+    )
+
+
+def count_pairs(
+    engine: DuckDBEngine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
+) -> tuple[Counts, Counts]:
+    """Item counts, and counts of unordered pairs of different items of one user.
+
+    Pairs are formed from the *kept* records, so one user adds at most l(l−1)/2 of them.
+    """
+    domain, width, limit = prepared.domain, prepared.domain.contexts_size, rule.limit
+    items: list[Cells] = []
+    pairs: list[Cells] = []
+    for kept in _kept(engine, prepared, rule, rows=rows, key=key, what=what):
+        met = _items_met(kept, width) if what == "users" else kept
+        met = engine.materialise(met.select("user", item=(met.cell // width).cast("int64")), "met")
+        items.append(_tally(engine, met.select("user", cell=met.item)))
+        other = met.view()
+        both = met.inner_join(other, [met.user == other.user, met.item < other.item])
+        number = (both.item_right * (both.item_right - 1) // 2 + both.item).cast("int64")
+        pairs.append(_tally(engine, both.select(both.user, cell=number)))
+    return (
+        Counts(grid([domain.items]), *_sum(items), what=what, l1_bound=limit),
+        Counts(Pairs(domain.items), *_sum(pairs), what=what, l1_bound=limit * (limit - 1) // 2),
+    )
+
+
+def _kept(
+    engine: DuckDBEngine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
+) -> Iterator[ibis.Table]:
+    """The kept records, in parts by user where they would not fit the memory at once."""
     parts = engine.parts(rows)
     for part in range(parts):
         table = prepared.table
         if parts > 1:
             table = table.filter(engine.hash(0, [table.user]) % parts == part)
-        kept = rule.keep(engine, table, cells=domain.size, key=key, what=what)
-        if what == "users":
-            kept = engine.materialise(kept, "kept")
-        edges.append(_tally(engine, kept, "cell"))
-        if what == "users":
-            # A user who met one item in two contexts is one user of that item.
-            met = kept.select("user", cell=(kept.cell // width).cast("int64")).distinct()
-            items.append(_tally(engine, met, "cell"))
-    edge_cells = _sum(edges)
-    item_cells = _sum(items) if what == "users" else _fold(edge_cells, width)
-    bound = rule.l1_bound
-    return (
-        Counts((domain.items,), *item_cells, what=what, l1_bound=bound),
-        Counts(domain.axes, *edge_cells, what=what, l1_bound=bound),
-    )
+        yield rule.keep(engine, table, cells=prepared.domain.size, key=key, what=what)
 
 
-def _tally(engine: DuckDBEngine, table: ibis.Table, column: str) -> Cells:
-    counted = engine.arrays(table.group_by(column).agg(times=table.count()))
-    return counted[column], counted["times"]
+def _items_met(kept: ibis.Table, width: int) -> ibis.Table:
+    """A user who met one item in two contexts is one user of that item."""
+    return kept.select("user", cell=(kept.cell // width).cast("int64")).distinct()
+
+
+def _tally(engine: DuckDBEngine, table: ibis.Table) -> Cells:
+    return cells_of(engine.arrays(table.group_by("cell").agg(times=table.count())), "times")
+
+
+def cells_of(columns: Mapping[str, NDArray[np.int64]], value: str) -> Cells:
+    """The fetched columns as ascending cells and their values, zeros left out."""
+    cells, values = _fold((columns["cell"], columns[value]), 1)
+    return cells[values != 0], values[values != 0]
 
 
 def _sum(parts: list[Cells]) -> Cells:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import duckdb
 import ibis
@@ -91,16 +92,16 @@ class DuckDBEngine:
         types = {column: DuckDBType.from_string(kind) for column, kind in self.schema(name).items()}
         return ibis.table(types, name=name)
 
-    def load_axis(self, name: str, axis: Axis) -> None:
+    def load_axis(self, name: str, axis: Axis) -> ibis.Table:
         """A table (value, code) of a public list."""
-        codes = np.arange(len(axis), dtype=np.int64)
-        self._connection.register("incoming", {"value": axis.values, "code": codes})
-        kind = "VARCHAR" if axis.kind == "text" else "BIGINT"
-        self._connection.execute(
-            f"CREATE OR REPLACE TABLE {quoted(name)} AS "
-            f"SELECT CAST(value AS {kind}) AS value, code FROM incoming"
-        )
+        return self.load(name, {"value": axis.values, "code": np.arange(len(axis))})
+
+    def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
+        """A table of public or already released columns."""
+        self._connection.register("incoming", dict(columns))
+        self._connection.execute(f"CREATE OR REPLACE TABLE {quoted(name)} AS FROM incoming")
         self._connection.unregister("incoming")
+        return self.table(name)
 
     def check_row_wise(self, sql: str, context: str) -> None:
         """Refuse functions that this engine's catalogue does not call a function of one row."""
@@ -151,9 +152,13 @@ class DuckDBEngine:
 
     def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
         """The result's integer columns."""
-        with translated("counting"):
-            fetched = self._connection.execute(self.sql(expression)).fetchnumpy()
+        fetched = self.columns(expression)
         return {name: np.asarray(column, dtype=np.int64) for name, column in fetched.items()}
+
+    def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
+        """The result's columns, text as object arrays."""
+        with translated("counting"):
+            return dict(self._connection.execute(self.sql(expression)).fetchnumpy())
 
     def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
         """Compute once into a temporary table."""
@@ -178,8 +183,7 @@ class DuckDBEngine:
 
     def _one(self, query: str) -> tuple[object, ...]:
         with translated("reading"):
-            row = self._connection.execute(query).fetchone()
-        assert row is not None
+            (row,) = self._connection.execute(query).fetchall()
         return tuple(row)
 
 

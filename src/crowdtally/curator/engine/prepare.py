@@ -23,14 +23,24 @@ from crowdtally.values.records import Records
 
 @dataclass(frozen=True)
 class Prepared:
-    """In-domain records as an expression: columns ``user``, ``cell`` and, if stored, ``id``."""
+    """In-domain records as an expression: columns ``user``, ``cell`` and, if stored, ``id``.
+
+    Where no public list of items exists, ``cell`` is the item itself.
+    """
 
     table: ibis.Table
     """(user, cell[, id]); not yet bounded."""
-    domain: Domain
-    """The domain, its lists in the types of the records' columns."""
+    lists: Domain | None
+    """The domain, its lists in the types of the records' columns; None without a list."""
     all_rows: ibis.Table
     """Every record, for the curator's eyes: how many are dropped."""
+
+    @property
+    def domain(self) -> Domain:
+        """The domain where there is one."""
+        if self.lists is None:
+            raise ValueError("items without a public list have no domain")
+        return self.lists
 
     @property
     def has_id(self) -> bool:
@@ -50,7 +60,7 @@ class Dropped:
     """Rows with a user but an item or context outside the lists, or no partner in a join."""
 
 
-def prepare(engine: DuckDBEngine, records: Records, domain: Domain) -> Prepared:
+def prepare(engine: DuckDBEngine, records: Records, domain: Domain | None) -> Prepared:
     """Open the sources, check the declaration against their schema, build the expression."""
     source = locate(records.source)
     schema = engine.open(source, "source")
@@ -58,7 +68,14 @@ def prepare(engine: DuckDBEngine, records: Records, domain: Domain) -> Prepared:
     for column, role in _needed(records):
         columns.require(column, schema, role, name)
     joined, schema, partner = _join(engine, records, source, schema)
-    selected, axes = _select(engine, records, domain, schema, joined, source.typed)
+    selected = _identities(records, schema)
+    axes: list[Axis] = []
+    if domain is None:
+        kind = columns.kind_of(schema[records.item])
+        selected["item"] = columns.comparable(quoted(records.item), schema[records.item], kind)
+    else:
+        matched, axes = _match_types(engine, records, domain, schema, joined, source.typed)
+        selected |= matched
     selected["partner"] = partner
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     engine.define("records", f"SELECT {projection} FROM {joined}")
@@ -114,7 +131,16 @@ def _join(
     return clause, known, " AND ".join(partners)
 
 
-def _select(
+def _identities(records: Records, schema: Mapping[str, str]) -> dict[str, str]:
+    """The user and the stored record id, under names of our own."""
+    selected = {"user": columns.identity(records.user, schema[records.user], "the user")}
+    if records.record_id is not None:
+        id_type = schema[records.record_id]
+        selected["id"] = columns.identity(records.record_id, id_type, "the record id")
+    return selected
+
+
+def _match_types(
     engine: DuckDBEngine,
     records: Records,
     domain: Domain,
@@ -122,14 +148,10 @@ def _select(
     clause: str,
     typed: bool,
 ) -> tuple[dict[str, str], list[Axis]]:
-    """The projection, under names of our own, and the lists in the columns' types."""
-    selected = {"user": columns.identity(records.user, schema[records.user], "the user")}
-    if records.record_id is not None:
-        id_type = schema[records.record_id]
-        selected["id"] = columns.identity(records.record_id, id_type, "the record id")
+    """The columns to match, under names of our own, and the lists in the columns' types."""
     expressions = [quoted(records.item)]
     expressions += [_context(engine, records, axis, schema) for axis in domain.contexts]
-    axes = []
+    selected, axes = {}, []
     for number, (axis, expression) in enumerate(zip(domain.axes, expressions, strict=True)):
         engine.define("probe", f"SELECT {expression} AS value FROM {clause}")
         sql_type = engine.schema("probe")["value"]
@@ -157,15 +179,18 @@ def _context(engine: DuckDBEngine, records: Records, axis: Axis, schema: Mapping
 
 
 def _match(engine: DuckDBEngine, axes: list[Axis]) -> Prepared:
+    """Join the records with the lists; what has no partner there is outside the domain."""
     rows = engine.table("records")
     table, cell = rows.filter(rows.user.notnull() & rows.partner), ibis.literal(0, type="int64")
+    stored = [name for name in ("user", "id") if name in rows.columns]
+    if not axes:
+        known = table.filter(table.item.notnull())
+        return Prepared(known.select(*stored, cell=known.item), None, rows)
     for number, axis in enumerate(axes):
-        engine.load_axis(f"axis_{number}", axis)
-        listed = engine.table(f"axis_{number}")
+        listed = engine.load_axis(f"axis_{number}", axis)
         listed = listed.rename({f"value_{number}": "value", f"code_{number}": "code"})
         table = table.inner_join(listed, table[f"axis_{number}"] == listed[f"value_{number}"])
         cell = cell * len(axis) + table[f"code_{number}"]
-    stored = [name for name in ("user", "id") if name in rows.columns]
     contexts = {axis.name: axis for axis in axes[1:]}
     domain = Domain(axes[0], contexts, item=axes[0].name)
     return Prepared(table.select(*stored, cell=cell), domain, rows)

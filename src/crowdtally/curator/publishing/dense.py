@@ -29,7 +29,7 @@ def dense(name: str, counts: Counts, epsilon: Epsilon, draws: Draws) -> NoisyTab
         "sensitivity": counts.l1_bound,
         "publishing": "dense",
     }
-    return NoisyTable(name, counts.axes, noisy, scale, facts)
+    return NoisyTable(name, counts.layout, noisy, scale, facts, counts.unit)
 
 
 def _added(counts: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.int64]:

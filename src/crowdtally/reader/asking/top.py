@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from math import prod
 from typing import Any
 
@@ -23,13 +24,13 @@ class TopItem:
     """1 for the largest noisy count; equal counts keep the order of the item list."""
     item: str | int
     """The item."""
-    count: int
-    """Its noisy count, as released: it can be negative."""
+    count: float
+    """Its noisy count, as released: it can be negative. Whole, unless rows were scaled."""
     noise_std: float
     """Standard deviation of the noise in ``count``."""
-    low: int
+    low: float
     """``count`` less the half width of the noise interval."""
-    high: int
+    high: float
     """``count`` plus the half width of the noise interval."""
 
 
@@ -62,8 +63,8 @@ class TopList:
     def __str__(self) -> str:
         lines = [f"{'rank':>4}  {'count':>10}  {'noise interval':>21}  item"]
         for row in self.rows:
-            interval = f"{row.low} … {row.high}"
-            lines.append(f"{row.rank:>4}  {row.count:>10}  {interval:>21}  {row.item}")
+            interval = f"{row.low:.12g} … {row.high:.12g}"
+            lines.append(f"{row.rank:>4}  {row.count:>10.12g}  {interval:>21}  {row.item}")
         return "\n".join(lines)
 
 
@@ -80,15 +81,20 @@ def top(published: Published, k: int, context: Mapping[str, object]) -> TopList:
     assert table is not None  # every release has items, and edges where it has contexts
     summed = prod(axis["size"] for name, axis in axes.items() if name not in chosen)
     terms = summed if chosen else 1
-    scale, level = (exact(table["noise"][key], key) for key in ("scale", "interval_level"))
-    width = sum_interval(scale, terms, level)
-    std = sum_std(scale, terms)
+    law = {k: exact(table["noise"][k], k) for k in ("scale", "unit", "interval_level")}
+    unit = law["unit"]
+    width = _count(sum_interval(law["scale"], terms, law["interval_level"]), unit)
+    std = sum_std(law["scale"], terms) * float(unit)
     found = _largest(published, table, chosen, k)
     rows = tuple(
-        TopItem(rank, item, int(count), std, int(count) - width, int(count) + width)
+        TopItem(rank, item, count, std, count - width, count + width)
         for rank, (item, count) in enumerate(found, start=1)
     )
     return TopList(rows, published.metadata["counted"])
+
+
+def _count(units: int, unit: Fraction) -> float:
+    return units if unit == 1 else units * float(unit)
 
 
 def _largest(

@@ -1,0 +1,50 @@
+"""HPA: each user's records of the most popular items (Fan & Jin 2015, Algorithm 2).
+
+Contract: given a popularity that was already released, ``keep`` is a function of (key, T_u,
+popularity); it returns at most ``limit`` rows of each user. Records of equal popularity are taken
+uniformly. The proof note is ``hpa.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.hashing import HASH_BITS
+from crowdtally.values.counts import What
+
+
+@dataclass(frozen=True, eq=False)
+class HPA:
+    """Keep the l records of each user whose items rank highest in a released popularity."""
+
+    limit: int
+    """l: the most records that one user may contribute."""
+    popularity: NDArray[np.int64]
+    """The noisy count of every item of the public list, drawn once, already released."""
+
+    def ranks(self) -> NDArray[np.int64]:
+        """0 for the most popular; items of equal noisy count share a rank: the hash decides."""
+        _, rank = np.unique(-self.popularity, return_inverse=True)
+        return rank.astype(np.int64)
+
+    def keep(
+        self, engine: DuckDBEngine, rows: ibis.Table, *, cells: int, key: int, what: What
+    ) -> ibis.Table:
+        """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
+        width = cells // len(self.popularity)
+        ranks = self.ranks()
+        ranked = engine.load("popularity", {"item": np.arange(len(ranks)), "rank": ranks})
+        records = told_apart(rows, what)
+        records = records.mutate(item=(records.cell // width).cast("int64"))
+        records = records.inner_join(ranked, "item")
+        # The rank leads; what is left of 63 bits is the hash, which breaks ties.
+        bits = int(ranks.max()).bit_length()
+        order = records["rank"] * 2 ** (HASH_BITS - bits)
+        order = order + (keyed_hash(engine, records, key) >> bits)
+        return keep_first(engine, records, order, cells=cells, limit=self.limit, leading=bits)

@@ -1,0 +1,68 @@
+"""Tempered: one dial from a uniform sample (SRA) to hand-picking (HPA).
+
+A user's records are taken in the order of γ·ln(max(popularity, floor)) + Gumbel(keyed hash),
+largest first: a sample without replacement with odds popularity^γ (the exponential race).
+
+Contract: given a released popularity, ``keep`` is a function of (key, T_u, popularity); it returns
+at most ``limit`` rows of each user. Floats order a user's own records and decide nothing else: the
+bound holds for every order that is a function of the record (``sra.md``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.hashing import HASH_BITS
+from crowdtally.values.counts import What
+
+FLOOR = 1
+"""Popularity below this counts as this: the logarithm of a noisy count needs a public floor."""
+_GUMBEL_LEAST, _GUMBEL_MOST = -4.0, 45.0  # −ln(−ln u) for u = 2^−64 … 1 − 2^−64 lies between
+
+
+@dataclass(frozen=True, eq=False)
+class Tempered:
+    """Keep l of each user's records, with odds popularity^γ."""
+
+    limit: int
+    """l: the most records that one user may contribute."""
+    popularity: NDArray[np.int64]
+    """The noisy count of every item of the public list, drawn once, already released."""
+    gamma: Fraction
+    """γ ≥ 0: 0 is SRA; the larger, the nearer to HPA."""
+
+    def scores(self) -> NDArray[np.float64]:
+        """γ·ln(max(popularity, floor)) of every item."""
+        logarithms = np.log(np.maximum(self.popularity, FLOOR).astype(np.float64))
+        return float(self.gamma) * logarithms
+
+    def keep(
+        self, engine: DuckDBEngine, rows: ibis.Table, *, cells: int, key: int, what: What
+    ) -> ibis.Table:
+        """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
+        scores = self.scores()
+        scored = engine.load("popularity", {"item": np.arange(len(scores)), "score": scores})
+        records = told_apart(rows, what)
+        item = (records.cell // (cells // len(scores))).cast("int64")
+        records = records.mutate(item=item).inner_join(scored, "item")
+        order = self._order(keyed_hash(engine, records, key), records["score"], scores)
+        return keep_first(engine, records, order, cells=cells, limit=self.limit)
+
+    def _order(
+        self, hashed: ibis.Value, score: ibis.Value, scores: NDArray[np.float64]
+    ) -> ibis.Value:
+        """The total as a 63-bit integer, the best record smallest."""
+        uniform = (hashed.cast("float64") + 0.5) / 2.0**HASH_BITS
+        # Near 1 a double cannot tell uniforms apart; the least step keeps the logarithm finite.
+        uniform = ibis.least(uniform, 1 - 2.0**-53)
+        total = score - (-uniform.ln()).ln()
+        most, least = float(scores.max()) + _GUMBEL_MOST, float(scores.min()) + _GUMBEL_LEAST
+        share = (most - total) / (most - least)  # within [0, 1)
+        return (share * (2.0**HASH_BITS - 2.0**11)).floor().cast("int64")

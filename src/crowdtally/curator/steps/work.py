@@ -1,0 +1,45 @@
+"""What every step works with."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+import ibis
+
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.prepare import Prepared
+from crowdtally.curator.request import Request
+from crowdtally.noise.draws import Draws
+
+
+@dataclass(frozen=True)
+class Work:
+    """A charged request on its way through the steps."""
+
+    request: Request
+    """What was asked for."""
+    engine: DuckDBEngine
+    """What runs on the records."""
+    prepared: Prepared
+    """The records, in domain, not yet bounded."""
+    rows: int
+    """How many there are: sizes the work, decides no outcome."""
+    draws: Draws
+    """Where noise and choices are drawn."""
+
+    def fresh_key(self) -> int:
+        """A sampling key of the OS.
+
+        It has nothing to do with the noise: privacy holds for every fixed key, also for one that
+        leaks into a log.
+        """
+        return secrets.randbits(63)
+
+    def records_of(self, table: str) -> ibis.Table:
+        """(user, cell) of every record, the cell numbered as in this table."""
+        rows = self.prepared.table.select("user", "cell")
+        if table == "edges":
+            return rows
+        width = self.prepared.domain.contexts_size
+        return rows.select("user", cell=(rows.cell // width).cast("int64"))

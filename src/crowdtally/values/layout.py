@@ -1,0 +1,110 @@
+"""How the cells of a table are numbered and named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isqrt, prod
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.values.domain import Axis
+
+
+class Layout(Protocol):
+    """A public set of cells, numbered from 0, each named by a row of values."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that name a cell."""
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values that name these cells, by column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Every combination of the axes' values; mixed radix, the last axis fastest."""
+
+    axes: tuple[Axis, ...]
+    """The axes, slowest first."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axes' names."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """The product of the axes' lengths; a Python integer of any size."""
+        return prod(len(axis) for axis in self.axes)
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values on each axis."""
+        found: dict[str, NDArray[Any]] = {}
+        for axis in reversed(self.axes):
+            codes = (cells % len(axis)).astype(np.int64)
+            cells = cells // len(axis)
+            found[axis.name] = axis.values[codes]
+        return dict(reversed(found.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Unordered pairs i < j of one axis; pair (i, j) has number j(j−1)/2 + i."""
+
+    axis: Axis
+    """The axis both halves come from."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axis's name, and the same after ``other_``."""
+        return (self.axis.name, f"other_{self.axis.name}")
+
+    @property
+    def size(self) -> int:
+        """m(m−1)/2."""
+        return len(self.axis) * (len(self.axis) - 1) // 2
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Both items of each pair, the one that is earlier in the list first."""
+        # isqrt is exact where a float's square root would be off by one.
+        later = np.array([(1 + isqrt(1 + 8 * int(cell))) // 2 for cell in cells], dtype=np.int64)
+        earlier = (cells - later * (later - 1) // 2).astype(np.int64)
+        first, second = self.names
+        return {first: self.axis.values[earlier], second: self.axis.values[later]}
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Values that a release itself brought to light, possibly none."""
+
+    name: str
+    """The column."""
+    values: NDArray[Any]
+    """The values, sorted."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one column."""
+        return (self.name,)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values themselves."""
+        return {self.name: self.values[cells]}
+
+
+def grid(axes: Sequence[Axis]) -> Grid:
+    """The grid of these axes."""
+    return Grid(tuple(axes))
