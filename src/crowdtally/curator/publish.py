@@ -14,6 +14,7 @@ from pathlib import Path
 from crowdtally.budget import Ledger, Reservation
 from crowdtally.curator.describe import Outcome, charge_of, describe
 from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
 from crowdtally.curator.request import Request
 from crowdtally.curator.steps.bounds import find_bounds
@@ -29,12 +30,19 @@ Tell = Callable[[str], None]
 
 
 def publish(
-    request: Request, dataset: str, target: Path, *, ledger: Ledger, draws: Draws, tell: Tell
+    request: Request,
+    dataset: str,
+    target: Path,
+    *,
+    ledger: Ledger,
+    draws: Draws,
+    tell: Tell,
+    start_engine: Callable[[], Engine] = DuckDBEngine,
 ) -> Published:
     """Make the release that ``request`` describes in the new folder ``target``."""
     unit, charge = request.records.unit, charge_of(request)
     ledger.check(dataset, unit, charge.epsilon, charge.delta)  # exit 3: nothing was read yet
-    with staging(target) as staged, DuckDBEngine() as engine:
+    with staging(target) as staged, start_engine() as engine:
         prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
         dropped = count_dropped(engine, prepared)  # reads every record once: damage shows here
         _tell_dropped(dropped, request.strict, tell)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.values.counts import What
 
@@ -34,7 +34,7 @@ class HPA:
         return rank.astype(np.int64)
 
     def keep(
-        self, engine: DuckDBEngine, rows: ibis.Table, *, cells: int, key: int, what: What
+        self, engine: Engine, rows: ibis.Table, *, cells: int, key: int, what: What
     ) -> ibis.Table:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         width = cells // len(self.popularity)

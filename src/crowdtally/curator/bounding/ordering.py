@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ibis
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.values.counts import What
 
@@ -30,7 +30,7 @@ def told_apart(rows: ibis.Table, what: What) -> ibis.Table:
     return first.union(others)
 
 
-def keyed_hash(engine: DuckDBEngine, records: ibis.Table, key: int) -> ibis.Value:
+def keyed_hash(engine: Engine, records: ibis.Table, key: int) -> ibis.Value:
     """The hash of (key, user, identity of the record), 63 bits."""
     if "id" in records.columns:
         return engine.hash(key, [records.user, records.id])
@@ -40,7 +40,7 @@ def keyed_hash(engine: DuckDBEngine, records: ibis.Table, key: int) -> ibis.Valu
 
 
 def keep_first(
-    engine: DuckDBEngine,
+    engine: Engine,
     records: ibis.Table,
     order: ibis.Value,
     *,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import ibis
 
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.values.counts import What
 
 
@@ -28,7 +28,7 @@ class SRA:
     """l: the most records that one user may contribute. Public, or privately chosen."""
 
     def keep(
-        self, engine: DuckDBEngine, rows: ibis.Table, *, cells: int, key: int, what: What
+        self, engine: Engine, rows: ibis.Table, *, cells: int, key: int, what: What
     ) -> ibis.Table:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         records = told_apart(rows, what)  # (user, cell[, id | ordinal])

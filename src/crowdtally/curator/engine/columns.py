@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from crowdtally.errors import InputError, did_you_mean
 from crowdtally.values.domain import Axis, Kind
 
-_INTEGERS = {
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
-    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+_UP_TO_64_BITS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
 }  # fmt: skip
+_INTEGERS = _UP_TO_64_BITS | {"HUGEINT", "UBIGINT", "UHUGEINT"}
 _AS_TEXT = {"VARCHAR", "UUID", "BOOLEAN", "DATE"}
 
 
@@ -36,7 +36,10 @@ def identity(column: str, sql_type: str, role: str) -> str:
             f"column {column!r} ({role}) has type {sql_type}, which cannot identify: "
             "use text or integers (a float that came from missing values can be cast back)."
         )
-    return f"CAST({quoted(column)} AS VARCHAR)" if kind == "text" else quoted(column)
+    if kind == "text":
+        return f"CAST({quoted(column)} AS VARCHAR)"
+    # Narrow and wide columns hash a negative id differently: one width for all that fit it.
+    return f"CAST({quoted(column)} AS BIGINT)" if sql_type in _UP_TO_64_BITS else quoted(column)
 
 
 def matchable(expression: str, sql_type: str, axis: Axis, source_typed: bool) -> tuple[str, Axis]:

@@ -9,7 +9,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.layout import Pairs, grid
@@ -26,13 +26,13 @@ class Sampling(Protocol):
         """The most rows of one user that are kept."""
 
     def keep(
-        self, engine: DuckDBEngine, rows: ibis.Table, *, cells: int, key: int, what: What
+        self, engine: Engine, rows: ibis.Table, *, cells: int, key: int, what: What
     ) -> ibis.Table:
         """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records."""
 
 
 def count(
-    engine: DuckDBEngine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
+    engine: Engine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
 ) -> tuple[Counts, Counts]:
     """Item counts and item×context counts; equal tables where there are no contexts.
 
@@ -56,7 +56,7 @@ def count(
 
 
 def count_pairs(
-    engine: DuckDBEngine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
+    engine: Engine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
 ) -> tuple[Counts, Counts]:
     """Item counts, and counts of unordered pairs of different items of one user.
 
@@ -80,7 +80,7 @@ def count_pairs(
 
 
 def _kept(
-    engine: DuckDBEngine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
+    engine: Engine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
 ) -> Iterator[ibis.Table]:
     """The kept records, in parts by user where they would not fit the memory at once."""
     parts = engine.parts(rows)
@@ -96,7 +96,7 @@ def _items_met(kept: ibis.Table, width: int) -> ibis.Table:
     return kept.select("user", cell=(kept.cell // width).cast("int64")).distinct()
 
 
-def _tally(engine: DuckDBEngine, table: ibis.Table) -> Cells:
+def _tally(engine: Engine, table: ibis.Table) -> Cells:
     return cells_of(engine.arrays(table.group_by("cell").agg(times=table.count())), "times")
 
 

@@ -51,6 +51,9 @@ class DuckDBEngine:
         self._held: list[object] = []
         # A context such as the weekday of a time stamp must not depend on the machine's zone.
         self._connection.execute("SET TimeZone = 'UTC'")
+        # A pandas column of Python objects is text, whatever it holds: a type guessed from its
+        # values would let one user's id change the hash of everyone's.
+        self._connection.execute("SET pandas_analyze_sample = 0")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
 

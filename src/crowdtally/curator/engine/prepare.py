@@ -13,7 +13,7 @@ import ibis
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.columns import quoted
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import columns_of, row_expression
 from crowdtally.curator.engine.sources import Located, locate
 from crowdtally.errors import InputError, did_you_mean
@@ -60,7 +60,7 @@ class Dropped:
     """Rows with a user but an item or context outside the lists, or no partner in a join."""
 
 
-def prepare(engine: DuckDBEngine, records: Records, domain: Domain | None) -> Prepared:
+def prepare(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
     """Open the sources, check the declaration against their schema, build the expression."""
     source = locate(records.source)
     schema = engine.open(source, "source")
@@ -82,7 +82,7 @@ def prepare(engine: DuckDBEngine, records: Records, domain: Domain | None) -> Pr
     return _match(engine, axes)
 
 
-def count_dropped(engine: DuckDBEngine, prepared: Prepared) -> Dropped:
+def count_dropped(engine: Engine, prepared: Prepared) -> Dropped:
     """Read every record once: damage shows before anything is charged; count what falls out."""
     rows = prepared.all_rows
     totals = engine.arrays(rows.aggregate(rows=rows.count(), users=rows.user.count()))
@@ -101,7 +101,7 @@ def _needed(records: Records) -> list[tuple[str, str]]:
 
 
 def _join(
-    engine: DuckDBEngine, records: Records, source: Located, schema: Mapping[str, str]
+    engine: Engine, records: Records, source: Located, schema: Mapping[str, str]
 ) -> tuple[str, dict[str, str], str]:
     """FROM clause, the columns it offers, and whether a record has a partner in every join."""
     clause, known, partners = '"source"', dict(schema), ["TRUE"]
@@ -141,7 +141,7 @@ def _identities(records: Records, schema: Mapping[str, str]) -> dict[str, str]:
 
 
 def _match_types(
-    engine: DuckDBEngine,
+    engine: Engine,
     records: Records,
     domain: Domain,
     schema: Mapping[str, str],
@@ -160,7 +160,7 @@ def _match_types(
     return selected, axes
 
 
-def _context(engine: DuckDBEngine, records: Records, axis: Axis, schema: Mapping[str, str]) -> str:
+def _context(engine: Engine, records: Records, axis: Axis, schema: Mapping[str, str]) -> str:
     text = records.contexts.get(axis.name)
     if text is None:
         columns.require(axis.name, schema, "a context", "the table, with its joins,")
@@ -178,7 +178,7 @@ def _context(engine: DuckDBEngine, records: Records, axis: Axis, schema: Mapping
     return f"TRY({sql})"
 
 
-def _match(engine: DuckDBEngine, axes: list[Axis]) -> Prepared:
+def _match(engine: Engine, axes: list[Axis]) -> Prepared:
     """Join the records with the lists; what has no partner there is outside the domain."""
     rows = engine.table("records")
     table, cell = rows.filter(rows.user.notnull() & rows.partner), ibis.literal(0, type="int64")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import ibis
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.request import Request
 from crowdtally.noise.draws import Draws
@@ -19,7 +19,7 @@ class Work:
 
     request: Request
     """What was asked for."""
-    engine: DuckDBEngine
+    engine: Engine
     """What runs on the records."""
     prepared: Prepared
     """The records, in domain, not yet bounded."""

@@ -1,0 +1,70 @@
+"""What an engine must do: open sources, run expressions, supply one hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.engine.sources import Located
+from crowdtally.values.domain import Axis
+
+
+class Engine(Protocol):
+    """Runs Ibis expressions over records, on one machine or on many.
+
+    Contract: recomputing any part of an expression gives the same result, because nothing here is
+    random; only what :meth:`arrays` and :meth:`columns` return leaves the engine.
+    """
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None: ...
+
+    def open(self, located: Located, name: str) -> dict[str, str]:
+        """Define the view ``name`` over a source; return its columns and their SQL types."""
+
+    def define(self, name: str, query: str) -> None:
+        """Define a view by a query in DuckDB's SQL."""
+
+    def schema(self, name: str) -> dict[str, str]:
+        """Columns and SQL types of a table or view, in DuckDB's names for types."""
+
+    def table(self, name: str) -> ibis.Table:
+        """A table or view as an expression."""
+
+    def load_axis(self, name: str, axis: Axis) -> ibis.Table:
+        """A table (value, code) of a public list."""
+
+    def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
+        """A table of public or already released columns."""
+
+    def check_row_wise(self, sql: str, context: str) -> None:
+        """Refuse an expression with a function that is not one of a single row."""
+
+    def is_unique(self, name: str, column: str) -> bool:
+        """Whether no value of the column repeats (nulls aside)."""
+
+    def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
+        """A hash of (key, columns) in 0 … 2^63 − 1; nulls are values like any other."""
+
+    def least(self, table: ibis.Table, limit: int) -> ibis.Table:
+        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them."""
+
+    def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
+        """The result's integer columns."""
+
+    def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
+        """The result's columns, text as object arrays."""
+
+    def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
+        """Compute once into a temporary table."""
+
+    def parts(self, rows: int) -> int:
+        """Into how many parts, by user, the work on so many rows is cut to fit the memory."""
