@@ -18,39 +18,17 @@ from typing import Any
 _start = time.perf_counter()
 
 import duckdb  # noqa: E402
-import numpy as np  # noqa: E402
 
 import crowdtally as ct  # noqa: E402
 import crowdtally.facade  # noqa: E402
+from made_up import DAYS, ITEMS, generate  # noqa: E402
 
 IMPORT_SECONDS = time.perf_counter() - _start
-ITEMS, USERS_MEAN, LIMIT = 20_000, 60, 10
-DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+LIMIT = 10
 FLOORS = (
     "SELECT item, count(*) FROM read_parquet(?) GROUP BY item",
     "SELECT item, day, count(*) FROM read_parquet(?) GROUP BY item, day",
 )
-
-
-def generate(path: Path, records: int) -> None:
-    """Heavy-tailed users (mean about 60 records), skewed items, seven days, a stored record id."""
-    rng = np.random.default_rng(7)
-    wishes = rng.lognormal(3.3, 1.3, size=max(records // USERS_MEAN, 1))
-    per_user = np.maximum(1, (wishes * records / wishes.sum()).astype(np.int64))
-    users = rng.permutation(np.repeat(np.arange(len(per_user)), per_user))
-    columns = {
-        "id": np.arange(len(users)),
-        "user": users,
-        "item": (ITEMS * rng.random(len(users)) ** 3).astype(np.int64),
-        "day": rng.integers(0, 7, len(users)),
-    }
-    with duckdb.connect(":memory:") as connection:
-        connection.register("columns", columns)
-        days = ", ".join(f"'{day}'" for day in DAYS)
-        connection.execute(
-            f"COPY (SELECT id, user, item, [{days}][day + 1] AS day FROM columns) "
-            f"TO '{path}' (FORMAT parquet)"
-        )
 
 
 def floor(path: Path) -> float:
