@@ -12,10 +12,9 @@ from crowdtally import published
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.method import MethodOptions
 from crowdtally.curator.plan import Plan, make_plan
 from crowdtally.curator.publish import Tell, publish
-from crowdtally.curator.request import Request, make_request
+from crowdtally.curator.request import ReleaseOptions, Request, make_request
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
@@ -29,11 +28,14 @@ _logger = logging.getLogger("crowdtally")
 def read(
     source: object,
     *,
-    user: str,
-    item: str,
+    user: str | None = None,
+    item: str | None = None,
     contexts: Mapping[str, str | None] | Iterable[str] = (),
     record_id: str | None = None,
     joins: Iterable[tuple[object, str]] = (),
+    attributes: Iterable[str] = (),
+    user_per_row: bool = False,
+    weight: str | None = None,
 ) -> Records:
     """Declare records: where they are and which column plays which role. Nothing is read yet.
 
@@ -46,14 +48,23 @@ def read(
             such as ``{"day": "dayname(to_timestamp(timestamp))"}``.
         record_id: a stored column that tells a user's records apart (quicker than without).
         joins: pairs of a source and the key column that it shares with the records.
+        attributes: in the place of ``item``: the columns, or names of ``contexts``, of one joint
+            table.
+        user_per_row: in the place of ``user``: each row is one person. The release says so.
+        weight: with ``user_per_row``: a column that says how many persons a row stands for.
     """
+    if (user is None) != user_per_row:
+        raise UsageError(
+            "say whose records these are: user='COLUMN' (--user), or user_per_row=True "
+            "(--user-per-row) where each row is one person."
+        )
     if isinstance(contexts, str):
         contexts = [contexts]
     named = dict(contexts) if isinstance(contexts, Mapping) else dict.fromkeys(contexts)
     for name, expression in named.items():
         if expression is not None:
             row_expression(expression, name)
-    return Records(source, user, item, named, record_id, tuple(joins))
+    return Records(source, user, item, named, record_id, tuple(joins), tuple(attributes), weight)
 
 
 def release(
@@ -67,7 +78,7 @@ def release(
     output: str | os.PathLike[str] | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
-    **method: Unpack[MethodOptions],
+    **options: Unpack[ReleaseOptions],
 ) -> Release:
     """Make a differentially private release of item counts, and of item-in-context counts.
 
@@ -84,12 +95,14 @@ def release(
         ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER or
             the user's own.
         dataset: the name to charge under; by default the source's resolved name.
-        method: how users are bounded and what is counted: ``bounding``, ``max_records``,
+        options: how users are bounded and what is counted (``bounding``, ``max_records``,
             ``choose``, ``count``, ``popularity_records``, ``temper``, ``cap``, ``scalings``,
-            ``pairs``, ``discover_items``, as ``MethodOptions`` describes them.
+            ``pairs``, ``discover_items``: see ``MethodOptions``) and in which form it is published
+            (``publishing``, ``sides``, ``size``, ``cut``, ``threshold``, ``guess_total``,
+            ``transform``, ``ordered``, ``buckets``, ``sketch_rows``: see ``FormOptions``).
     """
     request = make_request(
-        records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **method
+        records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **options
     )
     return run(request, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning)
 
@@ -131,13 +144,13 @@ def plan(
     split: Mapping[str, Number] | None = None,
     guess_users: int | None = None,
     guess_records: int | None = None,
-    **method: Unpack[MethodOptions],
+    **options: Unpack[ReleaseOptions],
 ) -> Plan:
     """Noise, size and cost of a release before anything is spent; reads no record.
 
     Takes what :func:`release` takes, and public guesses of the number of users and of records.
     """
-    request = make_request(records, domain, epsilon=epsilon, delta=delta, split=split, **method)
+    request = make_request(records, domain, epsilon=epsilon, delta=delta, split=split, **options)
     return make_plan(request, guess_users=guess_users, guess_records=guess_records)
 
 

@@ -40,22 +40,25 @@ class NoisyTable:
     """Its file's name without the ending."""
     layout: Layout
     """The public cells, and the columns that name them."""
-    values: NDArray[np.int64]
-    """The noisy count of every cell, in order, in integer units."""
+    values: NDArray[Any]
+    """The noisy count of every published cell, in order, in integer units."""
     scale: Fraction
     """Scale of the discrete Laplace noise, in the same units."""
     facts: Mapping[str, Any]
     """What else ``release.json`` says about the table."""
     unit: Fraction = Fraction(1)
     """What one unit means as a count."""
+    cells: NDArray[Any] | None = None
+    """Numbers of the published cells, ascending; None where all of the layout are published."""
 
     def blocks(self) -> Iterator[dict[str, NDArray[Any]]]:
         """The table's columns, a million rows at a time, sorted by cell."""
         noise = self._noise()
         reach = min(laws.laplace_interval(self.scale, INTERVAL_LEVEL), 2**62)
         for start in range(0, max(len(self.values), 1), _BLOCK):
-            cells = np.arange(start, min(start + _BLOCK, len(self.values)))
-            values = self.values[cells]
+            rows = np.arange(start, min(start + _BLOCK, len(self.values)))
+            cells = rows if self.cells is None else self.cells[rows]
+            values = _held(self.values[rows])
             yield {
                 **self.layout.columns(cells),
                 "count": self._counts(values),
@@ -89,6 +92,14 @@ class NoisyTable:
             **self.facts,
             "noise": self._noise(),
         }
+
+
+def _held(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Values within 64 bits; what is beyond them, which noise can be, is held at the end."""
+    if values.dtype == np.int64:
+        return values
+    ends = np.iinfo(np.int64)
+    return np.array([min(max(int(v), ends.min), ends.max) for v in values], dtype=np.int64)
 
 
 def _saturating(count: NDArray[np.int64], shift: int) -> NDArray[np.int64]:

@@ -8,13 +8,63 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from crowdtally.curator.request import Request
+    from crowdtally.values.domain import Domain
 
 RecordsArgument = Annotated[
     str, typer.Argument(metavar="RECORDS", help="Path, glob, file.duckdb#table or URL#table.")
 ]
-UserOption = Annotated[str, typer.Option("--user", metavar="COL", help="Whose record it is.")]
-ItemOption = Annotated[str, typer.Option("--item", metavar="COL", help="What is counted.")]
+UserOption = Annotated[
+    str | None, typer.Option("--user", metavar="COL", help="Whose record it is.")
+]
+PerRowOption = Annotated[
+    bool, typer.Option("--user-per-row", help="Each row is one person (in place of --user).")
+]
+WeightOption = Annotated[
+    str | None,
+    typer.Option("--weight", metavar="COL", help="With --user-per-row: persons a row stands for."),
+]
+ItemOption = Annotated[str | None, typer.Option("--item", metavar="COL", help="What is counted.")]
+AttributesOption = Annotated[
+    str | None,
+    typer.Option("--attributes", metavar="A,B,…", help="A table of attributes (not --item)."),
+]
+PublishingOption = Annotated[
+    str,
+    typer.Option(
+        "--publishing",
+        metavar="WAY",
+        help="Which cells: dense, filter, threshold, priority or filter-priority.",
+    ),
+]
+SidesOption = Annotated[
+    str, typer.Option("--sides", metavar="one|two", help="Keep positive counts only, or both.")
+]
+SizeOption = Annotated[
+    int | None, typer.Option("--size", metavar="S", help="How many cells to publish, about.")
+]
+CutOption = Annotated[
+    int | None, typer.Option("--cut", metavar="K", help="filter: drop noisy counts below it.")
+]
+ThresholdOption = Annotated[
+    str | None, typer.Option("--threshold", metavar="T", help="threshold: sample below it.")
+]
+GuessTotalOption = Annotated[
+    int, typer.Option("--guess-total", metavar="N", help="A public guess of the total count.")
+]
+TransformOption = Annotated[
+    str, typer.Option("--transform", metavar="T", help="none, dyadic, haar or sketch.")
+]
+OrderedOption = Annotated[
+    str | None,
+    typer.Option("--ordered", metavar="A,B", help="dyadic, haar: whose ranges will be asked."),
+]
+BucketsOption = Annotated[
+    int | None, typer.Option("--buckets", metavar="B", help="sketch: buckets in a row.")
+]
+SketchRowsOption = Annotated[int, typer.Option("--sketch-rows", metavar="R", help="sketch: rows.")]
 ItemsOption = Annotated[
     str | None, typer.Option("--items", metavar="FILE[:COL]", help="The public list of items.")
 ]
@@ -111,45 +161,68 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on 
 def request_of(
     *,
     records: str,
-    user: str,
-    item: str,
+    user: str | None,
+    user_per_row: bool,
+    weight: str | None,
+    item: str | None,
+    attributes: str | None,
     items: str | None,
     context: list[str] | None,
     values: list[str] | None,
     join: list[str] | None,
     record_id: str | None,
     split: str | None,
+    ordered: str | None,
     **parameters: Any,
 ) -> Request:
     """The request that the shared options describe."""
     from crowdtally.curator.engine.expressions import split_definition
-    from crowdtally.curator.engine.lists import parse_values, read_list, split_file
     from crowdtally.curator.request import make_request
     from crowdtally.curator.split import parse_split
-    from crowdtally.errors import UsageError
     from crowdtally.facade import read
-    from crowdtally.values.domain import Domain
     from crowdtally.values.epsilon import Epsilon
 
     # Public parameters first: a slip in one should not cost the reading of a long list.
     parameters["epsilon"] = Epsilon.of(parameters["epsilon"])
     shares = parse_split(split) if split is not None else None
     contexts = dict(split_definition(text) for text in context or [])
+    named = [name.strip() for name in attributes.split(",")] if attributes else []
     declared = read(
-        records, user=user, item=item, contexts=contexts, record_id=record_id,
-        joins=[_join(text) for text in join or []],
+        records, user=user, user_per_row=user_per_row, weight=weight, item=item,
+        contexts=contexts, record_id=record_id, joins=[_join(text) for text in join or []],
+        attributes=named,
     )  # fmt: skip
+    domain = _domain(item, named, contexts, items, values, parameters.get("discover_items"))
+    return make_request(declared, domain, split=shares, ordered=ordered or (), **parameters)
+
+
+def _domain(
+    item: str | None,
+    attributes: list[str],
+    contexts: Mapping[str, str | None],
+    items: str | None,
+    values: list[str] | None,
+    discover: bool | None,
+) -> Domain | None:
+    """The public lists that --items and --values name."""
+    from crowdtally.curator.engine.lists import parse_values, read_list, split_file
+    from crowdtally.errors import UsageError
+    from crowdtally.values.domain import Domain
+
     axes = {axis.name: axis for axis in map(parse_values, values or [])}
     if len(axes) != len(values or []):
-        raise UsageError("two --values options name the same context: give each once.")
+        raise UsageError("two --values options name the same list: give each once.")
+    if attributes:
+        if items is not None:
+            raise UsageError("--items goes with --item; attributes have --values NAME=… each.")
+        return Domain(attributes={n: axes.pop(n) for n in attributes if n in axes} | axes)
+    if items is None or item is None:
+        if axes and not discover:
+            raise UsageError("give the public list of items with --items FILE.")
+        return None
+    file, column = split_file(items)
     ordered = {name: axes.pop(name) for name in contexts if name in axes} | axes
-    domain = None
-    if items is not None:
-        file, column = split_file(items)
-        domain = Domain(read_list(file, item, column), ordered, item=item)
-    elif ordered and not parameters.get("discover_items"):
-        raise UsageError("give the public list of items with --items FILE.")
-    return make_request(declared, domain, split=shares, **parameters)
+    return Domain(read_list(file, item, column), ordered, item=item)
 
 
 def _join(text: str) -> tuple[str, str]:

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 def plan(
     records: options.RecordsArgument,
-    user: options.UserOption,
-    item: options.ItemOption,
     epsilon: options.EpsilonOption,
+    user: options.UserOption = None,
+    user_per_row: options.PerRowOption = False,
+    weight: options.WeightOption = None,
+    item: options.ItemOption = None,
+    attributes: options.AttributesOption = None,
     items: options.ItemsOption = None,
     context: options.ContextOption = None,
     values: options.ValuesOption = None,
@@ -36,12 +39,25 @@ def plan(
     pairs: options.PairsOption = False,
     discover_items: options.DiscoverOption = False,
     delta: options.DeltaOption = "0",
+    publishing: options.PublishingOption = "dense",
+    sides: options.SidesOption = "two",
+    size: options.SizeOption = None,
+    cut: options.CutOption = None,
+    threshold: options.ThresholdOption = None,
+    guess_total: options.GuessTotalOption = 0,
+    transform: options.TransformOption = "none",
+    ordered: options.OrderedOption = None,
+    buckets: options.BucketsOption = None,
+    sketch_rows: options.SketchRowsOption = 5,
     split: options.SplitOption = None,
     guess_users: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="A public guess.")
     ] = None,
     guess_records: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="A public guess.")
+    ] = None,
+    query_cells: Annotated[
+        int | None, typer.Option(metavar="R", min=1, help="Cells that a question will sum over.")
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
@@ -53,13 +69,18 @@ def plan(
     from crowdtally.facade import dataset_of
 
     request = request_of(
-        records=records, user=user, item=item, items=items, context=context, values=values,
+        records=records, user=user, user_per_row=user_per_row, weight=weight, item=item,
+        attributes=attributes, items=items, context=context, values=values,
         join=join, record_id=record_id, split=split, epsilon=epsilon, bounding=bounding,
         max_records=max_records, choose=choose, count=count,
         popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
         pairs=pairs, discover_items=discover_items, delta=delta,
+        publishing=publishing, sides=sides, size=size, cut=cut, threshold=threshold, guess_total=guess_total,
+        transform=transform, ordered=ordered, buckets=buckets, sketch_rows=sketch_rows,
     )  # fmt: skip
-    made = make_plan(request, guess_users=guess_users, guess_records=guess_records)
+    made = make_plan(
+        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
+    )
     name = dataset or dataset_of(request.records)
     show_plan(made, as_json, request, ledger, name)
 
@@ -87,6 +108,9 @@ def show_plan(
             f"{table['noise_scale']} (standard deviation {table['noise_std']:.4g}; 95% of the "
             f"noise within ±{table['noise_interval_half_width']})."
         )
+        if table["summary"]:
+            _show_summary(table["summary"])
+    _show_advice(facts["advice"])
     if "threshold" in facts:
         print(f"Items are released whose noisy number of users is at least {facts['threshold']}.")
     _show_trade(facts["trade_off"], facts["max_records"])
@@ -103,4 +127,25 @@ def _show_trade(trade: dict[str, Any] | None, limit: int) -> None:
         f"would miss about {trade['rmse_from_bounding']:.4g} from bounding and "
         f"{trade['rmse_from_noise']:.4g} from noise; the least total error is at --max-records "
         f"{trade['best_max_records']}."
+    )
+
+
+def _show_summary(summary: dict[str, Any]) -> None:
+    cut = f"cut {summary['cut']:.6g}" if summary["cut"] else "no cut"
+    tau = f", threshold {summary['threshold']:.6g}" if summary["threshold"] else ""
+    size = f", at most {summary['size_at_most']} published" if summary["size_at_most"] else ""
+    print(
+        f"  {summary['publishing']}, {summary['sides']}-sided: {cut}{tau}; empty cells kept by "
+        f"chance {summary['cells_from_noise_alone']:.4g} on average{size}."
+    )
+
+
+def _show_advice(advice: dict[str, Any] | None) -> None:
+    if advice is None:
+        return
+    errors = ", ".join(f"{name} {error:.4g}" for name, error in advice["errors"].items())
+    print(
+        f"A sum over {advice['query_cells']} cells of {advice['table']} has, from noise and "
+        f"sampling of empty cells, an error of about: {errors}. "
+        f"For it choose --publishing {advice['choose']}: {advice['why']}."
     )

@@ -14,9 +14,12 @@ from crowdtally.cli.options import remark, request_of
 
 def release(
     records: options.RecordsArgument,
-    user: options.UserOption,
-    item: options.ItemOption,
     epsilon: options.EpsilonOption,
+    user: options.UserOption = None,
+    user_per_row: options.PerRowOption = False,
+    weight: options.WeightOption = None,
+    item: options.ItemOption = None,
+    attributes: options.AttributesOption = None,
     items: options.ItemsOption = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
@@ -36,6 +39,16 @@ def release(
     pairs: options.PairsOption = False,
     discover_items: options.DiscoverOption = False,
     delta: options.DeltaOption = "0",
+    publishing: options.PublishingOption = "dense",
+    sides: options.SidesOption = "two",
+    size: options.SizeOption = None,
+    cut: options.CutOption = None,
+    threshold: options.ThresholdOption = None,
+    guess_total: options.GuessTotalOption = 0,
+    transform: options.TransformOption = "none",
+    ordered: options.OrderedOption = None,
+    buckets: options.BucketsOption = None,
+    sketch_rows: options.SketchRowsOption = 5,
     split: options.SplitOption = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
@@ -61,11 +74,14 @@ def release(
     if output is not None:
         refuse_existing(output)
     request = request_of(
-        records=records, user=user, item=item, items=items, context=context, values=values,
+        records=records, user=user, user_per_row=user_per_row, weight=weight, item=item,
+        attributes=attributes, items=items, context=context, values=values,
         join=join, record_id=record_id, split=split, epsilon=epsilon, bounding=bounding,
         max_records=max_records, choose=choose, count=count,
         popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
-        pairs=pairs, discover_items=discover_items, delta=delta, strict=strict,
+        pairs=pairs, discover_items=discover_items, delta=delta,
+        publishing=publishing, sides=sides, size=size, cut=cut, threshold=threshold, guess_total=guess_total,
+        transform=transform, ordered=ordered, buckets=buckets, sketch_rows=sketch_rows, strict=strict,
     )  # fmt: skip
     if dry_run:
         name = dataset or dataset_of(request.records)

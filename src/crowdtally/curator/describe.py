@@ -12,7 +12,6 @@ from importlib.metadata import version
 from typing import Any
 
 from crowdtally.budget import Charge, Part, Reservation
-from crowdtally.curator.bounding.scales import l1_bound
 from crowdtally.curator.method import Method
 from crowdtally.curator.request import Request
 from crowdtally.curator.steps.bounds import Bound
@@ -56,7 +55,9 @@ def _part(request: Request, name: str) -> Part:
         parameters = {"l1_bound": method.limit}
         return Part(name, epsilon, "thresholded-discrete-laplace", parameters, request.delta)
     table = "pairs" if method.pairs and name == "edges" else name
-    bound, unit = l1_bound(method, table, method.limit)
+    if table not in request.layouts():  # the mass of the items that are not released
+        return Part(name, epsilon, "discrete-laplace", {"l1_bound": method.limit})
+    bound, unit = request.sensitivity(table)
     key = "l1_bound_at_most" if method.choose else "l1_bound"
     return Part(name, epsilon, "discrete-laplace", {key: bound, "unit": show(unit)}, Delta())
 
@@ -96,9 +97,15 @@ def _guarantee(request: Request) -> dict[str, Any]:
     unit, epsilon, delta = request.records.unit, request.epsilon, request.delta
     kind = f"({epsilon}, {delta})" if delta.value else str(epsilon)
     except_for = f", but for a probability of at most {delta}" if delta.value else ""
+    who = "user" if unit.kind == "user" else "person"
+    if request.records.weight is not None:
+        weighed = "; a row stands for as many persons as its weight says"
+    else:
+        weighed = ""
     return {
         "words": (
-            f"{kind}-differential privacy for {unit.neighbours}: whatever one user contributed "
+            f"{kind}-differential privacy for {unit.neighbours}{weighed}: whatever one {who} "
+            "contributed "
             f"changes the probability of any outcome by at most a factor e^{epsilon}{except_for}."
         ),
         "epsilon": str(epsilon),
@@ -119,20 +126,22 @@ def _method(method: Method, record_id: str | None, bounds: Mapping[str, Bound]) 
         "largest_candidate": method.limit if method.choose else None,
         "popularity_records": method.popularity_records,
         "temper": show(method.temper) if method.temper is not None else None,
-        "cap": method.cap if not method.samples else None,
+        "cap": method.cap if not method.samples and not method.by_row else None,
         "record_id": record_id,
-        "transform": "none",
-        "publishing": "dense" if not method.discover else "threshold on unknown items",
     }
 
 
 def _domain(request: Request, domain: Domain | None, outcome: Outcome) -> dict[str, Any]:
     if domain is None:
         (items,) = outcome.tables
-        name, size = request.records.item, items.layout.size
+        name, size = str(request.records.item), items.layout.size
         return {"items": {"name": name, "size": size, "discovered": True}, "contexts": []}
+    if not domain.has_items:
+        return {"attributes": [_axis(axis, listed=True) for axis in domain.axes]}
+    # A long list of items is in the items' table, unless that is a summary.
+    listed = len(domain.items) <= _LISTED or not request.form.is_dense
     return {
-        "items": _axis(domain.items, listed=len(domain.items) <= _LISTED),
+        "items": _axis(domain.items, listed=listed),
         "contexts": [_axis(axis, listed=True) for axis in domain.contexts],
     }
 

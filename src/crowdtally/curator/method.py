@@ -17,6 +17,8 @@ SAMPLING = ("sra", "hpa", "tempered", "declared")
 SCALING = ("dpsense", "dpsense-s")
 """Rules that scale a user's whole row, for each table on its own."""
 BOUNDINGS = SAMPLING + SCALING
+ROW = "row"
+"""No rule at all: each row is one person. Not asked for by name, but by --user-per-row."""
 CHOICES = ("rank", "dpsense")
 LARGEST_PAIR_LIMIT = 100
 """Records per user beyond which pairs are refused: one user could add 4,950 of them."""
@@ -47,6 +49,11 @@ class Method:
     """Whether pairs of items of one user are counted too."""
     discover: bool = False
     """Whether items are discovered, for want of a public list."""
+
+    @property
+    def by_row(self) -> bool:
+        """Whether each row is one person, so that there is nothing to bound."""
+        return self.bounding == ROW
 
     @property
     def samples(self) -> bool:

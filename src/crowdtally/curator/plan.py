@@ -5,16 +5,18 @@ Everything comes from public parameters and public guesses. What cannot be known
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
 from typing import Any
 
 from crowdtally import laws
-from crowdtally.curator.bounding.scales import l1_bound
 from crowdtally.curator.choosing.theory import Guess, best_limit, expected_error
 from crowdtally.curator.request import Request
 from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.steps.shape import form_layout
+from crowdtally.curator.summaries import advice, planned_summary
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
@@ -29,11 +31,13 @@ class TablePlan:
     columns: tuple[str, ...]
     """The columns that name a cell."""
     cells: int | None
-    """How many cells it will have; None where items are discovered."""
+    """N: how many cells its domain has; None where items are discovered."""
     epsilon: Fraction
     """Its part of ε."""
     sensitivity: Fraction
     """What one user can change, as a count; at most, where the bound is chosen privately."""
+    summary: Mapping[str, Any] | None = None
+    """For a summary: κ, τ and the expected size; None where every cell is published."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -47,6 +51,7 @@ class TablePlan:
             "noise_scale": show(scale),
             "noise_std": laws.laplace_std(scale),
             "noise_interval_half_width": laws.laplace_interval(scale, INTERVAL_LEVEL),
+            "summary": None if self.summary is None else dict(self.summary),
         }
 
 
@@ -86,6 +91,8 @@ class Plan:
     """One entry a table."""
     trade: Trade | None
     """What public guesses say about the bound; None without guesses."""
+    query_cells: int | None = None
+    """r: how many cells a typical question will sum over; None where nothing was said."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -99,6 +106,7 @@ class Plan:
             "chosen_by": method.choose,
             "tables": [table.as_dict() for table in self.tables],
             "trade_off": self.trade.as_dict() if self.trade else None,
+            "advice": advice(request, self.query_cells),
             "unknown": self.unknown(),
         }
         if method.discover:
@@ -123,16 +131,21 @@ class Plan:
 
 
 def make_plan(
-    request: Request, *, guess_users: int | None = None, guess_records: int | None = None
+    request: Request,
+    *,
+    guess_users: int | None = None,
+    guess_records: int | None = None,
+    query_cells: int | None = None,
 ) -> Plan:
     """The plan of a request, from its public parameters and public guesses alone."""
-    guessed = guess_users and guess_records and request.domain is not None
+    has_items = request.domain is not None and request.domain.has_items
+    guessed = guess_users and guess_records and has_items
     trade = _trade(request, guess_users or 1, guess_records or 1) if guessed else None
-    return Plan(request, tuple(_tables(request)), trade)
+    return Plan(request, tuple(_tables(request)), trade, query_cells)
 
 
 def _tables(request: Request) -> list[TablePlan]:
-    method, item = request.method, request.records.item
+    method, item = request.method, str(request.records.item)
     tables = []
     if method.popularity_records:
         epsilon, size = request.part("popularity").value, request.layouts()["items"].size
@@ -143,9 +156,12 @@ def _tables(request: Request) -> list[TablePlan]:
             TablePlan("items", (item,), None, request.part("items").value, Fraction(method.limit))
         )
     for name, layout in request.layouts().items():
-        bound, unit = l1_bound(method, name, method.limit)
+        shaped = form_layout(request.form, layout)
+        bound, unit = request.sensitivity(name)
         epsilon = request.table_epsilon(name).value
-        tables.append(TablePlan(name, layout.names, layout.size, epsilon, bound * unit))
+        summary = planned_summary(request.form, shaped.size, bound / epsilon, unit)
+        sensitivity = bound * unit
+        tables.append(TablePlan(name, shaped.names, shaped.size, epsilon, sensitivity, summary))
     return tables
 
 

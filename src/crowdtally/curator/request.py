@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Unpack
+from typing import Any
 
 from crowdtally.curator.bounding.scales import l1_bound
 from crowdtally.curator.choosing.candidates import check_theta
-from crowdtally.curator.method import Method, MethodOptions, make_method
+from crowdtally.curator.form import Form, FormOptions, check_ordered, make_form
+from crowdtally.curator.method import ROW, Method, MethodOptions, make_method
 from crowdtally.curator.split import complete_split
+from crowdtally.curator.steps.shape import form_factor, form_layout
 from crowdtally.errors import UsageError
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta, Epsilon
@@ -20,7 +22,14 @@ from crowdtally.values.records import Records
 
 LARGEST_DENSE = 500_000_000
 """Cells beyond which a dense table is refused: about 20 GB while it is written."""
+LARGEST_SAMPLE = 200_000_000
+"""Published cells beyond which a summary is refused: about 20 GB while it is written."""
 _LARGEST_SCALE = 2**50  # in units of a count: beyond it noise is beyond any count
+_WIDEST_ITEMS = 2**62
+
+
+class ReleaseOptions(MethodOptions, FormOptions, total=False):
+    """How users are bounded, what is counted, and in which form it is published."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,8 @@ class Request:
     """The whole δ; 0 unless items are discovered."""
     method: Method
     """How users are bounded and what is counted."""
+    form: Form
+    """The transform, and which cells are published."""
     shares: Mapping[str, Fraction]
     """Each part's exact share of ε."""
     strict: bool = False
@@ -51,6 +62,8 @@ class Request:
         domain = domain or self.domain
         if domain is None:
             return {}
+        if not domain.has_items:
+            return {"cells": grid(domain.axes)}
         tables: dict[str, Layout] = {"items": grid(domain.axes[:1])}
         if self.method.pairs:
             tables["pairs"] = Pairs(domain.items)
@@ -62,6 +75,17 @@ class Request:
         """The ε of a table of counts; pairs of items stand where items in context would."""
         return self.part("edges" if table == "pairs" else table)
 
+    def sensitivity(self, table: str) -> tuple[int, Fraction]:
+        """The L1 bound of a table in its public form, in units, and what a unit means.
+
+        Where the bound is chosen privately: with the largest candidate.
+        """
+        bound, unit = l1_bound(self.method, table, self.method.limit)
+        return bound * form_factor(self.form, self.layouts()[table]), unit
+
+
+_METHOD = frozenset(MethodOptions.__annotations__)
+
 
 def make_request(
     records: Records,
@@ -71,21 +95,42 @@ def make_request(
     delta: object = 0,
     split: Mapping[str, object] | None = None,
     strict: bool = False,
-    **method: Unpack[MethodOptions],
+    **options: Any,
 ) -> Request:
-    """Check every public parameter and put them together; ``method`` is ``make_method``'s."""
-    made = make_method(**method)
+    """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
+    unknown = sorted(options.keys() - ReleaseOptions.__annotations__.keys())
+    if unknown:
+        raise UsageError(f"unknown option {unknown[0]!r} of a release.")
+    method = make_method(**{k: v for k, v in options.items() if k in _METHOD})
+    form = make_form(**{k: v for k, v in options.items() if k not in _METHOD})
+    if records.user is None:
+        method = _by_row(method)
     exact_delta = Delta.of(delta)
-    if domain is not None:
+    if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
-    _check_domain(records, domain, made, exact_delta)
-    shares = complete_split(split, _parts(made, domain), made.choose)
-    request = Request(records, domain, Epsilon.of(epsilon), exact_delta, made, shares, strict)
+    _check_discovery(records, domain, method, form, exact_delta)
+    if domain is not None:
+        _check_domain(records, domain, method, form)
+    shares = complete_split(split, _parts(method, domain), method.choose)
+    total = Epsilon.of(epsilon)
+    request = Request(records, domain, total, exact_delta, method, form, shares, strict)
     _check_sizes(request)
     return request
 
 
+def _by_row(method: Method) -> Method:
+    """Each row is one person: rules that bound users, and what goes with them, are refused."""
+    if replace(method, limit=10, what="records") != Method():
+        raise UsageError(
+            "with --user-per-row each row is one person, so there is nothing to bound or choose: "
+            "remove --bounding, --choose, --pairs, --discover-items and what goes with them."
+        )
+    return Method(ROW, 1, what="users")
+
+
 def _parts(method: Method, domain: Domain | None) -> list[str]:
+    if domain is not None and not domain.has_items:
+        return [*(["choose"] if method.choose else []), "cells"]
     return [
         *(["choose"] if method.choose else []),
         *(["total"] if method.discover else []),
@@ -95,48 +140,68 @@ def _parts(method: Method, domain: Domain | None) -> list[str]:
     ]
 
 
-def _check_domain(records: Records, domain: Domain | None, method: Method, delta: Delta) -> None:
+def _check_discovery(
+    records: Records, domain: Domain | None, method: Method, form: Form, delta: Delta
+) -> None:
     if method.discover != (delta.value > 0):
         raise UsageError(
             "--discover-items and --delta go together: items that no public list names can only be "
             "released with a small probability delta of exceeding epsilon, such as --delta 1e-9."
         )
-    if method.discover and (domain is not None or records.contexts):
+    if method.discover and (domain is not None or records.contexts or form != Form()):
         raise UsageError(
-            "--discover-items finds the items itself: give neither --items nor --context."
+            "--discover-items finds the items itself: give no --items, --context, --transform or "
+            "--publishing with it."
         )
-    if domain is None:
-        if not method.discover:
-            raise UsageError(
-                "which items may appear must be decided without looking at the records: give the "
-                "public list with --items FILE, or let items be discovered with --discover-items "
-                "--delta D."
-            )
-        return
-    undeclared = sorted(set(records.contexts) ^ {axis.name for axis in domain.contexts})
-    if undeclared:
+    if domain is None and not method.discover:
         raise UsageError(
-            f"context {undeclared[0]!r} needs both its column or expression (--context) and its "
-            f"list of values (--values {undeclared[0]}=a,b,c)."
+            "which items may appear must be decided without looking at the records: give the "
+            "public list with --items FILE, or let items be discovered with --discover-items "
+            "--delta D."
         )
+
+
+def _check_domain(records: Records, domain: Domain, method: Method, form: Form) -> None:
+    if domain.has_items != (records.item is not None):
+        raise UsageError("the domain must have items where the records do, else attributes.")
+    names = {axis.name for axis in (domain.contexts if domain.has_items else domain.axes)}
+    declared = set(records.contexts) if domain.has_items else set(records.attributes)
+    for name in sorted(declared ^ names):
+        raise UsageError(
+            f"{name!r} needs both its column or expression (--context or --attributes) and its "
+            f"list of values (--values {name}=a,b,c)."
+        )
+    if not domain.has_items and (method.pairs or method.popularity_records):
+        raise UsageError("a table of attributes has no items to rank or to pair: use --item.")
+    if domain.has_items and domain.size > _WIDEST_ITEMS:
+        raise UsageError("items × contexts are beyond 2^62 cells: use --attributes for so many.")
     if method.pairs and domain.contexts:
         raise UsageError("--pairs counts pairs of items: give no --context with it.")
     if method.pairs and method.limit < 2:
         raise UsageError(
             "a user of whom one record is kept has no pairs: --pairs needs --max-records 2 or more."
         )
-    if not method.samples:
-        check_theta(method.limit, len(domain.items), method.cap, 1)
+    if method.pairs and form.transform != "none":
+        raise UsageError("--pairs cannot be transformed: use --transform none.")
+    if not method.samples and not method.by_row:
+        smallest = len(domain.items) if domain.has_items else domain.size
+        check_theta(method.limit, smallest, method.cap, 1)
+    check_ordered(form, [axis.name for axis in domain.axes])
 
 
 def _check_sizes(request: Request) -> None:
+    form = request.form
+    if not form.is_dense and (form.size or 0) > LARGEST_SAMPLE:
+        raise UsageError(f"--size must be at most {LARGEST_SAMPLE}: received {form.size}.")
     for name, layout in request.layouts().items():
-        if layout.size > LARGEST_DENSE:
+        size = form_layout(form, layout).size
+        if form.is_dense and size > LARGEST_DENSE:
             raise UsageError(
-                f"the table {name!r} would have {layout.size} cells, and a dense release has at "
-                f"most {LARGEST_DENSE}: shorten the item list or use fewer contexts."
+                f"the table {name!r} would have {size} cells, and a dense release has at most "
+                f"{LARGEST_DENSE}: use --publishing filter-priority --size S, shorten the lists or "
+                "use fewer contexts."
             )
-        bound, unit = l1_bound(request.method, name, request.method.limit)
+        bound, unit = request.sensitivity(name)
         if bound * unit / request.table_epsilon(name).value > _LARGEST_SCALE:
             raise UsageError(
                 f"the noise of {name!r} would be beyond any count: epsilon "

@@ -8,7 +8,7 @@ from fractions import Fraction
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.rational import exact, show
 
-PARTS = ("choose", "total", "popularity", "select", "measure", "items", "edges")
+PARTS = ("choose", "total", "popularity", "select", "measure", "items", "edges", "cells")
 """Every part that a release can have."""
 
 

@@ -76,7 +76,13 @@ class Axis:
 
     def renamed(self, name: str) -> Axis:
         """The same list under another name."""
-        return self if name == self.name else Axis(name, self.values, typed=self.typed)
+        if name == self.name:
+            return self
+        # The values were checked when this axis was made; a list may have ten million of them.
+        other = object.__new__(Axis)
+        for field_name, value in (("name", name), ("values", self.values), ("typed", self.typed)):
+            object.__setattr__(other, field_name, value)
+        return other
 
     def as_kind(self, kind: Kind) -> Axis | None:
         """The list as text or integers, or None where that would not be exact.
@@ -120,7 +126,7 @@ def _check_text(name: str, values: NDArray[Any]) -> None:
 
 @dataclass(frozen=True, eq=False, init=False)
 class Domain:
-    """The public items, and the contexts they are counted in.
+    """The public items, and the contexts they are counted in; or the attributes of a table.
 
     >>> d = Domain(["a", "b", "c"], {"day": ["Mon", "Tue"]})
     >>> d.size, d.contexts_size, d.cell((2, 1)), d.codes(5)
@@ -129,13 +135,16 @@ class Domain:
 
     axes: tuple[Axis, ...]
     """The item axis first, then the contexts; a cell's number is mixed-radix, last axis fastest."""
+    has_items: bool
+    """Whether the first axis is the items; else all axes are attributes."""
 
     def __init__(
         self,
-        items: Iterable[object] | Axis,
+        items: Iterable[object] | Axis | None = None,
         contexts: Mapping[str, Iterable[object] | Axis] | None = None,
         *,
         item: str = "item",
+        attributes: Mapping[str, Iterable[object] | Axis] | None = None,
     ) -> None:
         """Make a domain.
 
@@ -143,32 +152,42 @@ class Domain:
             items: the public item list: distinct text or integers, in the order tables shall have.
             contexts: for each context its public list of values; several make one joint table.
             item: the name of the item column; a release takes it from the records.
+            attributes: in the place of items and contexts: each attribute's public values.
         """
-        axes = [_axis(item, items), *(_axis(n, v) for n, v in (contexts or {}).items())]
-        names = [axis.name for axis in axes]
-        for name in names:
-            if names.count(name) > 1:
-                raise UsageError(f"{name!r} is used for two lists of values: rename one.")
-            if name in RESERVED:
+        if (items is None) == (attributes is None) or (contexts and attributes):
+            raise UsageError("a domain has items (and contexts), or attributes: not both.")
+        lists = {} if items is None else {item: items}
+        for name in (contexts or {}).keys() & lists.keys():
+            raise UsageError(f"{name!r} is used for two lists of values: rename one.")
+        lists |= contexts or attributes or {}
+        axes = tuple(_axis(name, values) for name, values in lists.items())
+        for axis in axes:
+            if axis.name in RESERVED:
                 raise UsageError(
-                    f"a column called {name!r} would clash with the release's own columns "
-                    f"({', '.join(RESERVED)}): rename it, for example --context my_{name}={name}."
+                    f"a column called {axis.name!r} would clash with the release's own columns "
+                    f"({', '.join(RESERVED)}): rename it, for example "
+                    f"--context my_{axis.name}={axis.name}."
                 )
-        object.__setattr__(self, "axes", tuple(axes))
+        if not axes:
+            raise UsageError("a domain needs at least one list of values.")
+        object.__setattr__(self, "axes", axes)
+        object.__setattr__(self, "has_items", items is not None)
 
     @property
     def items(self) -> Axis:
         """The item axis."""
+        if not self.has_items:
+            raise ValueError("a domain of attributes has no items")
         return self.axes[0]
 
     @property
     def contexts(self) -> tuple[Axis, ...]:
         """The context axes."""
-        return self.axes[1:]
+        return self.axes[1:] if self.has_items else ()
 
     @property
     def size(self) -> int:
-        """Number of cells of the joint table, items × contexts."""
+        """Number of cells of the joint table; a Python integer of any size."""
         return prod(len(axis) for axis in self.axes)
 
     @property
@@ -176,10 +195,17 @@ class Domain:
         """Number of context combinations per item; 1 without contexts."""
         return prod(len(axis) for axis in self.contexts)
 
+    def with_axes(self, axes: Sequence[Axis]) -> Domain:
+        """The same domain with other lists, in order."""
+        named = {axis.name: axis for axis in axes}
+        if not self.has_items:
+            return Domain(attributes=named)
+        item, *_ = named
+        return Domain(named.pop(item), named, item=item)
+
     def named(self, item: str) -> Domain:
         """The same domain with the records' name for the item column."""
-        contexts = {axis.name: axis for axis in self.contexts}
-        return Domain(self.items.renamed(item), contexts, item=item)
+        return self.with_axes([self.items.renamed(item), *self.contexts])
 
     def cell(self, codes: Sequence[int]) -> int:
         """The number of the cell with these positions on the axes."""

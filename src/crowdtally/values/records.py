@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
 
 
@@ -17,18 +18,34 @@ class Records:
 
     source: object
     """A path, glob or URL#table, or a frame, relation or Ibis table."""
-    user: str
-    """The column that says whose record it is."""
-    item: str
-    """The column that says what it is about."""
+    user: str | None
+    """The column that says whose record it is; None where each row is one person."""
+    item: str | None
+    """The column that says what it is about; None for a table of attributes."""
     contexts: Mapping[str, str | None] = field(default_factory=dict)
     """For each context a row-wise SQL expression, or None where it is a column of that name."""
     record_id: str | None = None
     """A stored column that tells a user's records apart; None: their content and ordinal do."""
     joins: tuple[tuple[object, str], ...] = ()
     """Tables to look up, each with the key column it shares with the records."""
+    attributes: tuple[str, ...] = ()
+    """The columns (or derived contexts) of a table of attributes, in the place of an item."""
+    weight: str | None = None
+    """Where each row is one person: a column that says how many persons a row stands for."""
+
+    def __post_init__(self) -> None:
+        if (self.item is None) == (not self.attributes):
+            raise UsageError("say what is counted: --item COL, or --attributes A,B,C; not both.")
+        if len(set(self.attributes)) != len(self.attributes):
+            raise UsageError("--attributes names a column twice: name each once.")
+        if self.weight is not None and self.user is not None:
+            raise UsageError(
+                "--weight says how many persons a row stands for, so it goes with --user-per-row."
+            )
+        if self.user is None and self.record_id is not None:
+            raise UsageError("--record-id tells a user's records apart: not with --user-per-row.")
 
     @property
     def unit(self) -> PrivacyUnit:
         """What one unit of protection covers."""
-        return PrivacyUnit("user", self.user)
+        return PrivacyUnit("row") if self.user is None else PrivacyUnit("user", self.user)

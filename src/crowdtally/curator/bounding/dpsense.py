@@ -19,6 +19,7 @@ from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.engine.counting import cells_of
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.values.counts import Counts, What
+from crowdtally.values.domain import Domain
 from crowdtally.values.layout import Layout
 
 
@@ -38,11 +39,13 @@ class DPSense:
         """What one user can change, in units of 1/g."""
         return GRID * self.theta
 
-    def count(self, engine: Engine, rows: ibis.Table, layout: Layout, what: What) -> Counts:
+    def count(
+        self, engine: Engine, rows: ibis.Table, layout: Layout, what: What, domain: Domain
+    ) -> Counts:
         """(user, cell) → the scaled counts of the table."""
         table = weighted(rows_with_sums(rows, self.cap), self.theta)  # (cell, weight)
         counted = table.group_by("cell").agg(total=table.weight.sum().cast("int64"))
-        cells, values = cells_of(engine.arrays(counted), "total")
+        cells, values = cells_of(engine.columns(counted), "total", domain)
         return Counts(layout, cells, values, what, self.l1_bound, self.scaling / GRID)
 
 

@@ -44,7 +44,8 @@ class HPA:
         records = records.mutate(item=(records.cell // width).cast("int64"))
         records = records.inner_join(ranked, "item")
         # The rank leads; what is left of 63 bits is the hash, which breaks ties.
-        bits = int(ranks.max()).bit_length()
+        # All ranks equal take one bit too: 2^63 would not fit.
+        bits = max(int(ranks.max()).bit_length(), 1)
         order = records["rank"] * 2 ** (HASH_BITS - bits)
         order = order + (keyed_hash(engine, records, key) >> bits)
         return keep_first(engine, records, order, cells=cells, limit=self.limit, leading=bits)

@@ -16,6 +16,8 @@ def l1_bound(method: Method, table: str, bound: int) -> tuple[int, Fraction]:
     >>> l1_bound(Method("sra"), "items", 10), l1_bound(Method("sra"), "pairs", 10)
     ((10, Fraction(1, 1)), (45, Fraction(1, 1)))
     """
+    if method.by_row:
+        return 1, Fraction(1)
     if not method.samples:
         return GRID * bound, Fraction(1, GRID)
     if table == "pairs":

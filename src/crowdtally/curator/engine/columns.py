@@ -72,6 +72,15 @@ def comparable(expression: str, sql_type: str, kind: Kind | None) -> str:
     return f"TRY_CAST({expression} AS {target})"
 
 
+def whole_number(column: str, sql_type: str) -> str:
+    """SQL for a weight: how many persons a row stands for."""
+    if kind_of(sql_type) != "integer" and sql_type != "VARCHAR":
+        raise InputError(
+            f"the weight {column!r} has type {sql_type}: it must be a whole number of persons."
+        )
+    return f"TRY_CAST({quoted(column)} AS BIGINT)"
+
+
 def quoted(name: str) -> str:
     """The name as an SQL identifier.
 

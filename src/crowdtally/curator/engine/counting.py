@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 import ibis
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared
+from crowdtally.curator.engine.prepare import Prepared, cell_numbers
 from crowdtally.values.counts import Counts, What
+from crowdtally.values.domain import Domain
 from crowdtally.values.layout import Pairs, grid
 
-Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
+Cells = tuple[NDArray[Any], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""
 
 
@@ -41,17 +42,36 @@ def count(
     domain, width = prepared.domain, prepared.domain.contexts_size
     edges: list[Cells] = []
     items: list[Cells] = []
+    apart = what == "users" and width > 1
     for kept in _kept(engine, prepared, rule, rows=rows, key=key, what=what):
-        if what == "users":
+        if apart:
             kept = engine.materialise(kept, "kept")
-            items.append(_tally(engine, _items_met(kept, width)))
-        edges.append(_tally(engine, kept))
+            items.append(_tally(engine, _items_met(kept, width), domain))
+        edges.append(_tally(engine, kept, domain))
     edge_cells = _sum(edges)
-    item_cells = _sum(items) if what == "users" else _fold(edge_cells, width)
-    bound = rule.limit
+    item_cells = _sum(items) if apart else _fold(edge_cells, width)
+    return _counts(domain, item_cells, edge_cells, what, rule.limit)
+
+
+def count_rows(engine: Engine, prepared: Prepared) -> tuple[Counts, Counts]:
+    """The same where each row is one person, or as many as its weight says: nothing to bound.
+
+    One person changes each table by 1.
+    """
+    domain, table = prepared.domain, prepared.table
+    times = table.weight.sum().cast("int64") if "weight" in table.columns else table.count()
+    found = engine.columns(table.group_by("cell").agg(times=times))
+    edge_cells = cells_of(found, "times", domain)
+    return _counts(domain, _fold(edge_cells, domain.contexts_size), edge_cells, "users", 1)
+
+
+def _counts(
+    domain: Domain, items: Cells, edges: Cells, what: What, bound: int
+) -> tuple[Counts, Counts]:
+    first = domain.axes[:1] if domain.has_items else domain.axes
     return (
-        Counts(grid([domain.items]), *item_cells, what=what, l1_bound=bound),
-        Counts(grid(domain.axes), *edge_cells, what=what, l1_bound=bound),
+        Counts(grid(first), *items, what=what, l1_bound=bound),
+        Counts(grid(domain.axes), *edges, what=what, l1_bound=bound),
     )
 
 
@@ -68,11 +88,11 @@ def count_pairs(
     for kept in _kept(engine, prepared, rule, rows=rows, key=key, what=what):
         met = _items_met(kept, width) if what == "users" else kept
         met = engine.materialise(met.select("user", item=(met.cell // width).cast("int64")), "met")
-        items.append(_tally(engine, met.select("user", cell=met.item)))
+        items.append(_tally(engine, met.select("user", cell=met.item), domain))
         other = met.view()
         both = met.inner_join(other, [met.user == other.user, met.item < other.item])
         number = (both.item_right * (both.item_right - 1) // 2 + both.item).cast("int64")
-        pairs.append(_tally(engine, both.select(both.user, cell=number)))
+        pairs.append(_tally(engine, both.select(both.user, cell=number), domain))
     return (
         Counts(grid([domain.items]), *_sum(items), what=what, l1_bound=limit),
         Counts(Pairs(domain.items), *_sum(pairs), what=what, l1_bound=limit * (limit - 1) // 2),
@@ -96,13 +116,15 @@ def _items_met(kept: ibis.Table, width: int) -> ibis.Table:
     return kept.select("user", cell=(kept.cell // width).cast("int64")).distinct()
 
 
-def _tally(engine: Engine, table: ibis.Table) -> Cells:
-    return cells_of(engine.arrays(table.group_by("cell").agg(times=table.count())), "times")
+def _tally(engine: Engine, table: ibis.Table, domain: Domain) -> Cells:
+    found = engine.columns(table.group_by("cell").agg(times=table.count()))
+    return cells_of(found, "times", domain)
 
 
-def cells_of(columns: Mapping[str, NDArray[np.int64]], value: str) -> Cells:
+def cells_of(columns: Mapping[str, NDArray[Any]], value: str, domain: Domain) -> Cells:
     """The fetched columns as ascending cells and their values, zeros left out."""
-    cells, values = _fold((columns["cell"], columns[value]), 1)
+    numbers = cell_numbers(columns["cell"], domain)
+    cells, values = _fold((numbers, np.asarray(columns[value], dtype=np.int64)), 1)
     return cells[values != 0], values[values != 0]
 
 

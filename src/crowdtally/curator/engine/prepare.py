@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import ibis
+import numpy as np
+from numpy.typing import NDArray
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.columns import quoted
@@ -20,6 +23,9 @@ from crowdtally.errors import InputError, did_you_mean
 from crowdtally.values.domain import Axis, Domain
 from crowdtally.values.records import Records
 
+WIDEST = 2**62
+"""Cells up to which a cell's number is computed by the engine."""
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -29,7 +35,7 @@ class Prepared:
     """
 
     table: ibis.Table
-    """(user, cell[, id]); not yet bounded."""
+    """(user, cell[, id]), or (cell[, weight]) where each row is one person; not yet bounded."""
     lists: Domain | None
     """The domain, its lists in the types of the records' columns; None without a list."""
     all_rows: ibis.Table
@@ -69,24 +75,23 @@ def prepare(engine: Engine, records: Records, domain: Domain | None) -> Prepared
         columns.require(column, schema, role, name)
     joined, schema, partner = _join(engine, records, source, schema)
     selected = _identities(records, schema)
-    axes: list[Axis] = []
-    if domain is None:
+    if domain is not None:
+        matched, domain = _match_types(engine, records, domain, schema, joined, source.typed)
+        selected |= matched
+    elif records.item is not None:
         kind = columns.kind_of(schema[records.item])
         selected["item"] = columns.comparable(quoted(records.item), schema[records.item], kind)
-    else:
-        matched, axes = _match_types(engine, records, domain, schema, joined, source.typed)
-        selected |= matched
     selected["partner"] = partner
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     engine.define("records", f"SELECT {projection} FROM {joined}")
-    return _match(engine, axes)
+    return _match(engine, domain)
 
 
 def count_dropped(engine: Engine, prepared: Prepared) -> Dropped:
     """Read every record once: damage shows before anything is charged; count what falls out."""
-    rows = prepared.all_rows
-    totals = engine.arrays(rows.aggregate(rows=rows.count(), users=rows.user.count()))
-    table = prepared.table
+    rows, table = prepared.all_rows, prepared.table
+    users = rows.user.count() if "user" in rows.columns else rows.count()
+    totals = engine.arrays(rows.aggregate(rows=rows.count(), users=users))
     reads = {"ids": table.id.count()} if prepared.has_id else {}
     kept = engine.arrays(table.aggregate(kept=table.count(), **reads))
     all_rows, with_user = int(totals["rows"][0]), int(totals["users"][0])
@@ -94,10 +99,14 @@ def count_dropped(engine: Engine, prepared: Prepared) -> Dropped:
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
-    needed = [(records.user, "the user"), (records.item, "the item")]
-    if records.record_id is not None:
-        needed.append((records.record_id, "the record id"))
-    return needed + [(key, "a join key") for _, key in records.joins]
+    roles = [
+        (records.user, "the user"),
+        (records.item, "the item"),
+        (records.record_id, "the record id"),
+        (records.weight, "the weight"),
+        *((key, "a join key") for _, key in records.joins),
+    ]
+    return [(column, role) for column, role in roles if column is not None]
 
 
 def _join(
@@ -132,11 +141,16 @@ def _join(
 
 
 def _identities(records: Records, schema: Mapping[str, str]) -> dict[str, str]:
-    """The user and the stored record id, under names of our own."""
-    selected = {"user": columns.identity(records.user, schema[records.user], "the user")}
-    if records.record_id is not None:
-        id_type = schema[records.record_id]
-        selected["id"] = columns.identity(records.record_id, id_type, "the record id")
+    """The user, the stored record id and the weight, under names of our own."""
+    selected = {}
+    for alias, column, role in (
+        ("user", records.user, "the user"),
+        ("id", records.record_id, "the record id"),
+    ):
+        if column is not None:
+            selected[alias] = columns.identity(column, schema[column], role)
+    if records.weight is not None:
+        selected["weight"] = columns.whole_number(records.weight, schema[records.weight])
     return selected
 
 
@@ -147,17 +161,19 @@ def _match_types(
     schema: Mapping[str, str],
     clause: str,
     typed: bool,
-) -> tuple[dict[str, str], list[Axis]]:
+) -> tuple[dict[str, str], Domain]:
     """The columns to match, under names of our own, and the lists in the columns' types."""
-    expressions = [quoted(records.item)]
-    expressions += [_context(engine, records, axis, schema) for axis in domain.contexts]
     selected, axes = {}, []
-    for number, (axis, expression) in enumerate(zip(domain.axes, expressions, strict=True)):
+    for number, axis in enumerate(domain.axes):
+        is_item = domain.has_items and number == 0
+        expression = (
+            quoted(str(records.item)) if is_item else _context(engine, records, axis, schema)
+        )
         engine.define("probe", f"SELECT {expression} AS value FROM {clause}")
         sql_type = engine.schema("probe")["value"]
         selected[f"axis_{number}"], matched = columns.matchable(expression, sql_type, axis, typed)
         axes.append(matched)
-    return selected, axes
+    return selected, domain.with_axes(axes)
 
 
 def _context(engine: Engine, records: Records, axis: Axis, schema: Mapping[str, str]) -> str:
@@ -178,19 +194,40 @@ def _context(engine: Engine, records: Records, axis: Axis, schema: Mapping[str, 
     return f"TRY({sql})"
 
 
-def _match(engine: Engine, axes: list[Axis]) -> Prepared:
+def _match(engine: Engine, domain: Domain | None) -> Prepared:
     """Join the records with the lists; what has no partner there is outside the domain."""
     rows = engine.table("records")
-    table, cell = rows.filter(rows.user.notnull() & rows.partner), ibis.literal(0, type="int64")
-    stored = [name for name in ("user", "id") if name in rows.columns]
-    if not axes:
+    table = rows.filter(rows.partner)
+    if "user" in rows.columns:
+        table = table.filter(table.user.notnull())
+    if "weight" in rows.columns:
+        table = table.filter(table.weight > 0)  # what stands for nobody, or less, is a fault
+    stored = [name for name in ("user", "id", "weight") if name in rows.columns]
+    if domain is None:
         known = table.filter(table.item.notnull())
         return Prepared(known.select(*stored, cell=known.item), None, rows)
-    for number, axis in enumerate(axes):
+    for number, axis in enumerate(domain.axes):
         listed = engine.load_axis(f"axis_{number}", axis)
         listed = listed.rename({f"value_{number}": "value", f"code_{number}": "code"})
         table = table.inner_join(listed, table[f"axis_{number}"] == listed[f"value_{number}"])
-        cell = cell * len(axis) + table[f"code_{number}"]
-    contexts = {axis.name: axis for axis in axes[1:]}
-    domain = Domain(axes[0], contexts, item=axes[0].name)
-    return Prepared(table.select(*stored, cell=cell), domain, rows)
+    codes = [table[f"code_{number}"] for number in range(len(domain.axes))]
+    return Prepared(table.select(*stored, cell=_cell(codes, domain)), domain, rows)
+
+
+def _cell(codes: list[ibis.Value], domain: Domain) -> ibis.Value:
+    """The cell's number; where 64 bits do not hold all of them, the codes as text."""
+    if domain.size > WIDEST:
+        return ibis.literal(".").join([code.cast("string") for code in codes])
+    cell = codes[0]
+    for code, axis in zip(codes[1:], domain.axes[1:], strict=True):
+        cell = cell * len(axis) + code
+    return cell
+
+
+def cell_numbers(cells: NDArray[Any], domain: Domain) -> NDArray[Any]:
+    """The numbers of cells as they were fetched: 64-bit, or Python integers beyond that."""
+    if domain.size <= WIDEST:
+        return np.asarray(cells, dtype=np.int64)
+    numbers = np.empty(len(cells), dtype=object)
+    numbers[:] = [domain.cell([int(code) for code in text.split(".")]) for text in cells]
+    return numbers

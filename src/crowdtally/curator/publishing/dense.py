@@ -7,6 +7,7 @@ Pr[X = k] ∝ e^(−|k|·ε/L). The proof note is ``dense.md``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +21,13 @@ from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 
 
-def dense(name: str, counts: Counts, epsilon: Epsilon, draws: Draws) -> NoisyTable:
+def dense(
+    name: str,
+    counts: Counts,
+    epsilon: Epsilon,
+    draws: Draws,
+    more_facts: Mapping[str, Any] | None = None,
+) -> NoisyTable:
     """The whole table with noise of scale L/ε on every cell, zeros included."""
     scale = Fraction(counts.l1_bound) / epsilon.value
     noisy = _added(counts.dense(), draws.laplace(scale, counts.size))
@@ -29,7 +36,9 @@ def dense(name: str, counts: Counts, epsilon: Epsilon, draws: Draws) -> NoisyTab
         "sensitivity": counts.l1_bound,
         "publishing": "dense",
     }
-    return NoisyTable(name, counts.layout, noisy, scale, facts, counts.unit)
+    return NoisyTable(
+        name, counts.layout, noisy, scale, dict(more_facts or {}) | facts, counts.unit
+    )
 
 
 def _added(counts: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.int64]:

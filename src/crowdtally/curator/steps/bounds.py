@@ -8,6 +8,7 @@ from typing import Any
 
 import ibis
 import numpy as np
+from numpy.typing import NDArray
 
 from crowdtally.curator.bounding.dpsense import rows_with_sums
 from crowdtally.curator.choosing.candidates import log_spaced
@@ -15,6 +16,7 @@ from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.choosing.rows import RowSums, RowTable
+from crowdtally.curator.engine.prepare import cell_numbers
 from crowdtally.curator.steps.work import Work
 from crowdtally.values.epsilon import Epsilon
 
@@ -51,9 +53,8 @@ def _choose_limit(work: Work, epsilon: Epsilon) -> int:
     sums = amounts.group_by("user").agg(row_sum=amounts.count())
     least = 2 if request.method.pairs else 1
     candidates = tuple(c for c in log_spaced(request.method.limit) if c >= least)
-    choice = RankChoice(
-        len(work.prepared.domain.items), candidates, epsilon, request.table_epsilon("items")
-    )
+    table, layout = next(iter(request.layouts().items()))  # the items, or all cells
+    choice = RankChoice(layout.size, candidates, epsilon, request.table_epsilon(table))
     return choice.pick(_histogram(work, sums), work.draws)
 
 
@@ -74,15 +75,20 @@ def _choose_theta_and_scaling(work: Work, table: str, epsilon: Epsilon) -> Bound
     request, method = work.request, work.request.method
     amounts = rows_with_sums(work.records_of(table), method.cap)
     totals = amounts.group_by("row_sum", "cell").agg(total=amounts.amount.sum().cast("int64"))
-    found = work.engine.arrays(totals)
+    found = work.engine.columns(totals)
+    cells = cell_numbers(found["cell"], work.prepared.domain)
     choice = DPSenseSChoice(
         request.layouts()[table].size, method.limit, epsilon, request.table_epsilon(table),
         method.cap, method.scalings,
     )  # fmt: skip
     theta, scaling = choice.pick(
-        RowTable(found["row_sum"], found["cell"], found["total"]), work.draws
+        RowTable(_int64(found["row_sum"]), cells, _int64(found["total"])), work.draws
     )
     return Bound(theta, scaling)
+
+
+def _int64(column: NDArray[Any]) -> NDArray[np.int64]:
+    return np.asarray(column, dtype=np.int64)
 
 
 def _histogram(work: Work, sums: ibis.Table) -> RowSums:

@@ -38,7 +38,7 @@ def discover_items(work: Work) -> tuple[NoisyTable, dict[str, Any]]:
         "publishing": "threshold on unknown items",
         "threshold": rule.threshold,
     }
-    layout = Listed(request.records.item, items[passed.places])
+    layout = Listed(str(request.records.item), items[passed.places])
     table = NoisyTable("items", layout, passed.noisy, rule.scale, facts)
     words = "noisy number of (user, item) pairs among the kept ones whose item is not released"
     scale = request.method.limit / request.part("total").value

@@ -11,9 +11,10 @@ from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.bounding.tempered import Tempered
-from crowdtally.curator.engine.counting import Sampling, count, count_pairs
+from crowdtally.curator.engine.counting import Sampling, count, count_pairs, count_rows
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.curator.steps.bounds import Bound
+from crowdtally.curator.steps.forming import publish_table
 from crowdtally.curator.steps.work import Work
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
@@ -35,27 +36,32 @@ def count_tables(
     work: Work, bounds: Mapping[str, Bound], popularity: NoisyTable | None
 ) -> list[NoisyTable]:
     """Each table of the request with its noise; all noises are independent draws."""
-    ranking = popularity.values if popularity is not None else None
-    counts = (
-        _count_kept(work, bounds["items"].value, ranking)
-        if work.request.method.samples
-        else {table: _count_scaled(work, table, bound) for table, bound in bounds.items()}
-    )
+    request = work.request
+    counts = _counts(work, bounds, popularity.values if popularity is not None else None)
     return [
-        dense(table, counts[table], work.request.table_epsilon(table), work.draws)
+        publish_table(table, counts[table], request.form, request.table_epsilon(table), work.draws)
         for table in bounds
     ]
 
 
-def _count_kept(work: Work, limit: int, ranking: NDArray[np.int64] | None) -> dict[str, Counts]:
-    """(user, cell) → at most l rows per user → counts; all tables from one and the same sample."""
+def _counts(
+    work: Work, bounds: Mapping[str, Bound], ranking: NDArray[np.int64] | None
+) -> dict[str, Counts]:
+    """The exact counts of each table, bounded."""
     method = work.request.method
-    rule = _rule(work, limit, ranking)
-    counter, second = (count_pairs, "pairs") if method.pairs else (count, "edges")
-    items, others = counter(
-        work.engine, work.prepared, rule, rows=work.rows, key=work.fresh_key(), what=method.what
-    )
-    return {"items": items, second: others}
+    if not method.samples and not method.by_row:
+        return {table: _count_scaled(work, table, bound) for table, bound in bounds.items()}
+    if method.by_row:
+        # (cell[, weight]): each row is one person, or as many as its weight says
+        items, others = count_rows(work.engine, work.prepared)
+    else:
+        # (user, cell) → at most l rows per user → counts, all from one and the same sample
+        (limit,) = {bound.value for bound in bounds.values()}
+        items, others = (count_pairs if method.pairs else count)(
+            work.engine, work.prepared, _rule(work, limit, ranking),
+            rows=work.rows, key=work.fresh_key(), what=method.what,
+        )  # fmt: skip
+    return {"items": items, "edges": others, "pairs": others, "cells": others}
 
 
 def _rule(work: Work, limit: int, ranking: NDArray[np.int64] | None) -> Sampling:
@@ -72,4 +78,5 @@ def _count_scaled(work: Work, table: str, bound: Bound) -> Counts:
     method = work.request.method
     rule = DPSense(bound.value, method.cap, bound.scaling)
     layout = work.request.layouts(work.prepared.domain)[table]
-    return rule.count(work.engine, work.records_of(table), layout, method.what)
+    rows = work.records_of(table)
+    return rule.count(work.engine, rows, layout, method.what, work.prepared.domain)

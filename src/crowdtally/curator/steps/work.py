@@ -39,7 +39,7 @@ class Work:
     def records_of(self, table: str) -> ibis.Table:
         """(user, cell) of every record, the cell numbered as in this table."""
         rows = self.prepared.table.select("user", "cell")
-        if table == "edges":
+        if table in ("edges", "cells"):
             return rows
         width = self.prepared.domain.contexts_size
         return rows.select("user", cell=(rows.cell // width).cast("int64"))

@@ -1,0 +1,117 @@
+"""PRIORITY(S) and FILTER-PRIORITY(κ, S): the S cells of highest priority.
+
+Contract. Relation: counts whose L1 distance is at most L. Output law: that of a priority sample of
+the (filtered) noisy table: each cell has priority w/r, r uniform on (0, 1]; the S highest are
+published with τ_S, the next priority. It is drawn as a threshold sample at a public τ, which is
+ε-differentially private, and a choice from that sample by fresh randomness. A sample that falls
+short is published as it is, with τ, and never drawn again. The proof is in ``priority.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.publishing.cells import Integers, SparseCounts, exact_product
+from crowdtally.curator.publishing.sizes import check_size, priority_threshold
+from crowdtally.curator.publishing.summary import Publishing, Summary
+from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.noise.draws import Draws
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.keeping import Sides
+
+_HALF = 63  # bits of one of the two integers that make a ticket
+_MARGIN = 1e-9  # far above the rounding of a float quotient, far below the gaps between most
+
+
+def priority_summary(
+    counts: SparseCounts,
+    epsilon: Epsilon,
+    draws: Draws,
+    *,
+    size: int,
+    cut: int = 0,
+    threshold: Fraction | None = None,
+    sides: Sides = "two",
+) -> Summary:
+    """The priority sample.
+
+    Args:
+        counts: the non-zero cells.
+        epsilon: the cost.
+        draws: where the noise comes from.
+        size: S, public.
+        cut: κ, public; 0 for none.
+        threshold: the public τ of the threshold sample; by default from N, S, κ and the scale.
+        sides: ``two`` for the noisy table, ``one`` for its positive part.
+    """
+    check_size(size)
+    if threshold is None:
+        scale = counts.l1_bound / epsilon.value
+        threshold = priority_threshold(counts.size, size, scale, cut=cut, sides=sides)
+    sample = threshold_summary(counts, epsilon, draws, threshold=threshold, cut=cut, sides=sides)
+    return prioritised(sample, size, draws)
+
+
+def prioritised(sample: Summary, size: int, draws: Draws) -> Summary:
+    """The S highest priorities of a filter or threshold sample: post-processing, at no cost.
+
+    Given that it was kept, a cell's r is uniform on (0, min(w/τ, 1)]; so its priority w/r is
+    max(w, τ)/u with u uniform on (0, 1]. Without τ it is w/u.
+    """
+    check_size(size)
+    name: Publishing = "filter-priority" if sample.keeping.cut else "priority"
+    some = np.flatnonzero(sample.values)  # a weight of 0 has no priority; sampling never keeps one
+    sample = replace(sample, cells=sample.cells[some], values=sample.values[some])
+    if len(some) <= size:
+        return replace(sample, publishing=name, wanted=size, short=True)
+    stakes, unit = _stakes(sample.values, sample.threshold)
+    kept, last, ticket = _highest(stakes, _tickets(len(stakes), draws), size)
+    return replace(
+        sample,
+        publishing=name,
+        cells=sample.cells[kept],
+        values=sample.values[kept],
+        wanted=size,
+        threshold=Fraction(int(stakes[last]) << 2 * _HALF, unit * ticket),
+    )
+
+
+def _stakes(values: Integers, threshold: Fraction | None) -> tuple[Integers, int]:
+    """max(w, τ) for every cell as integers, and how many of their units make one."""
+    weights = np.abs(values)
+    if threshold is None:
+        return weights, 1
+    units = exact_product(weights, threshold.denominator)
+    if threshold.numerator >= 1 << 63:
+        units = units.astype(object)
+    return np.maximum(units, threshold.numerator), threshold.denominator
+
+
+def _tickets(size: int, draws: Draws) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The two halves of u·2^126 − 1 for every cell: 126 bits, so that ties do not happen."""
+    bounds = np.full(size, 1 << _HALF, dtype=np.uint64)
+    return draws.uniforms_below(bounds), draws.uniforms_below(bounds)
+
+
+def _highest(
+    stakes: Integers, tickets: tuple[NDArray[np.uint64], NDArray[np.uint64]], size: int
+) -> tuple[NDArray[np.int64], int, int]:
+    """Positions of the ``size`` highest stake/ticket, in order; the next one, and its ticket.
+
+    Floats find the few cells near the boundary; those are compared exactly. A cell whose quotient
+    is off the boundary by the margin is on the same side of it in exact numbers.
+    """
+    high, low = tickets
+    quotients = (high.astype(float) * 2.0**_HALF + low.astype(float) + 1) / stakes.astype(float)
+    boundary = np.partition(quotients, size)[size]
+    surely = np.flatnonzero(quotients < boundary * (1 - _MARGIN))
+    near = np.flatnonzero(np.abs(quotients - boundary) <= boundary * _MARGIN).tolist()
+    exact = {i: (int(high[i]) << _HALF) + int(low[i]) + 1 for i in near}
+    near.sort(key=lambda i: (Fraction(exact[i], int(stakes[i])), i))
+    missing = size - len(surely)
+    kept = np.sort(np.concatenate([surely, np.array(near[:missing], dtype=np.int64)]))
+    return kept, near[missing], exact[near[missing]]

@@ -1,0 +1,76 @@
+"""One sample of a noisy table that is never built: all sparse publishings start here.
+
+Contract. Relation: counts whose L1 distance is at most L. Output law: as if every one of the N
+cells had been given independent discrete Laplace noise of scale b and then been kept or dropped by
+the rule, listed in the order of the cells. With b = L/ε that is ε-differentially private. Time and
+memory are those of the listed cells and of the output, whatever N is. The proof is in ``empty.md``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from crowdtally.curator.publishing.cells import Integers, SparseCounts, exact_sum
+from crowdtally.curator.publishing.empty import (
+    empty_cells,
+    empty_values,
+    inclusion_probability,
+    kept_by_chance,
+)
+from crowdtally.errors import UsageError
+from crowdtally.noise.balls import Real
+from crowdtally.noise.draws import Draws
+from crowdtally.values.keeping import Keeping
+
+LARGEST_SAMPLE = 300_000_000
+"""Expected kept empty cells beyond which a sample is refused: about 15 GB while it is drawn."""
+
+
+def draw_sample(
+    counts: SparseCounts, scale: Fraction, keeping: Keeping, draws: Draws
+) -> tuple[Integers, Integers]:
+    """Returns (cells, noisy values) of the kept cells, sorted by cell."""
+    refuse(counts, scale, keeping)
+    cells, values = _occupied(counts, scale, keeping, draws)
+    empty = empty_cells(counts, scale, keeping, draws)
+    noise = empty_values(len(empty), scale, keeping, draws)
+    return _merged(cells, values, empty, noise)
+
+
+def refuse(counts: SparseCounts, scale: Fraction, keeping: Keeping) -> None:
+    """Refuse, by public facts alone, what has no meaning or would not fit."""
+    if counts.signed and keeping.sides == "one":
+        raise UsageError(
+            "one-sided publishing drops negative values, and here they are half of the "
+            "information (Haar coefficients, sketch buckets): use two-sided publishing."
+        )
+    p = inclusion_probability(scale, keeping)
+    expected = counts.size * (float(p.enclose(64)) if isinstance(p, Real) else float(p))
+    if expected > LARGEST_SAMPLE:
+        raise UsageError(
+            f"of {counts.size} cells about {expected:.3g} empty ones would be published, and at "
+            f"most {LARGEST_SAMPLE} fit: ask for a smaller size, or raise the cut or the threshold."
+        )
+
+
+def _occupied(
+    counts: SparseCounts, scale: Fraction, keeping: Keeping, draws: Draws
+) -> tuple[Integers, Integers]:
+    """The listed cells: noise, then the rule, one by one."""
+    noisy = exact_sum(counts.values, draws.laplace(scale, len(counts.values)))
+    weights = np.abs(noisy) if keeping.sides == "two" else noisy
+    passed = np.flatnonzero(weights >= keeping.least)
+    if keeping.samples and keeping.threshold is not None:
+        passed = passed[kept_by_chance(weights[passed], keeping.threshold, draws)]
+    return counts.cells[passed], noisy[passed]
+
+
+def _merged(
+    cells: Integers, values: Integers, empty: Integers, noise: Integers
+) -> tuple[Integers, Integers]:
+    """Both lists as one, by cell: any other order would tell which cells were occupied."""
+    together = np.concatenate([cells, empty])
+    order = np.argsort(together, kind="stable")
+    return together[order], np.concatenate([values, noise])[order]

@@ -1,0 +1,126 @@
+"""Cuts and thresholds for a wanted size: from public numbers alone, never from the records.
+
+All sizes are expected sizes. What is computed here will be published, so it may be rounded in any
+way that is written down: κ is the smallest that suffices; τ is rounded down, to 16 significant
+bits, so that no fewer cells are expected than wanted. See ``sizes.md``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import isqrt
+
+from flint import arb
+
+from crowdtally.curator.publishing.empty import inclusion_probability
+from crowdtally.errors import UsageError
+from crowdtally.noise.balls import Real, number, precision
+from crowdtally.values.keeping import Keeping, Sides
+
+LARGEST_SIZE = 1 << 40
+_STEPS = 1 << 15  # a threshold is (1 + j/2^15)·2^i times the smallest one
+_BITS = 128
+
+
+def check_size(size: object) -> int:
+    """A wanted number of cells, checked."""
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= LARGEST_SIZE:
+        raise UsageError(
+            f"the size must be a whole number between 1 and {LARGEST_SIZE}: received {size!r}. "
+            "It is how many cells to publish."
+        )
+    return size
+
+
+def filter_cut(cells: int, size: int, scale: Fraction, *, sides: Sides = "two") -> int:
+    """The smallest κ ≥ 1 at which no more than ``size`` of ``cells`` empty cells are expected.
+
+    That is ⌈log((1+α)S/(2N))/log α⌉, and without the 2 if one-sided. The logarithms' ratio is never
+    an integer, as α is not algebraic, so some precision tells on which side of one it lies.
+
+    >>> filter_cut(10**6, 10**5, Fraction(10))
+    24
+    """
+    check_size(size)
+    share = Fraction(size, (2 if sides == "two" else 1) * cells)
+    bits = _BITS
+    while True:
+        with precision(bits):
+            rate = number(1 / scale)
+            ratio = -(number(share) * (1 + (-rate).exp())).log() / rate
+            least, most = ratio.lower().ceil().unique_fmpz(), ratio.upper().ceil().unique_fmpz()
+        if least is not None and least == most:
+            return max(int(least), 1)
+        bits *= 2
+
+
+def sampling_threshold(
+    cells: int,
+    size: int,
+    scale: Fraction,
+    *,
+    cut: int = 0,
+    sides: Sides = "two",
+    total: Fraction | int = 0,
+) -> Fraction:
+    """The largest τ (of 16 significant bits) at which ``size`` or more cells are expected.
+
+    Expected are N·p(κ, τ) empty cells, and total/τ cells for a public guess of the total count.
+    Where even τ = max(κ, 1), which keeps all that passes the cut, expects fewer, it is that.
+
+    >>> sampling_threshold(10**6, 10**5, Fraction(10), total=10**7)
+    Fraction(51157, 256)
+    """
+    check_size(size)
+    if isinstance(total, bool) or not isinstance(total, int | Fraction) or total < 0:
+        raise UsageError(f"the guess of the total must be an exact number ≥ 0: received {total!r}.")
+    return _largest_threshold(cells, Fraction(size), scale, cut, sides, Fraction(total))
+
+
+def priority_threshold(
+    cells: int, size: int, scale: Fraction, *, cut: int = 0, sides: Sides = "two"
+) -> Fraction:
+    """A τ at which a threshold sample has more than S cells, but with a chance of about 10^-8.
+
+    Of empty cells alone S + 1 + m are expected, and occupied cells are kept no less often; m is
+    about 6·√S + 36. Where that many cannot be expected, nothing that passes the cut is sampled
+    away.
+    """
+    check_size(size)
+    wanted = size + 1 + 6 * isqrt(size + 1) + 42
+    return _largest_threshold(cells, Fraction(wanted), scale, cut, sides, Fraction(0))
+
+
+def expected_size(
+    cells: int, scale: Fraction, keeping: Keeping, total: Fraction | int = 0
+) -> float:
+    """How many cells are expected if all were empty, and of a guessed total beside them."""
+    with precision(_BITS):
+        return float(_expected(cells, scale, keeping, Fraction(total)))
+
+
+def _largest_threshold(
+    cells: int, wanted: Fraction, scale: Fraction, cut: int, sides: Sides, total: Fraction
+) -> Fraction:
+    def enough(threshold: Fraction) -> bool:
+        keeping = Keeping(cut, threshold, sides)
+        with precision(_BITS):
+            return bool(_expected(cells, scale, keeping, total) >= number(wanted))
+
+    base = Fraction(max(cut, 1))
+    if not enough(base):
+        return base
+    while enough(2 * base):
+        base *= 2
+    low, high = 0, _STEPS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if enough(base + base * middle / _STEPS) else (low, middle)
+    return base + base * low / _STEPS
+
+
+def _expected(cells: int, scale: Fraction, keeping: Keeping, total: Fraction) -> arb:
+    p = inclusion_probability(scale, keeping)
+    chance = p.enclose(_BITS) if isinstance(p, Real) else number(p)
+    guessed = number(total / keeping.threshold) if keeping.threshold else number(0)
+    return cells * chance + guessed

@@ -1,0 +1,1 @@
+"""Linear maps of counts, each with the bound that its result obeys."""

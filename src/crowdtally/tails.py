@@ -1,0 +1,114 @@
+"""Sums over the tail of the discrete Laplace law: what becomes of an empty cell, in closed form.
+
+Neutral ground, like ``laws``: nothing is drawn here. With α = e^(−x), x = 1/scale, a noisy empty
+cell is X with Pr[X=k] = (1−α)/(1+α)·α^|k|. Everything below is built from Σ_{ν≥a} ν^j·α^ν, whose
+terms are all positive; where two of them are subtracted, ball arithmetic says what that costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from crowdtally.laws import number, precision
+from crowdtally.values.keeping import Keeping
+
+_ENOUGH = 60
+
+
+def tail(x: arb, start: int, power: int) -> arb:
+    """Σ_{ν≥start} ν^power·e^(−xν) for power 0, 1 or 2, at the precision in force.
+
+    >>> with precision(64):
+    ...     float(tail(number(1), 3, 0)).__round__(6)
+    0.078762
+    """
+    alpha, gap = (-x).exp(), -(-x).expm1()
+    zeroth, first = 1 / gap, alpha / gap**2
+    second = first * (1 + alpha) / gap
+    sums = (
+        zeroth,
+        start * zeroth + first,
+        start**2 * zeroth + 2 * start * first + second,
+    )
+    return (-x * start).exp() * sums[power]
+
+
+def moment(x: arb, power: int, low: int, high: int | None = None) -> arb:
+    """E[X^power; low ≤ X ≤ high] for low ≥ 0, or from ``low`` on: one side of the law."""
+    total = tail(x, low, power)
+    if high is not None:
+        total = total - tail(x, max(high + 1, low), power)
+    return (x / 2).tanh() * total
+
+
+def _sided(keeping: Keeping) -> int:
+    return 2 if keeping.sides == "two" else 1
+
+
+def inclusion(x: arb, keeping: Keeping) -> arb:
+    """The probability that an empty cell is kept.
+
+    The sum over the kept weights w ≥ 1 of min(w/τ, 1)·Pr[X=w], twice if both signs are kept. A cut
+    of 0 also keeps X = 0, once: with both signs that is every cell, and the sum is 1.
+    """
+    if keeping.keeps_all:
+        return arb(1)
+    sure = moment(x, 0, max(keeping.doubtful_to + 1, keeping.least))
+    if keeping.samples and keeping.threshold is not None:
+        partly = moment(x, 1, keeping.least, keeping.doubtful_to)
+        sure = sure + partly / number(keeping.threshold)
+    return _sided(keeping) * sure
+
+
+@dataclass(frozen=True)
+class EmptyCell:
+    """What a reader sees of a cell that holds nobody."""
+
+    probability: float
+    """Of its being kept."""
+    mean: float
+    """Of the reader's value sign·max(w, τ), where a dropped cell counts 0."""
+    variance: float
+    """Of the same value."""
+    sampling_variance: float
+    """The part of it that keeping by chance adds to that of the noise."""
+
+
+def empty_cell(scale: Fraction, keeping: Keeping) -> EmptyCell:
+    """The law's moments as floats; the reader's value has mean E[v] and square E[w·max(w, τ)].
+
+    >>> from crowdtally.laws import laplace_std
+    >>> empty_cell(Fraction(10), Keeping()).variance ** 0.5 == laplace_std(Fraction(10))
+    True
+    """
+    sides = _sided(keeping)
+    first, last = keeping.least, keeping.doubtful_to
+
+    def at(function: Callable[[arb], arb]) -> float:
+        return _float(lambda: function(1 / number(scale)))
+
+    mean = 0.0 if sides == 2 else at(lambda x: moment(x, 1, first))
+    square = at(lambda x: sides * moment(x, 2, first))
+    sampling = 0.0
+    if keeping.samples and keeping.threshold is not None:
+        tau = keeping.threshold
+        sampling = at(
+            lambda x: sides * (number(tau) * moment(x, 1, first, last) - moment(x, 2, first, last))
+        )
+    probability = at(lambda x: inclusion(x, keeping))
+    return EmptyCell(probability, mean, square + sampling - mean**2, sampling)
+
+
+def _float(function: Callable[[], arb]) -> float:
+    """The float next to a number, of whatever precision the cancellation inside it needs."""
+    bits = 128
+    while True:
+        with precision(bits):
+            ball = function()
+            if ball.rel_accuracy_bits() >= _ENOUGH or bits > 1 << 14:
+                return float(ball)
+        bits *= 2
