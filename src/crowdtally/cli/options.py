@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from crowdtally.curator.request import Request
     from crowdtally.values.domain import Domain
 
@@ -159,23 +160,42 @@ DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on 
 
 
 def request_of(
-    *,
-    records: str,
-    user: str | None,
-    user_per_row: bool,
-    weight: str | None,
-    item: str | None,
-    attributes: str | None,
-    items: str | None,
-    context: list[str] | None,
-    values: list[str] | None,
-    join: list[str] | None,
-    record_id: str | None,
-    split: str | None,
-    ordered: str | None,
-    **parameters: Any,
+    records: RecordsArgument,
+    epsilon: EpsilonOption,
+    user: UserOption = None,
+    user_per_row: PerRowOption = False,
+    weight: WeightOption = None,
+    item: ItemOption = None,
+    attributes: AttributesOption = None,
+    items: ItemsOption = None,
+    context: ContextOption = None,
+    values: ValuesOption = None,
+    join: JoinOption = None,
+    record_id: RecordIdOption = None,
+    split: SplitOption = None,
+    ordered: OrderedOption = None,
+    count: CountOption = "records",
+    bounding: BoundingOption = "sra",
+    max_records: MaxRecordsOption = 10,
+    choose: ChooseOption = None,
+    popularity_records: PopularityOption = None,
+    temper: TemperOption = None,
+    cap: CapOption = None,
+    scalings: ScalingsOption = None,
+    pairs: PairsOption = False,
+    discover_items: DiscoverOption = False,
+    delta: DeltaOption = "0",
+    publishing: PublishingOption = "dense",
+    sides: SidesOption = "two",
+    size: SizeOption = None,
+    cut: CutOption = None,
+    threshold: ThresholdOption = None,
+    guess_total: GuessTotalOption = 0,
+    transform: TransformOption = "none",
+    buckets: BucketsOption = None,
+    sketch_rows: SketchRowsOption = 5,
 ) -> Request:
-    """The request that the shared options describe."""
+    """The request that the options describe; every command that makes one takes these."""
     from crowdtally.curator.engine.expressions import split_definition
     from crowdtally.curator.request import make_request
     from crowdtally.curator.split import parse_split
@@ -183,7 +203,7 @@ def request_of(
     from crowdtally.values.epsilon import Epsilon
 
     # Public parameters first: a slip in one should not cost the reading of a long list.
-    parameters["epsilon"] = Epsilon.of(parameters["epsilon"])
+    exact_epsilon = Epsilon.of(epsilon)
     shares = parse_split(split) if split is not None else None
     contexts = dict(split_definition(text) for text in context or [])
     named = [name.strip() for name in attributes.split(",")] if attributes else []
@@ -192,8 +212,42 @@ def request_of(
         contexts=contexts, record_id=record_id, joins=[_join(text) for text in join or []],
         attributes=named,
     )  # fmt: skip
-    domain = _domain(item, named, contexts, items, values, parameters.get("discover_items"))
-    return make_request(declared, domain, split=shares, ordered=ordered or (), **parameters)
+    domain = _domain(item, named, contexts, items, values, discover_items)
+    return make_request(
+        declared, domain, epsilon=exact_epsilon, delta=delta, split=shares,
+        bounding=bounding, max_records=max_records, choose=choose, count=count,
+        popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
+        pairs=pairs, discover_items=discover_items, publishing=publishing, sides=sides,
+        size=size, cut=cut, threshold=threshold, guess_total=guess_total, transform=transform,
+        ordered=ordered or (), buckets=buckets, sketch_rows=sketch_rows,
+    )  # fmt: skip
+
+
+def takes_request(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all options of :func:`request_of` beside its own.
+
+    The command's first parameter receives a function that makes the request, so that it can check
+    its own options before any list is read.
+    """
+    shared, own = signature(request_of).parameters, signature(command).parameters
+    _, *mine = own.values()
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        options = {name: given.pop(name) for name in shared}
+        command(lambda: request_of(**options), **given)
+
+    together = [*shared.values(), *mine]
+    together.sort(key=lambda parameter: parameter.default is not Parameter.empty)
+    # The request's own type would import the engine, and the command line does not need it.
+    known = {**globals(), "Request": object}
+    hints = get_type_hints(request_of, known, include_extras=True)
+    hints |= get_type_hints(command, include_extras=True)
+    run.__annotations__ = {p.name: hints[p.name] for p in together}
+    run.__signature__ = Signature(  # type: ignore[attr-defined]
+        [p.replace(annotation=hints[p.name], kind=Parameter.KEYWORD_ONLY) for p in together]
+    )
+    return run
 
 
 def _domain(

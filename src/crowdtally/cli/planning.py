@@ -3,53 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crowdtally.cli import options
-from crowdtally.cli.options import request_of
+from crowdtally.cli.options import takes_request
 
 if TYPE_CHECKING:
     from crowdtally.curator.plan import Plan
-    from crowdtally.curator.request import Request
 
 
+@takes_request
 def plan(
-    records: options.RecordsArgument,
-    epsilon: options.EpsilonOption,
-    user: options.UserOption = None,
-    user_per_row: options.PerRowOption = False,
-    weight: options.WeightOption = None,
-    item: options.ItemOption = None,
-    attributes: options.AttributesOption = None,
-    items: options.ItemsOption = None,
-    context: options.ContextOption = None,
-    values: options.ValuesOption = None,
-    join: options.JoinOption = None,
-    record_id: options.RecordIdOption = None,
-    count: options.CountOption = "records",
-    bounding: options.BoundingOption = "sra",
-    max_records: options.MaxRecordsOption = 10,
-    choose: options.ChooseOption = None,
-    popularity_records: options.PopularityOption = None,
-    temper: options.TemperOption = None,
-    cap: options.CapOption = None,
-    scalings: options.ScalingsOption = None,
-    pairs: options.PairsOption = False,
-    discover_items: options.DiscoverOption = False,
-    delta: options.DeltaOption = "0",
-    publishing: options.PublishingOption = "dense",
-    sides: options.SidesOption = "two",
-    size: options.SizeOption = None,
-    cut: options.CutOption = None,
-    threshold: options.ThresholdOption = None,
-    guess_total: options.GuessTotalOption = 0,
-    transform: options.TransformOption = "none",
-    ordered: options.OrderedOption = None,
-    buckets: options.BucketsOption = None,
-    sketch_rows: options.SketchRowsOption = 5,
-    split: options.SplitOption = None,
+    make_request: Callable[[], Any],
     guess_users: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="A public guess.")
     ] = None,
@@ -68,29 +36,18 @@ def plan(
     from crowdtally.curator.plan import make_plan
     from crowdtally.facade import dataset_of
 
-    request = request_of(
-        records=records, user=user, user_per_row=user_per_row, weight=weight, item=item,
-        attributes=attributes, items=items, context=context, values=values,
-        join=join, record_id=record_id, split=split, epsilon=epsilon, bounding=bounding,
-        max_records=max_records, choose=choose, count=count,
-        popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
-        pairs=pairs, discover_items=discover_items, delta=delta,
-        publishing=publishing, sides=sides, size=size, cut=cut, threshold=threshold, guess_total=guess_total,
-        transform=transform, ordered=ordered, buckets=buckets, sketch_rows=sketch_rows,
-    )  # fmt: skip
+    request = make_request()
     made = make_plan(
         request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
     )
-    name = dataset or dataset_of(request.records)
-    show_plan(made, as_json, request, ledger, name)
+    show_plan(made, as_json, ledger, dataset or dataset_of(request.records))
 
 
-def show_plan(
-    plan: Plan, as_json: bool, request: Request, ledger: str | None, dataset: str
-) -> None:
+def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
     from crowdtally.budget import Ledger
 
+    request = plan.request
     books = Ledger.open(ledger)
     balance = books.check(dataset, request.records.unit, request.epsilon, request.delta)
     facts = plan.as_dict()

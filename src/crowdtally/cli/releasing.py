@@ -3,53 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from crowdtally.cli import options
-from crowdtally.cli.options import remark, request_of
+from crowdtally.cli.options import remark, takes_request
 
 
+@takes_request
 def release(
-    records: options.RecordsArgument,
-    epsilon: options.EpsilonOption,
-    user: options.UserOption = None,
-    user_per_row: options.PerRowOption = False,
-    weight: options.WeightOption = None,
-    item: options.ItemOption = None,
-    attributes: options.AttributesOption = None,
-    items: options.ItemsOption = None,
+    make_request: Callable[[], Any],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
     ] = None,
-    context: options.ContextOption = None,
-    values: options.ValuesOption = None,
-    join: options.JoinOption = None,
-    record_id: options.RecordIdOption = None,
-    count: options.CountOption = "records",
-    bounding: options.BoundingOption = "sra",
-    max_records: options.MaxRecordsOption = 10,
-    choose: options.ChooseOption = None,
-    popularity_records: options.PopularityOption = None,
-    temper: options.TemperOption = None,
-    cap: options.CapOption = None,
-    scalings: options.ScalingsOption = None,
-    pairs: options.PairsOption = False,
-    discover_items: options.DiscoverOption = False,
-    delta: options.DeltaOption = "0",
-    publishing: options.PublishingOption = "dense",
-    sides: options.SidesOption = "two",
-    size: options.SizeOption = None,
-    cut: options.CutOption = None,
-    threshold: options.ThresholdOption = None,
-    guess_total: options.GuessTotalOption = 0,
-    transform: options.TransformOption = "none",
-    ordered: options.OrderedOption = None,
-    buckets: options.BucketsOption = None,
-    sketch_rows: options.SketchRowsOption = 5,
-    split: options.SplitOption = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
     strict: Annotated[
@@ -73,27 +43,17 @@ def release(
         raise UsageError("say where to write the release: -o DIR.")
     if output is not None:
         refuse_existing(output)
-    request = request_of(
-        records=records, user=user, user_per_row=user_per_row, weight=weight, item=item,
-        attributes=attributes, items=items, context=context, values=values,
-        join=join, record_id=record_id, split=split, epsilon=epsilon, bounding=bounding,
-        max_records=max_records, choose=choose, count=count,
-        popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
-        pairs=pairs, discover_items=discover_items, delta=delta,
-        publishing=publishing, sides=sides, size=size, cut=cut, threshold=threshold, guess_total=guess_total,
-        transform=transform, ordered=ordered, buckets=buckets, sketch_rows=sketch_rows, strict=strict,
-    )  # fmt: skip
+    request = replace(make_request(), strict=strict)
+    name = dataset or dataset_of(request.records)
     if dry_run:
-        name = dataset or dataset_of(request.records)
-        show_plan(make_plan(request), as_json, request, ledger, name)
+        show_plan(make_plan(request), as_json, ledger, name)
         return
-    made = run(request, output=output, ledger=ledger, dataset=dataset, tell=remark(quiet))
     say = remark(quiet)
+    made = run(request, output=output, ledger=ledger, dataset=name, tell=say)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
     charged = made.metadata["charged"]
     limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
     say(f"Charged epsilon {charged['epsilon']}; spent so far {charged['spent_after']}{limit}.")
     if not charged["limit"]:
-        name = dataset or dataset_of(request.records)
         say(f"Set a limit with: crowdtally ledger create {name!r} --epsilon E")
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
