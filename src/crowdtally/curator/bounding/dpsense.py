@@ -13,11 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import ibis
-
 from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.engine.counting import cells_of
 from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.relations import Table, either, smaller
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
 from crowdtally.values.layout import Layout
@@ -40,7 +39,7 @@ class DPSense:
         return GRID * self.theta
 
     def count(
-        self, engine: Engine, rows: ibis.Table, layout: Layout, what: What, domain: Domain
+        self, engine: Engine, rows: Table, layout: Layout, what: What, domain: Domain
     ) -> Counts:
         """(user, cell) → the scaled counts of the table."""
         table = weighted(rows_with_sums(rows, self.cap), self.theta)  # (cell, weight)
@@ -49,17 +48,17 @@ class DPSense:
         return Counts(layout, cells, values, what, self.l1_bound, self.scaling / GRID)
 
 
-def rows_with_sums(rows: ibis.Table, cap: int) -> ibis.Table:
+def rows_with_sums(rows: Table, cap: int) -> Table:
     """(user, cell) → (user, cell, amount, row_sum): each cell once, with its capped count."""
     same = rows.group_by("user", "cell").agg(times=rows.count())
-    amounts = same.select("user", "cell", amount=ibis.least(same.times, cap))
+    amounts = same.select("user", "cell", amount=smaller(same.times, cap))
     sums = amounts.group_by("user").agg(row_sum=amounts.amount.sum().cast("int64"))
     return amounts.inner_join(sums, "user")
 
 
-def weighted(amounts: ibis.Table, theta: int) -> ibis.Table:
+def weighted(amounts: Table, theta: int) -> Table:
     """(cell, amount, row_sum) → (cell, weight) in integer units."""
     scaled = (amounts.amount * (GRID * theta) // amounts.row_sum).cast("int64")
     whole = (amounts.amount * GRID).cast("int64")
-    weight = ibis.ifelse(amounts.row_sum <= theta, whole, scaled)
+    weight = either(amounts.row_sum <= theta, whole, scaled)
     return amounts.select("cell", weight=weight)

@@ -6,17 +6,16 @@ function of (key, that user's own records, values already released); see ``sra.m
 
 from __future__ import annotations
 
-import ibis
-
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
+from crowdtally.curator.engine.relations import Column, Table, constant, counting_from
 from crowdtally.values.counts import What
 
 # Below this many bits of order, ties between different records would begin to show in the law.
 _LEAST_BITS = 32
 
 
-def told_apart(rows: ibis.Table, what: What) -> ibis.Table:
+def told_apart(rows: Table, what: What) -> Table:
     """(user, cell[, id]) → rows with an identity independent of other users and of row order."""
     if what == "users":
         return rows.select("user", "cell").distinct()
@@ -24,13 +23,13 @@ def told_apart(rows: ibis.Table, what: What) -> ibis.Table:
         return rows
     # Records of one user in one cell are interchangeable: ordinals 0 … n−1 tell them apart.
     same = rows.group_by("user", "cell").agg(times=rows.count())
-    first = same.select("user", "cell", ordinal=ibis.literal(0, type="int64"))
+    first = same.select("user", "cell", ordinal=constant(0))
     more = same.filter(same.times > 1)
-    others = more.select("user", "cell", ordinal=ibis.range(1, more.times).unnest())
+    others = more.select("user", "cell", ordinal=counting_from(1, more.times))
     return first.union(others)
 
 
-def keyed_hash(engine: Engine, records: ibis.Table, key: int) -> ibis.Value:
+def keyed_hash(engine: Engine, records: Table, key: int) -> Column:
     """The hash of (key, user, identity of the record), 63 bits."""
     if "id" in records.columns:
         return engine.hash(key, [records.user, records.id])
@@ -41,13 +40,13 @@ def keyed_hash(engine: Engine, records: ibis.Table, key: int) -> ibis.Value:
 
 def keep_first(
     engine: Engine,
-    records: ibis.Table,
-    order: ibis.Value,
+    records: Table,
+    order: Column,
     *,
     cells: int,
     limit: int,
     leading: int = 0,
-) -> ibis.Table:
+) -> Table:
     """(user, cell) of each user's ``limit`` records of the smallest ``order``.
 
     Args:

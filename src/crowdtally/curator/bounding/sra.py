@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import ibis
-
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.relations import Table
 from crowdtally.values.counts import What
 
 
@@ -27,9 +26,7 @@ class SRA:
     limit: int
     """l: the most records that one user may contribute. Public, or privately chosen."""
 
-    def keep(
-        self, engine: Engine, rows: ibis.Table, *, cells: int, key: int, what: What
-    ) -> ibis.Table:
+    def keep(self, engine: Engine, rows: Table, *, cells: int, key: int, what: What) -> Table:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         records = told_apart(rows, what)  # (user, cell[, id | ordinal])
         order = keyed_hash(engine, records, key)

@@ -13,13 +13,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import ibis
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
+from crowdtally.curator.engine.relations import Column, Table, smaller
 from crowdtally.values.counts import What
 
 FLOOR = 1
@@ -43,9 +43,7 @@ class Tempered:
         logarithms = np.log(np.maximum(self.popularity, FLOOR).astype(np.float64))
         return float(self.gamma) * logarithms
 
-    def keep(
-        self, engine: Engine, rows: ibis.Table, *, cells: int, key: int, what: What
-    ) -> ibis.Table:
+    def keep(self, engine: Engine, rows: Table, *, cells: int, key: int, what: What) -> Table:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         scores = self.scores()
         scored = engine.load("popularity", {"item": np.arange(len(scores)), "score": scores})
@@ -55,13 +53,11 @@ class Tempered:
         order = self._order(keyed_hash(engine, records, key), records["score"], scores)
         return keep_first(engine, records, order, cells=cells, limit=self.limit)
 
-    def _order(
-        self, hashed: ibis.Value, score: ibis.Value, scores: NDArray[np.float64]
-    ) -> ibis.Value:
+    def _order(self, hashed: Column, score: Column, scores: NDArray[np.float64]) -> Column:
         """The total as a 63-bit integer, the best record smallest."""
         uniform = (hashed.cast("float64") + 0.5) / 2.0**HASH_BITS
         # Near 1 a double cannot tell uniforms apart; the least step keeps the logarithm finite.
-        uniform = ibis.least(uniform, 1 - 2.0**-53)
+        uniform = smaller(uniform, 1 - 2.0**-53)
         total = score - (-uniform.ln()).ln()
         most, least = float(scores.max()) + _GUMBEL_MOST, float(scores.min()) + _GUMBEL_LEAST
         share = (most - total) / (most - least)  # within [0, 1)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-import ibis
-
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
+from crowdtally.curator.engine.relations import Table
 from crowdtally.curator.request import Request
 from crowdtally.noise.draws import Draws
 
@@ -36,7 +35,7 @@ class Work:
         """
         return secrets.randbits(63)
 
-    def records_of(self, table: str) -> ibis.Table:
+    def records_of(self, table: str) -> Table:
         """(user, cell) of every record, the cell numbered as in this table."""
         rows = self.prepared.table.select("user", "cell")
         if table in ("edges", "cells"):

@@ -1,0 +1,35 @@
+"""The words in which rules speak about records: tables, columns and a few row-wise functions.
+
+This is Ibis, under names of our own, so that Ibis itself is imported inside the engine alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+
+Table = ibis.Table
+"""Rows somewhere in an engine; nothing of them is here."""
+Column = ibis.Value
+"""One value for each row of a table."""
+
+
+def constant(number: int) -> Column:
+    """The same whole number for each row."""
+    return ibis.literal(number, type="int64")
+
+
+def counting_from(start: int, end: Column) -> Column:
+    """For each row as many rows as there are whole numbers from ``start`` to below ``end``."""
+    return ibis.range(start, end).unnest()
+
+
+def smaller(first: Column, second: Any) -> Column:
+    """The smaller of two values."""
+    return ibis.least(first, second)
+
+
+def either(condition: Column, then: Column, otherwise: Column) -> Column:
+    """``then`` where the condition holds, else ``otherwise``."""
+    return ibis.ifelse(condition, then, otherwise)
