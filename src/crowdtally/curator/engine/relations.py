@@ -5,13 +5,13 @@ This is Ibis, under names of our own, so that Ibis itself is imported inside the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import ibis
 
-Table = ibis.Table
+Table: TypeAlias = ibis.Table
 """Rows somewhere in an engine; nothing of them is here."""
-Column = ibis.Value
+Column: TypeAlias = ibis.Value
 """One value for each row of a table."""
 
 
