@@ -1,0 +1,57 @@
+"""Budgets that cannot be overspent: what may be released, and the record of what was.
+
+    ledger = Ledger.open()
+    reservation = ledger.reserve("taxi", PrivacyUnit("user", "driver"), charge)   # durable
+    ...                                                                           # noise, release
+    ledger.mark_published(reservation.id)
+
+SQLAlchemy is imported when a ledger is opened, not before.
+"""
+
+from crowdtally.budget.accountant import Loss, SequentialComposition
+from crowdtally.budget.audit import Problem, Verification
+from crowdtally.budget.balance import Balance
+from crowdtally.budget.chain import Entry, Head
+from crowdtally.budget.errors import (
+    DamagedLedgerError,
+    LedgerError,
+    MissingLedgerError,
+    OverBudgetError,
+)
+from crowdtally.budget.events import (
+    Charge,
+    Created,
+    Event,
+    LimitSet,
+    Part,
+    Published,
+    Reserved,
+    Voided,
+)
+from crowdtally.budget.history import Charged, Reservation
+from crowdtally.budget.ledger import Ledger
+
+__all__ = [
+    "Balance",
+    "Charge",
+    "Charged",
+    "Created",
+    "DamagedLedgerError",
+    "Entry",
+    "Event",
+    "Head",
+    "Ledger",
+    "LedgerError",
+    "LimitSet",
+    "Loss",
+    "MissingLedgerError",
+    "OverBudgetError",
+    "Part",
+    "Problem",
+    "Published",
+    "Reservation",
+    "Reserved",
+    "SequentialComposition",
+    "Verification",
+    "Voided",
+]

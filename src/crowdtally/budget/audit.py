@@ -1,0 +1,202 @@
+"""Verification: the whole record read again, from its first entry to its head.
+
+Each entry is hashed again, its event is replayed by the same function that charged it, and the
+running sums, the search columns, the list of datasets and the head are compared with the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from crowdtally.budget.accountant import Loss
+from crowdtally.budget.balance import Balance, after
+from crowdtally.budget.chain import Entry, Head, Row, damaged, genesis, link, number_of, read
+from crowdtally.budget.errors import DamagedLedgerError, LedgerError
+from crowdtally.budget.events import Published, Reserved, Voided
+from crowdtally.errors import CrowdtallyError
+
+if TYPE_CHECKING:
+    from crowdtally.budget.page import Page
+    from crowdtally.budget.store import Store
+
+_PORTION = 1000
+_RECENT = 2000
+_MOST = 20  # problems listed; the first ones tell where to look
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that does not hold."""
+
+    entry: int | None
+    """The number of the entry concerned; ``None`` where it is the ledger as a whole."""
+    what: str
+    """What is wrong, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a verification found."""
+
+    head: Head
+    """The end of the chain, to compare with one kept elsewhere."""
+    problems: tuple[Problem, ...]
+    """What does not hold, in the order of the entries; at most the first 20."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def describe(self) -> str:
+        """For a person: a line, or one per problem."""
+        if self.ok:
+            return f"The ledger is whole: {self.head.number} entries, head {self.head}."
+        lines = "\n".join(f"- {problem.what}" for problem in self.problems)
+        return (
+            f"The ledger is damaged:\n{lines}\nRestore a good copy before releasing anything more."
+        )
+
+
+class Audit:
+    """One walk along the chain."""
+
+    def __init__(self, ledger_id: str, anchor: Head | None = None) -> None:
+        self.last = 0
+        """The number of the last row visited."""
+        self._anchor = anchor
+        self._previous: str | None = genesis(ledger_id)
+        self._balances: dict[str, Balance] = {}
+        self._last_of: dict[str, int] = {}
+        self._open: dict[str, Loss] = {}
+        self._gap = False  # from here on, what came before is not fully known
+        self._problems: list[Problem] = []
+        self._check_anchor(0, self._previous)
+
+    def note(self, what: str, entry: int | None = None) -> None:
+        """Write down a problem."""
+        if len(self._problems) < _MOST:
+            subject = f"entry {entry} " if entry is not None else ""
+            self._problems.append(Problem(entry, f"{subject}{what}"))
+
+    def visit(self, row: Row) -> None:
+        """Take the next row, in order of number."""
+        first, last = self.last + 1, row.number - 1
+        if first <= last:
+            self.note("is missing" if first == last else f"to entry {last} are missing", first)
+            self._previous, self._gap = None, True
+            self._balances.clear()
+        try:
+            self._replay(read(row, self._previous))
+        except LedgerError as error:
+            what = error.what if isinstance(error, DamagedLedgerError) else f"is unknown: {error}"
+            self.note(what, row.number)
+            self._gap = True
+            self._balances.pop(row.dataset, None)
+        self._check_anchor(row.number, row.hash)
+        self._last_of[row.dataset] = row.number
+        self._previous, self.last = row.hash, row.number
+
+    def unreadable(self, head: Head) -> Verification:
+        """The database could not go on reading."""
+        if self.last < head.number:
+            self.note("or one soon after it cannot be read", self.last + 1)
+        else:
+            self.note("the file is damaged")
+        return Verification(head, tuple(self._problems))
+
+    def finish(self, head: Head, datasets: Mapping[str, int]) -> Verification:
+        """Compare the end of the walk with the head and with the list of datasets."""
+        last = self.last
+        if last < head.number:
+            self.note(f"and all up to {head.number} are missing: cut at the end", last + 1)
+        elif last > head.number:
+            self.note("was added past the recorded end", head.number + 1)
+        elif self._previous != head.hash:
+            self.note("is not the one that the ledger records as its last", last)
+        for name in sorted(self._last_of.keys() | datasets.keys(), key=str):
+            if self._last_of.get(name) != datasets.get(name):
+                self.note(f"and the list of datasets disagree on {name!r}", self._last_of.get(name))
+        if self._anchor is not None and self._anchor.number > last:
+            self.note(
+                f"of the given head does not exist: this is an older copy, of {last} entries",
+                self._anchor.number,
+            )
+        return Verification(head, tuple(self._problems))
+
+    def _check_anchor(self, number: int, found: str | None) -> None:
+        anchor = self._anchor
+        if anchor is not None and anchor.number == number and anchor.hash != found:
+            self.note("is not the one of the given head: this is another history", number)
+
+    def _replay(self, entry: Entry) -> None:
+        known = self._balances.get(entry.dataset)
+        self._balances[entry.dataset] = entry.balance
+        if known is not None or not self._gap:  # past a gap, go on from what the entry says
+            self._require_follows(known, entry)
+        self._follow_reservation(entry)
+
+    def _require_follows(self, known: Balance | None, entry: Entry) -> None:
+        try:
+            follows = after(known, entry.dataset, entry.event) == entry.balance
+        except CrowdtallyError as error:
+            self.note(f"could not have happened: {error}", entry.number)
+        else:
+            if not follows:
+                self.note(
+                    "has a running sum that does not follow from the entries before it",
+                    entry.number,
+                )
+
+    def _follow_reservation(self, entry: Entry) -> None:
+        event = entry.event
+        if isinstance(event, Reserved):
+            self._open[entry.id] = event.charge.loss
+        elif isinstance(event, Published | Voided):
+            cost = self._open.pop(event.reservation, None)
+            if cost is None and self._gap:
+                return
+            if cost is None or (isinstance(event, Voided) and event.given_back != cost):
+                number = number_of(event.reservation)
+                self.note(f"does not fit what happened to reservation {number}", entry.number)
+
+
+def verify(store: Store, anchor: Head | None = None) -> Verification:
+    """Walk along the whole ledger; a database that cannot be read to its end is a problem too."""
+    header = store.read(lambda page: page.header())
+    audit = Audit(header.id, anchor)
+    try:
+        while True:
+            # Entries never change, so they can be read in portions; nobody waits for long.
+            rows, end = store.read(lambda page: _portion(page, audit.last))
+            for row in rows:
+                audit.visit(row)
+            if end is not None:
+                break
+        problem = store.read(lambda page: page.file_problem())
+    except DamagedLedgerError:
+        return audit.unreadable(header.head)
+    if problem is not None:
+        audit.note(f"the file is damaged: {problem}")
+    return audit.finish(*end)
+
+
+def require_recent(page: Page) -> None:
+    """Hash the last entries again (of a usual ledger, all); a cost that does not grow for ever."""
+    header = page.header()
+    start = max(0, header.head.number - _RECENT)
+    previous = genesis(header.id) if start == 0 else None
+    for number, row in enumerate(page.rows_after(start), start + 1):
+        if row.number != number:
+            raise damaged(number, "is missing")
+        if previous is not None and link(previous, row.body) != row.hash:
+            raise damaged(number, "was changed: its hash does not follow from its content")
+        previous = row.hash
+
+
+def _portion(page: Page, start: int) -> tuple[list[Row], tuple[Head, dict[str, int]] | None]:
+    """The next rows and, with the last of them, the head and the datasets of the same moment."""
+    head, rows = page.header().head, page.rows_after(start, _PORTION)
+    return rows, (head, page.datasets()) if len(rows) < _PORTION else None

@@ -1,0 +1,63 @@
+"""One text for one meaning: the JSON that is hashed.
+
+Keys sorted, no spaces, ASCII only, no floats. Two programs that agree on the content agree on the
+bytes, and therefore on the hash.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TypeAlias
+
+from crowdtally.budget.amounts import to_text
+from crowdtally.errors import UsageError
+from crowdtally.values.epsilon import Delta, Epsilon
+
+Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
+
+# Readers in other languages hold a JSON number in a float; beyond this it would change silently.
+_LARGEST_NUMBER = 2**53
+
+
+def canonical(value: Json) -> str:
+    """The text that is hashed.
+
+    >>> canonical({"b": "1/3", "a": [1, None]})
+    '{"a":[1,null],"b":"1/3"}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def plain(value: object, name: str) -> Json:
+    """``value`` as JSON without loss; ``name`` is what a message calls it.
+
+    Rationals become strings, and so do integers that a reader's float could not hold. A float is
+    refused: nobody can say which number its author meant.
+
+    >>> plain({"scale": Fraction(1, 3), "bound": 4}, "parameters")
+    {'scale': '1/3', 'bound': 4}
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Epsilon | Delta):
+        return to_text(value.value)
+    if isinstance(value, int):
+        return value if abs(value) <= _LARGEST_NUMBER else to_text(Fraction(value))
+    if isinstance(value, Fraction):
+        return to_text(value)
+    if isinstance(value, Mapping):
+        return {_key(key, name): plain(item, f"{name}.{key}") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, f"{name}[{place}]") for place, item in enumerate(value)]
+    raise UsageError(
+        f"{name} cannot be recorded exactly: received a {type(value).__name__}; "
+        "give a Fraction, an integer, a string, or a list or mapping of these."
+    )
+
+
+def _key(key: object, name: str) -> str:
+    if not isinstance(key, str):
+        raise UsageError(f"{name} has a key that is not a string: received {key!r}.")
+    return key

@@ -1,0 +1,78 @@
+"""What can go wrong with a ledger, by exit code.
+
+::
+
+    CrowdtallyError
+    ├── LedgerError            1  the ledger cannot be read or written
+    │   ├── MissingLedgerError 1  there is none where one was expected
+    │   └── DamagedLedgerError 1  its content contradicts itself
+    └── BudgetError
+        └── OverBudgetError    3  the charge does not fit
+
+A parameter that makes no sense (a name, a number, another privacy unit) is a ``UsageError``, 2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crowdtally.budget.amounts import for_people
+from crowdtally.errors import BudgetError, CrowdtallyError
+
+if TYPE_CHECKING:
+    from crowdtally.budget.accountant import Loss
+
+
+class LedgerError(CrowdtallyError):
+    """The ledger cannot be read or written; nothing was reported as charged."""
+
+
+class MissingLedgerError(LedgerError):
+    """There is no ledger where one was expected."""
+
+
+class DamagedLedgerError(LedgerError):
+    """The content contradicts itself; nothing more is charged to it."""
+
+    def __init__(self, message: str, entry: int | None = None, what: str = "") -> None:
+        super().__init__(message)
+        self.entry = entry
+        """The number of the first entry concerned, where one can be named."""
+        self.what = what
+        """What is wrong with it, in a few words."""
+
+
+class OverBudgetError(BudgetError):
+    """The charge does not fit in what remains; nothing was read or changed."""
+
+    def __init__(self, dataset: str, requested: Loss, spent: Loss, limit: Loss) -> None:
+        self.dataset = dataset
+        self.requested = requested
+        """What was asked for."""
+        self.remaining = (limit - spent).at_least_zero()
+        """What is left: never negative, even where the limit was set below what was spent."""
+        self.difference = (requested - self.remaining).at_least_zero()
+        """By how much the request is too large, in ε and in δ."""
+        lines = [
+            f"{letter}: requested {for_people(asked)}, remaining {for_people(left)}, "
+            f"difference {for_people(asked - left)}."
+            for letter, asked, left in (
+                ("ε", requested.epsilon, self.remaining.epsilon),
+                ("δ", requested.delta, self.remaining.delta),
+            )
+            if asked > left
+        ]
+        super().__init__(
+            f"the privacy budget of dataset {dataset!r} does not allow this. "
+            f"{' '.join(lines)} Nothing was read or changed. {self._advice()}"
+        )
+
+    def _advice(self) -> str:
+        left = self.remaining
+        if not left.epsilon:
+            return "The budget is used up: nothing more can be released from this dataset."
+        if self.requested.epsilon > left.epsilon:
+            return f"Ask for ε of at most {for_people(left.epsilon)}."
+        if not left.delta:
+            return "Ask for a method without δ."
+        return f"Ask for δ of at most {for_people(left.delta)}."

@@ -1,0 +1,158 @@
+"""Failures of a database, in one or two sentences: what was wrong, and what to do.
+
+The driver's own text goes into no message, except the first line of a server's answer that is not
+known here, without any password.
+"""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from crowdtally.budget.errors import DamagedLedgerError, LedgerError, MissingLedgerError
+from crowdtally.budget.places import File, Place, Server
+
+_NOT_CHARGED = "Nothing was reported as charged."
+_ELSEWHERE = "or name another place with --ledger or $CROWDTALLY_LEDGER"
+
+# By the first two words of SQLite's name for the error (SQLITE_IOERR_FSYNC is an IOERR).
+_SQLITE = {
+    "BUSY": "is locked: another process has been writing to it for a long time. See which "
+    "process has it open (for a file: `fuser FILE`), let it finish, and try again.",
+    "READONLY": "cannot be written. Make the file and its folder writable for this user, "
+    f"{_ELSEWHERE}.",
+    "CANTOPEN": "cannot be opened. Make the file and its folder readable and writable for this "
+    f"user, {_ELSEWHERE}.",
+    "FULL": f"cannot be written: the disk is full. Free some space, {_ELSEWHERE}.",
+    "IOERR": "cannot be read or written: the disk reports an error, or is full. Check the disk, "
+    f"{_ELSEWHERE}.",
+}
+_SQLITE["LOCKED"] = _SQLITE["BUSY"]
+_SQLITE["PERM"] = _SQLITE["AUTH"] = _SQLITE["CANTOPEN"]
+
+_POSTGRES = {
+    "28P01": "did not accept the password. Check the user and the password in the URL.",
+    "28000": "did not accept the user. Check the user in the URL and the server's pg_hba.conf.",
+    "3D000": "has no such database. Create it (`createdb NAME`), or correct the URL.",
+    "42501": "does not allow this user to write the ledger. Grant SELECT, INSERT and UPDATE on "
+    "the crowdtally_ tables (and CREATE on the schema for the first use).",
+    "53100": "has a full disk. Free some space on the server.",
+    "55P03": "has the ledger locked by another session for a long time. Look for it in "
+    "pg_stat_activity, let it finish, and try again.",
+    "25006": "is read-only (a standby, perhaps). Give the URL of the primary server.",
+}
+# libpq reports a failed connection without a code; these are its words and the server's.
+_CONNECTING = {
+    "password authentication failed": _POSTGRES["28P01"],
+    "no password supplied": "asks for a password. Write it in the URL, or in ~/.pgpass.",
+    "does not exist": "has no such user or database. Check both in the URL.",
+    "pg_hba.conf": _POSTGRES["28000"],
+}
+_UNREACHABLE = "cannot be reached. Check that the server runs, and the host and port in the URL."
+_DAMAGED = (
+    "is damaged, or was written by something else. Nothing is charged to it. "
+    "`crowdtally ledger verify` lists what is wrong; restore a good copy."
+)
+
+
+@contextmanager
+def in_words(place: Place) -> Iterator[None]:
+    """Turn what a database or a disk raises inside into a ``LedgerError``."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _driver(place, error.orig) from error
+    except (sqlite3.Error, OSError) as error:
+        raise _driver(place, error) from error
+    except UnicodeDecodeError as error:
+        raise damaged(place) from error  # SQLite quotes a damaged schema in its message
+    except SQLAlchemyError as error:
+        raise LedgerError(
+            f"the ledger {place} cannot be used: {_first_line(place, error)}"
+        ) from error
+
+
+def retriable(error: DBAPIError) -> bool:
+    """Whether the server rolled the transaction back and asks to repeat it."""
+    return getattr(error.orig, "sqlstate", None) in {"40001", "40P01"}
+
+
+def _driver(place: Place, error: BaseException | None) -> LedgerError:
+    if isinstance(error, OSError):
+        return _disk(place, error)
+    if isinstance(place, Server):
+        return _server(place, error)
+    name = (getattr(error, "sqlite_errorname", None) or "").removeprefix("SQLITE_").split("_")[0]
+    if name == "CANTOPEN" and not place.path.exists():
+        return missing(place)
+    if name in _SQLITE:
+        return LedgerError(f"the ledger {place} {_SQLITE[name]} {_NOT_CHARGED}")
+    return damaged(place)
+
+
+def damaged(place: Place) -> DamagedLedgerError:
+    """The whole file or database makes no sense as a ledger."""
+    return DamagedLedgerError(f"the ledger {place} {_DAMAGED}")
+
+
+def outcome_unknown(place: Place) -> LedgerError:
+    """The connection broke between asking for the commit and the answer."""
+    return LedgerError(
+        f"the connection to the ledger {place} broke while the charge was being recorded, and "
+        "whether it was is not known. Nothing was released. `crowdtally ledger show` tells; if it "
+        "was recorded, it counts as spent."
+    )
+
+
+def missing(place: Place) -> MissingLedgerError:
+    """There is nothing there."""
+    return MissingLedgerError(
+        f"there is no ledger at {place}. `crowdtally ledger create NAME` makes one, and so does "
+        "the first release; if it was there before, find out who moved it."
+    )
+
+
+def not_a_ledger(place: Place) -> LedgerError:
+    """Something else is there."""
+    what = "file" if isinstance(place, File) else "database"
+    return LedgerError(
+        f"the {what} {place} is not a Crowdtally ledger, and is left as it is. "
+        "Name another place with --ledger or $CROWDTALLY_LEDGER."
+    )
+
+
+def _disk(place: Place, error: OSError) -> LedgerError:
+    if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+        return LedgerError(f"the ledger {place} {_SQLITE['FULL']} {_NOT_CHARGED}")
+    if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
+        return LedgerError(f"the ledger {place} {_SQLITE['CANTOPEN']} {_NOT_CHARGED}")
+    if error.errno in {errno.ENOENT, errno.ENOTDIR}:
+        return missing(place)
+    return LedgerError(
+        f"the ledger {place} cannot be used: {error.strerror or 'the disk reports an error'}. "
+        f"{_NOT_CHARGED} Check the disk, {_ELSEWHERE}."
+    )
+
+
+def _server(place: Server, error: BaseException | None) -> LedgerError:
+    code = getattr(error, "sqlstate", None) or ""
+    text = str(error)
+    words = _POSTGRES.get(code)
+    if words is None and not code:
+        words = next((said for key, said in _CONNECTING.items() if key in text), _UNREACHABLE)
+    if words is None and code.startswith(("22", "42")):
+        return damaged(place)  # a value or a table that is not what a ledger has
+    if words is None:
+        words = f"answered: {_first_line(place, text)}"
+    return LedgerError(f"the PostgreSQL server of the ledger {place} {words} {_NOT_CHARGED}")
+
+
+def _first_line(place: Place, said: object) -> str:
+    line = (str(said).splitlines() or [""])[0]
+    for secret in place.secrets if isinstance(place, Server) else ():
+        line = line.replace(secret, "***")
+    return line[:200]

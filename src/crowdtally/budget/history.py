@@ -1,0 +1,106 @@
+"""Reservations, and the record as others may read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from crowdtally.budget.balance import Balance
+from crowdtally.budget.canonical import Json
+from crowdtally.budget.chain import Entry, Head, Row, content, genesis, read
+from crowdtally.budget.events import Charge, Published, Reserved, Voided
+
+State = Literal["reserved", "published", "voided"]
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge that was made; from here on it counts as spent."""
+
+    id: str
+    """How ``mark_published`` and ``void`` call it."""
+    dataset: str
+    """What it was charged to."""
+    charge: Charge
+    """What it is for."""
+    before: Balance
+    """Where the dataset stood."""
+    after: Balance
+    """Where it stands with this charge."""
+
+
+@dataclass(frozen=True)
+class Charged:
+    """A reservation as the record has it, and what became of it."""
+
+    id: str
+    """How ``void`` calls it."""
+    time: str
+    """When it was made, in UTC."""
+    dataset: str
+    """What it was charged to."""
+    charge: Charge
+    """What it was for."""
+    state: State
+    """``reserved`` (charged, not known to be published), ``published`` or ``voided``."""
+    reason: str | None = None
+    """Why it was voided."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The whole ledger as it was at one moment."""
+
+    id: str
+    """The ledger's own random name."""
+    head: Head
+    """Its last entry."""
+    rows: tuple[Row, ...]
+    """Its entries as stored."""
+
+    def entries(self, dataset: str | None = None) -> list[Entry]:
+        """All entries, or those of one dataset, each checked against the one before it."""
+        previous, found = genesis(self.id), []
+        for row in self.rows:
+            if dataset is None or row.dataset == dataset:
+                found.append(read(row, previous))
+            previous = row.hash
+        return found
+
+
+def charged(entries: Iterable[Entry]) -> list[Charged]:
+    """The reservations among the entries, each with its end."""
+    found: dict[str, Charged] = {}
+    for entry in entries:
+        event = entry.event
+        if isinstance(event, Reserved):
+            found[entry.id] = Charged(entry.id, entry.time, entry.dataset, event.charge, "reserved")
+        elif isinstance(event, Published):
+            found[event.reservation] = replace(found[event.reservation], state="published")
+        elif isinstance(event, Voided):
+            old = found[event.reservation]
+            found[old.id] = replace(old, state="voided", reason=event.reason)
+    return list(found.values())
+
+
+def export(record: Record) -> dict[str, Json]:
+    """Everything another program needs to check the chain and to compute the costs anew."""
+    previous = genesis(record.id)
+    entries: list[Json] = []
+    for entry in record.entries():
+        body = content(entry.number, entry.time, entry.balance, entry.event)
+        entries.append({"content": body, "previous": previous, "hash": entry.hash})
+        previous = entry.hash
+    return {
+        "format": "crowdtally-ledger",
+        "version": 1,
+        "ledger": record.id,
+        "genesis": genesis(record.id),
+        "hashing": (
+            "hash = SHA-256(previous + newline + JSON of content with sorted keys, no spaces, "
+            "ASCII only), in hexadecimal; the first previous is genesis"
+        ),
+        "head": {"number": record.head.number, "hash": record.head.hash},
+        "entries": entries,
+    }

@@ -1,0 +1,99 @@
+"""What one transaction sees and writes.
+
+Nothing here knows what an entry means; ``book`` reads and writes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Select, select, text
+
+from crowdtally.budget import tables
+from crowdtally.budget.chain import Head, Row
+from crowdtally.budget.errors import LedgerError
+from crowdtally.budget.failures import damaged
+from crowdtally.budget.places import File, Place
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the ledger says of itself."""
+
+    id: str
+    head: Head
+
+
+class Page:
+    """What one transaction sees and writes."""
+
+    def __init__(self, connection: Connection, place: Place, *, writes: bool) -> None:
+        self._connection = connection
+        self._place = place
+        self._writes = writes
+
+    def header(self) -> Header:
+        """The one row; a writer holds it, so that writers wait for each other."""
+        query = tables.HOLD_HEADER if self._writes else tables.HEADER
+        rows = self._connection.execute(query).all()
+        if len(rows) != 1 or not isinstance(rows[0].version, int):
+            raise damaged(self._place)
+        version, ledger_id, number, last = rows[0]
+        if version != tables.SCHEMA_VERSION:
+            raise LedgerError(
+                f"the ledger {self._place} has format {version}, and this version of Crowdtally "
+                f"knows format {tables.SCHEMA_VERSION} only. Use the version that wrote it, or a "
+                "newer one."
+            )
+        if not (isinstance(ledger_id, str) and isinstance(number, int) and isinstance(last, str)):
+            raise damaged(self._place)
+        return Header(ledger_id, Head(number, last))
+
+    def rows(self, numbers: Iterable[int]) -> dict[int, Row]:
+        """The entries of these numbers, as far as they exist."""
+        return {row.number: row for row in self._read(tables.ROWS, numbers=list(numbers))}
+
+    def rows_after(self, number: int, most: int | None = None) -> list[Row]:
+        """The entries that follow, in order, at most so many."""
+        most = most or 2**62
+        return list(self._read(tables.ROWS_AFTER, start=number, most=most))
+
+    def about(self, number: int) -> list[Row]:
+        """The entries that publish or void the reservation of that number."""
+        return list(self._read(tables.ROWS_ABOUT, reservation=number))
+
+    def last_of(self, dataset: str) -> tuple[int | None, int | None]:
+        """The dataset's last entry: as its own row says, and as the entries say."""
+        said, found = self._connection.execute(tables.LAST_OF, {"of": dataset}).one()
+        return said, found
+
+    def datasets(self) -> dict[str, int]:
+        """Every dataset and its last entry."""
+        return {row.name: row.last for row in self._connection.execute(select(tables.DATASETS))}
+
+    def append(self, row: Row, *, first: bool) -> None:
+        """Write an entry, the head, and the dataset's last entry (its ``first``, perhaps)."""
+        execute = self._connection.execute
+        execute(tables.ADD_ENTRY, vars(row))
+        execute(tables.SET_HEAD, {"new_number": row.number, "new_hash": row.hash})
+        if first:
+            execute(tables.ADD_DATASET, {"name": row.dataset, "last": row.number})
+        else:
+            execute(tables.SET_LAST, {"of": row.dataset, "new_last": row.number})
+
+    def file_problem(self) -> str | None:
+        """What SQLite's own check finds, indexes included; nothing on PostgreSQL."""
+        if not isinstance(self._place, File):
+            return None
+        found = self._connection.scalar(text("PRAGMA integrity_check(1)"))
+        return None if found == "ok" else str(found).splitlines()[0][:200]
+
+    def _read(self, query: Select[Any], **values: object) -> Iterator[Row]:
+        for found in self._connection.execute(query, values):
+            row = Row(*found)
+            texts = (row.dataset, row.kind, row.body, row.hash)
+            if not isinstance(row.number, int) or not all(isinstance(t, str) for t in texts):
+                raise damaged(self._place)
+            yield row

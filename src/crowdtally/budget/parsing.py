@@ -1,0 +1,89 @@
+"""Events read back from the record; what is not known is refused, never guessed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from crowdtally.budget.amounts import from_text
+from crowdtally.budget.errors import DamagedLedgerError, LedgerError
+from crowdtally.budget.events import (
+    Charge,
+    Created,
+    Event,
+    LimitSet,
+    Part,
+    Published,
+    Reserved,
+    Voided,
+    record,
+)
+from crowdtally.budget.fields import read_loss, read_unit
+from crowdtally.errors import CrowdtallyError
+from crowdtally.values.epsilon import Delta, Epsilon
+
+
+def parse(recorded: object) -> Event:
+    """The event that ``record`` wrote; an unknown kind, version or field is refused."""
+    if not isinstance(recorded, dict):
+        raise DamagedLedgerError("an event that is not a JSON object.")
+    fields = dict(recorded)
+    kind, version = fields.pop("kind", None), fields.pop("version", None)
+    # `true` equals 1 in Python, and a list cannot be looked up: both are unknown, not errors.
+    known = isinstance(kind, str) and type(version) is int
+    reader = _READERS.get((kind, version)) if known else None
+    if reader is None:
+        raise LedgerError(
+            f"an unknown event, {kind!r} in version {version!r}: this version of Crowdtally "
+            "cannot say what it cost. Use a version at least as new as the one that wrote it."
+        )
+    try:
+        event = reader(fields)
+        complete = record(event) == recorded
+    except (KeyError, TypeError, ValueError, AttributeError, CrowdtallyError):
+        complete = False
+    if not complete:
+        raise DamagedLedgerError(f"an event {kind!r} without the fields of its version.")
+    return event
+
+
+def _part(fields: Any) -> Part:
+    return Part(
+        fields["name"],
+        Epsilon(from_text(fields["epsilon"])),
+        fields["mechanism"],
+        fields["parameters"],
+        Delta(from_text(fields["delta"])),
+    )
+
+
+def _reserved(fields: Any) -> Reserved:
+    unit = read_unit(fields["unit"])
+    if unit is None:
+        raise ValueError("a charge without a unit")
+    charge = Charge(
+        fields["release"],
+        Epsilon(from_text(fields["epsilon"])),
+        tuple(_part(part) for part in fields["parts"]),
+        Delta(from_text(fields["delta"])),
+        fields["versions"],
+    )
+    return Reserved(unit, charge)
+
+
+def _voided(fields: Any) -> Voided:
+    given_back = read_loss(fields["given_back"])
+    if given_back is None:
+        raise ValueError("a void of nothing")
+    return Voided(fields["reservation"], fields["reason"], given_back)
+
+
+# One reader per kind and version. A changed meaning is a new version with a new reader; the old
+# one stays.
+_READERS: dict[tuple[str, int], Callable[[Any], Event]] = {
+    ("created", 1): lambda f: Created(read_unit(f["unit"]), f["accountant"], read_loss(f["limit"])),
+    ("limit", 1): lambda f: LimitSet(read_loss(f["limit"])),
+    ("reserved", 1): _reserved,
+    ("published", 1): lambda f: Published(f["reservation"]),
+    ("voided", 1): _voided,
+}

@@ -1,0 +1,85 @@
+"""The tables and the statements, in SQLAlchemy Core, alike for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import secrets
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
+
+from crowdtally.budget.chain import genesis
+
+SCHEMA_VERSION = 1
+_Number = BigInteger().with_variant(Integer, "sqlite")
+_tables = MetaData()
+LEDGER = Table(
+    "crowdtally_ledger",
+    _tables,
+    Column("version", Integer, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("number", _Number, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+ENTRIES = Table(
+    "crowdtally_entries",
+    _tables,
+    Column("number", _Number, primary_key=True, autoincrement=False),
+    Column("dataset", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("about", _Number),
+    Column("body", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+Index("crowdtally_by_dataset", ENTRIES.c.dataset, ENTRIES.c.number)
+_has_about = ENTRIES.c.about.is_not(None)
+Index("crowdtally_by_about", ENTRIES.c.about, sqlite_where=_has_about, postgresql_where=_has_about)
+DATASETS = Table(
+    "crowdtally_datasets",
+    _tables,
+    Column("name", Text, primary_key=True),
+    Column("last", _Number, nullable=False),
+)
+
+# Statements are built once: building one costs more than SQLite takes to run it.
+HEADER = select(LEDGER.c.version, LEDGER.c.id, LEDGER.c.number, LEDGER.c.hash)
+HOLD_HEADER = HEADER.with_for_update()
+_in_order = select(ENTRIES).order_by(ENTRIES.c.number)
+ROWS = _in_order.where(ENTRIES.c.number.in_(bindparam("numbers", expanding=True)))
+ROWS_AFTER = _in_order.where(ENTRIES.c.number > bindparam("start")).limit(bindparam("most"))
+ROWS_ABOUT = _in_order.where(ENTRIES.c.about == bindparam("reservation"))
+_said = select(DATASETS.c.last).where(DATASETS.c.name == bindparam("of"))
+_found = select(func.max(ENTRIES.c.number)).where(ENTRIES.c.dataset == bindparam("of"))
+LAST_OF = select(_said.scalar_subquery(), _found.scalar_subquery())
+ADD_ENTRY = insert(ENTRIES)
+SET_HEAD = update(LEDGER).values(number=bindparam("new_number"), hash=bindparam("new_hash"))
+ADD_DATASET = insert(DATASETS)
+SET_LAST = (
+    update(DATASETS).where(DATASETS.c.name == bindparam("of")).values(last=bindparam("new_last"))
+)
+
+
+def is_ledger(connection: Connection) -> bool:
+    """Whether the database has a ledger's tables."""
+    return inspect(connection).has_table(LEDGER.name)
+
+
+def make_tables(connection: Connection) -> None:
+    """A ledger without entries."""
+    _tables.create_all(connection)
+    ledger_id = secrets.token_hex(16)
+    header = {"version": SCHEMA_VERSION, "id": ledger_id, "number": 0}
+    connection.execute(insert(LEDGER).values(**header, hash=genesis(ledger_id)))

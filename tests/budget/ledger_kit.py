@@ -1,0 +1,220 @@
+"""What the ledger's tests share: charges, folders, and a PostgreSQL server of their own."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import importlib.util
+import os
+import secrets
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from crowdtally.budget import Charge, Part
+from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.unit import PrivacyUnit
+
+USER = PrivacyUnit("user", "user_id")
+ROW = PrivacyUnit("row")
+NOBODY = 65534
+HERE = Path(__file__).parent
+
+
+def charge(epsilon: object, delta: object = 0, release: str = "release-1") -> Charge:
+    """The charge of a release with one table."""
+    total, rest = Epsilon.of(epsilon), Delta.of(delta)
+    part = Part("items", total, "discrete-laplace", {"l1_bound": 4}, rest)
+    return Charge(release, total, (part,), rest, {"crowdtally": "0.1.0"})
+
+
+def skip(reason: str) -> NoReturn:
+    """Skip on a developer's machine; on CI a skipped test is a failure."""
+    if os.environ.get("CI"):
+        pytest.fail(f"must not be skipped on CI: {reason}")
+    pytest.skip(reason)
+
+
+def memory() -> str | None:
+    """A folder in memory, where flushing costs nothing; None where there is none."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=memory()) as name:
+        yield Path(name)
+
+
+def drive(
+    *arguments: object, env: dict[str, str] | None = None, prefix: tuple[str, ...] = ()
+) -> str:
+    """Run the driver (a clean process, free to fork and to be killed) and return what it prints."""
+    command = [*prefix, sys.executable, str(HERE / "ledger_driver.py"), *map(str, arguments)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=900
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+class PostgresServer:
+    """A server of its own, on a free port, as an unprivileged user if we are root."""
+
+    def __init__(self, binaries: Path, home: Path) -> None:
+        self.password = secrets.token_hex(8)
+        self.port = _free_port()
+        self._home, self._binaries = home, binaries
+        self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
+        self._initialise()
+        self._process = self._start()
+        atexit.register(self.stop)
+
+    def _initialise(self) -> None:
+        data, secret = self._home / "data", self._home / "password"
+        data.mkdir(mode=0o700)
+        secret.write_text(self.password)
+        for path in (self._home, data, secret) if self._as else ():
+            os.chown(path, NOBODY, NOBODY)
+        options = [
+            "-U",
+            "postgres",
+            "-A",
+            "password",
+            f"--pwfile={secret}",
+            "-N",
+            "-E",
+            "UTF8",
+        ]
+        self._run("initdb", "-D", str(data), *options)
+
+    def _run(self, name: str, *arguments: str) -> None:
+        environment = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+        subprocess.run(
+            [str(self._binaries / name), *arguments],
+            check=True, capture_output=True, cwd="/", env=environment, **self._as,
+        )  # fmt: skip
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        log = (self._home / "log").open("wb")
+        process = subprocess.Popen(
+            [
+                str(self._binaries / "postgres"), "-D", str(self._home / "data"),
+                "-p", str(self.port), "-k", "", "-h", "127.0.0.1", "-c", "max_connections=60",
+            ],
+            stdout=log, stderr=log, cwd="/", env={"LC_ALL": "C"}, **self._as,
+        )  # fmt: skip
+        log.close()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                self.execute("SELECT 1")
+                return process
+            except Exception:
+                if process.poll() is not None:
+                    break
+                time.sleep(0.05)
+        raise RuntimeError((self._home / "log").read_text()[-2000:])
+
+    def execute(self, *statements: str, database: str = "postgres") -> list[tuple[object, ...]]:
+        """Run statements as the superuser, each in a transaction of its own."""
+        import psycopg
+
+        with psycopg.connect(
+            host="127.0.0.1", port=self.port, user="postgres", password=self.password,
+            dbname=database, autocommit=True, connect_timeout=5,
+        ) as connection:  # fmt: skip
+            for statement in statements:
+                cursor = connection.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+    def new_database(self) -> str:
+        name = f"ledger_{secrets.token_hex(6)}"
+        self.execute(f"CREATE DATABASE {name}")
+        return name
+
+    def new_schema(self) -> str:
+        """The URL of a place of its own for one test; cheaper than a database."""
+        name = f"ledger_{secrets.token_hex(6)}"
+        self.execute(f"CREATE SCHEMA {name}")
+        return f"{self.url('postgres')}?options=-csearch_path%3D{name}"
+
+    def url(self, database: str, user: str = "postgres", password: str | None = None) -> str:
+        return f"postgresql://{user}:{password or self.password}@127.0.0.1:{self.port}/{database}"
+
+    def stop(self) -> None:
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
+            self._process.wait(20)
+        shutil.rmtree(self._home, ignore_errors=True)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _candidates() -> Iterator[Path]:
+    wheel = importlib.util.find_spec("pgserver")  # found, not imported: its import has side effects
+    if wheel is not None and wheel.origin is not None:
+        yield Path(wheel.origin).parent / "pginstall" / "bin"
+    yield from sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    if found := shutil.which("initdb"):
+        yield Path(found).parent
+
+
+@functools.cache
+def _server() -> PostgresServer | str:
+    """One server for the whole test run, or why there is none."""
+    tried = []
+    for binaries in _candidates():
+        home = Path(tempfile.mkdtemp(prefix="crowdtally-postgres-"))
+        try:
+            return PostgresServer(binaries, home)
+        except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+            tried.append(f"{binaries}: {error} {getattr(error, 'stderr', b'') or b''!r}")
+            shutil.rmtree(home, ignore_errors=True)
+    return "no PostgreSQL server could be started. " + " | ".join(tried)
+
+
+@pytest.fixture
+def server() -> PostgresServer:
+    started = _server()
+    if isinstance(started, str):
+        skip(started)
+    return started
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def location(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Where a new ledger may be made, on each kind of database."""
+    if request.param == "sqlite":
+        return str(folder / "ledger.sqlite")
+    started = request.getfixturevalue("server")
+    return started.new_schema()
+
+
+def alter(location: str, *statements: str) -> None:
+    """Do to a ledger's tables what no program of ours would."""
+    if location.startswith("postgresql://"):
+        import psycopg
+
+        with psycopg.connect(location) as connection:
+            for statement in statements:
+                connection.execute(statement)
+    else:
+        with contextlib.closing(sqlite3.connect(location)) as file, file:
+            for statement in statements:
+                file.execute(statement)

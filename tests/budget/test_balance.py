@@ -1,0 +1,131 @@
+"""What events cost: exact, by one unit, within a limit."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from budget.ledger_kit import ROW, USER, charge
+from crowdtally.budget import (
+    Balance,
+    Charge,
+    Created,
+    LedgerError,
+    LimitSet,
+    Loss,
+    OverBudgetError,
+    Part,
+    Reserved,
+    Voided,
+)
+from crowdtally.budget.accountant import accountant
+from crowdtally.budget.balance import after
+from crowdtally.errors import UsageError
+from crowdtally.values.epsilon import Delta, Epsilon
+
+
+def spend(balance: Balance, *amounts: object) -> Balance:
+    for amount in amounts:
+        balance = after(balance, balance.dataset, Reserved(USER, charge(amount)))
+    return balance
+
+
+def test_a_tenth_ten_times_fits_exactly_in_one() -> None:
+    balance = spend(Balance("d", limit=Loss(Fraction(1))), *[0.1] * 10)
+    assert balance.spent == Loss(Fraction(1))
+    assert balance.remaining == Loss()
+    with pytest.raises(OverBudgetError):
+        spend(balance, "5e-324")
+
+
+def test_a_hundred_thousand_small_spends_sum_exactly() -> None:
+    balance, event = Balance("d", limit=Loss(Fraction(1, 3))), Reserved(USER, charge("1/300000"))
+    for _ in range(100_000):
+        balance = after(balance, "d", event)
+    assert balance.spent.epsilon == Fraction(1, 3)
+    with pytest.raises(OverBudgetError):
+        after(balance, "d", event)
+
+
+def test_nothing_rounds_to_free() -> None:
+    balance = spend(Balance("d"), 1e308, "5e-324")
+    assert balance.spent.epsilon == Fraction(10) ** 308 + Fraction(5) / 10**324
+    assert spend(balance, "5e-324").spent.epsilon > balance.spent.epsilon
+
+
+@pytest.mark.parametrize(
+    "number", ["nan", float("nan"), "inf", float("inf"), 0, "0", -0.0, "-0", -1]
+)
+def test_numbers_that_are_no_budget(number: object) -> None:
+    with pytest.raises(UsageError, match="epsilon"):
+        charge(number)
+
+
+def test_over_budget_says_requested_remaining_and_difference() -> None:
+    balance = spend(Balance("taxi", limit=Loss(Fraction(1))), "0.9")
+    with pytest.raises(OverBudgetError) as caught:
+        spend(balance, "0.100000001")
+    error = caught.value
+    assert error.exit_code == 3
+    assert error.requested.epsilon == Fraction("0.100000001")
+    assert error.remaining.epsilon == Fraction("0.1")
+    assert error.difference.epsilon == Fraction("1e-9")
+    assert "requested 0.100000001, remaining 0.1, difference 1e-9" in str(error)
+    assert "Nothing was read or changed" in str(error)
+    assert "at most 0.1" in str(error)
+
+
+def test_delta_has_a_limit_of_its_own() -> None:
+    balance = Balance("d", limit=Loss(Fraction(1), Fraction(1, 10**6)))
+    balance = after(balance, "d", Reserved(USER, charge("0.1", "1e-6")))
+    with pytest.raises(OverBudgetError, match=r"δ: requested 1e-9, remaining 0, .*without δ"):
+        after(balance, "d", Reserved(USER, charge("0.1", "1e-9")))
+    assert spend(balance, "0.9").remaining == Loss()
+
+
+def test_units_never_add_up() -> None:
+    balance = spend(Balance("d"), 1)
+    with pytest.raises(UsageError, match=r"'user:user_id'.*'row'.*--dataset"):
+        after(balance, "d", Reserved(ROW, charge(1)))
+
+
+def test_a_limit_below_what_was_spent_leaves_nothing() -> None:
+    balance = after(spend(Balance("d"), 2), "d", LimitSet(Loss(Fraction(1))))
+    assert balance.remaining == Loss()
+    with pytest.raises(OverBudgetError, match=r"used up") as caught:
+        spend(balance, "1e-9")
+    assert caught.value.difference.epsilon == Fraction("1e-9")
+
+
+def test_a_void_gives_back_exactly() -> None:
+    balance = spend(Balance("d"), "1/3", "1/7")
+    balance = after(balance, "d", Voided("1-00000000", "certain", Loss(Fraction(1, 3))))
+    assert balance.spent.epsilon == Fraction(1, 7)
+
+
+def test_parts_may_not_exceed_the_total() -> None:
+    parts = [Part(name, Epsilon.of("0.6"), "discrete-laplace") for name in ("items", "edges")]
+    made = Charge("r", Epsilon.of(1), tuple(parts))
+    with pytest.raises(UsageError, match=r"sum to ε = 1.2.*total of ε = 1,"):
+        after(Balance("d"), "d", Reserved(USER, made))
+    hidden = Part("items", Epsilon.of(1), "threshold", delta=Delta.of("1e-9"))
+    with pytest.raises(UsageError, match=r"δ = 1e-9"):
+        after(Balance("d"), "d", Reserved(USER, Charge("r", Epsilon.of(1), (hidden,))))
+
+
+def test_an_unknown_accountant_is_refused() -> None:
+    with pytest.raises(LedgerError, match=r"'zcdp'.*knows only sequential"):
+        accountant("zcdp")
+    with pytest.raises(LedgerError, match="'zcdp'"):
+        after(None, "d", Created(USER, "zcdp", None))
+
+
+def test_descriptions() -> None:
+    free = spend(Balance("my data"), "1/3")
+    assert free.describe() == (
+        "Dataset 'my data': spent so far ε = 1/3 (about 0.333333333333); no limit is set. "
+        "To set one: crowdtally ledger create 'my data' --epsilon E"
+    )
+    limited = after(free, "my data", LimitSet(Loss(Fraction(1), Fraction(1, 10**6))))
+    assert "of ε = 1, δ = 1e-6; remaining ε = 2/3" in limited.describe()

@@ -1,0 +1,123 @@
+"""Events say what was done, and never change meaning."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError
+from fractions import Fraction
+
+import pytest
+
+from budget.ledger_kit import ROW, USER, charge
+from crowdtally.budget import (
+    Charge,
+    Created,
+    DamagedLedgerError,
+    Event,
+    LedgerError,
+    LimitSet,
+    Loss,
+    Part,
+    Published,
+    Reserved,
+    Voided,
+)
+from crowdtally.budget.canonical import canonical
+from crowdtally.budget.events import record
+from crowdtally.budget.parsing import parse
+from crowdtally.errors import UsageError
+from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.unit import PrivacyUnit
+
+THIRD = Loss(Fraction(1, 3), Fraction(1, 10**9))
+EVENTS: list[Event] = [
+    Created(USER, "sequential", None),
+    Created(None, "sequential", THIRD),
+    Created(PrivacyUnit("item"), "sequential", None),
+    LimitSet(THIRD),
+    LimitSet(None),
+    Reserved(ROW, charge("1/3", "1e-9")),
+    Published("17-0123abcd"),
+    Voided("17-0123abcd", "certain", THIRD),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
+def test_recorded_and_read_back(event: Event) -> None:
+    recorded = record(event)
+    assert parse(json.loads(canonical(recorded))) == event
+    assert recorded["version"] == 1
+
+
+def test_the_record_of_a_charge_is_fixed() -> None:
+    """Old ledgers must read for ever: if this test fails, add a version instead."""
+    parts = (
+        Part(
+            "items", Epsilon.of("1/4"), "discrete-laplace", {"scale": Fraction(4, 3), "l1": 2**60}
+        ),
+        Part("edges", Epsilon.of("1/12"), "threshold", {"path": ["a", None, True]}, Delta.of(1e-9)),
+    )
+    made = Charge("r-1", Epsilon.of("1/3"), parts, Delta.of("1e-9"), {"crowdtally": "0.1.0"})
+    assert canonical(record(Reserved(USER, made))) == (
+        '{"delta":"1/1000000000","epsilon":"1/3","kind":"reserved","parts":['
+        '{"delta":"0","epsilon":"1/4","mechanism":"discrete-laplace","name":"items",'
+        '"parameters":{"l1":"1152921504606846976","scale":"4/3"}},'
+        '{"delta":"1/1000000000","epsilon":"1/12","mechanism":"threshold","name":"edges",'
+        '"parameters":{"path":["a",null,true]}}],"release":"r-1",'
+        '"unit":{"column":"user_id","kind":"user"},"version":1,'
+        '"versions":{"crowdtally":"0.1.0"}}'
+    )
+
+
+@pytest.mark.parametrize(
+    "change", [{"kind": "refunded"}, {"version": 2}, {"version": True}, {"kind": []}]
+)
+def test_unknown_events_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(LedgerError, match=r"unknown event.*at least as new") as caught:
+        parse({**record(EVENTS[0]), **change})
+    assert not isinstance(caught.value, DamagedLedgerError)
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
+def test_missing_and_additional_fields_are_refused(event: Event) -> None:
+    recorded = record(event)
+    for field in recorded.keys() - {"kind", "version"}:
+        with pytest.raises(DamagedLedgerError, match="without the fields"):
+            parse({key: value for key, value in recorded.items() if key != field})
+        with pytest.raises(DamagedLedgerError, match="without the fields"):
+            parse({**recorded, field: 7})
+    with pytest.raises(DamagedLedgerError, match="without the fields"):
+        parse({**recorded, "discount": "1"})
+
+
+@pytest.mark.parametrize("epsilon", ["0", "-1", "0.5", "2/4", 0.5, "NaN"])
+def test_a_recorded_epsilon_must_be_exact_and_positive(epsilon: object) -> None:
+    with pytest.raises(DamagedLedgerError):
+        parse({**record(Reserved(USER, charge(1))), "epsilon": epsilon})
+
+
+def test_events_are_frozen() -> None:
+    with pytest.raises(FrozenInstanceError):
+        EVENTS[0].accountant = "free"  # type: ignore[misc, union-attr]
+
+
+def test_a_charge_does_not_follow_its_callers_later_changes() -> None:
+    parameters = {"bound": 3}
+    part = Part("items", Epsilon.of(1), "discrete-laplace", parameters)
+    parameters["bound"] = 4
+    assert part.parameters == {"bound": 3}
+
+
+@pytest.mark.parametrize("value", [0.5, float("nan"), b"x", object(), {1: 2}, {"a": {3.5}}])
+def test_parameters_that_are_not_exact_are_refused(value: object) -> None:
+    with pytest.raises(UsageError, match="parameters of part 'items'"):
+        Part("items", Epsilon.of(1), "discrete-laplace", {"x": value})
+
+
+def test_empty_words_and_charges_are_refused() -> None:
+    with pytest.raises(UsageError, match="at least one part"):
+        Charge("r", Epsilon.of(1), ())
+    with pytest.raises(UsageError, match="release id"):
+        charge(1, release="")
+    with pytest.raises(UsageError, match="name of a part"):
+        Part("", Epsilon.of(1), "discrete-laplace")

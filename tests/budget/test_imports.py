@@ -1,0 +1,29 @@
+"""A budget costs nothing until a ledger is opened; its bench prints what it promises."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+BENCH = Path(__file__).parents[2] / "bench" / "ledger.py"
+
+
+def test_sqlalchemy_is_imported_when_a_ledger_is_opened_not_before(folder: Path) -> None:
+    code = (
+        "import sys, crowdtally.budget as b\n"
+        "heavy = {'sqlalchemy', 'psycopg', 'sqlite3', 'platformdirs'}\n"
+        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
+        f"b.Ledger.open({str(folder / 'ledger.sqlite')!r})\n"
+        "assert 'sqlalchemy' in sys.modules and 'psycopg' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_bench_runs_and_ends_in_json() -> None:
+    command = [sys.executable, str(BENCH), "--entries", "50", "--charges", "5", "--repeats", "2"]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["entries"] == 50
+    assert figures["ratio"] > 0

@@ -1,0 +1,248 @@
+"""The tests tested: each property holds, and fails for the mistake that it guards against."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from budget.ledger_kit import ROW, USER, charge
+from budget.test_tampering import filled, rewrite
+from crowdtally.budget import (
+    Balance,
+    DamagedLedgerError,
+    Ledger,
+    LedgerError,
+    Loss,
+    OverBudgetError,
+    Reservation,
+    SequentialComposition,
+    book,
+    chain,
+    page,
+)
+from crowdtally.errors import UsageError
+
+Patch = pytest.MonkeyPatch
+
+
+# Properties ------------------------------------------------------------------------------------
+def sums_are_exact(path: Path) -> None:
+    ledger = Ledger.open(path)
+    ledger.create("d", USER, epsilon=1)
+    for _ in range(10):
+        ledger.reserve("d", USER, charge(0.1))
+    with pytest.raises(OverBudgetError):
+        ledger.reserve("d", USER, charge("1e-18"))
+    ledger.create("e", USER, epsilon="0.3")
+    for _ in range(3):
+        ledger.reserve("e", USER, charge(0.1))
+
+
+def a_failure_gives_nothing_back(path: Path) -> None:
+    ledger = Ledger.open(path)
+    made = ledger.reserve("d", USER, charge(1))
+    with Patch.context() as patch:
+        patch.setattr(page.Page, "about", _disk_error)
+        with pytest.raises((LedgerError, OSError)):
+            ledger.mark_published(made.id)
+    assert ledger.balance("d").spent == Loss(Fraction(1))
+    with contextlib.suppress(ZeroDivisionError), ledger:
+        raise ZeroDivisionError("while drawing noise")
+    assert ledger.balance("d").spent == Loss(Fraction(1))
+
+
+def _disk_error(*_: object) -> None:
+    raise OSError(5, "Input/output error")
+
+
+def the_last_unit_goes_to_one(path: Path) -> None:
+    ledger = Ledger.open(path)
+    ledger.create("d", USER, epsilon=1)
+    granted: list[Reservation] = []
+    start = threading.Barrier(4)
+
+    def ask() -> None:
+        start.wait()
+        with contextlib.suppress(OverBudgetError):
+            granted.append(ledger.reserve("d", USER, charge(1)))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(granted) == 1
+
+
+def a_forged_entry_breaks_the_chain(path: Path) -> None:
+    ledger = filled(str(path))
+    rewrite(path, 5, lambda c: c["event"].update(release="forged"))  # type: ignore[attr-defined]
+    assert [problem.entry for problem in ledger.verify().problems] == [6]
+
+
+def the_next_charge_sees_a_changed_sum(path: Path) -> None:
+    ledger = filled(str(path))
+    nothing = {"delta": "0", "epsilon": "0"}
+    rewrite(path, 7, lambda c: c["balance"].update(spent=nothing), rehash=False)  # type: ignore[attr-defined]
+    with pytest.raises(DamagedLedgerError):
+        ledger.reserve("a", USER, charge(1))
+
+
+def delta_counts(path: Path) -> None:
+    ledger = Ledger.open(path)
+    ledger.create("d", USER, epsilon=1, delta="1e-9")
+    with pytest.raises(OverBudgetError):
+        ledger.reserve("d", USER, charge("0.1", "1e-8"))
+
+
+def units_are_kept_apart(path: Path) -> None:
+    ledger = Ledger.open(path)
+    ledger.reserve("d", USER, charge(1))
+    with pytest.raises(UsageError):
+        ledger.reserve("d", ROW, charge(1))
+
+
+def a_void_is_given_back_once(path: Path) -> None:
+    ledger = Ledger.open(path)
+    first, second = (ledger.reserve("d", USER, charge(1)) for _ in range(2))
+    ledger.void(first.id, "certain")
+    ledger.mark_published(second.id)
+    for made in (first, second):
+        with pytest.raises(UsageError):
+            ledger.void(made.id, "certain")
+    assert ledger.balance("d").spent == Loss(Fraction(1))
+
+
+def a_refusal_changes_nothing(path: Path) -> None:
+    ledger = Ledger.open(path)
+    ledger.create("d", USER, epsilon=1)
+    head = ledger.head()
+    with pytest.raises(OverBudgetError):
+        ledger.reserve("d", USER, charge(2))
+    assert ledger.head() == head
+    assert ledger.reserve("d", USER, charge(1)).after.spent == Loss(Fraction(1))
+
+
+# Mutants ---------------------------------------------------------------------------------------
+def float_sums(patch: Patch) -> None:
+    def add(self: SequentialComposition, spent: Loss, cost: Loss) -> Loss:
+        return Loss(Fraction(float(spent.epsilon) + float(cost.epsilon)), spent.delta + cost.delta)
+
+    patch.setattr(SequentialComposition, "add", add)
+
+
+def refund_on_exception(patch: Patch) -> None:
+    original = Ledger.mark_published
+
+    def mark_published(self: Ledger, reservation_id: str) -> None:
+        try:
+            original(self, reservation_id)
+        except Exception:
+            with Patch.context() as repaired:
+                repaired.setattr(page.Page, "about", lambda *_: [])
+                self.void(reservation_id, "an exception")
+            raise
+
+    patch.setattr(Ledger, "mark_published", mark_published)
+
+
+def refund_at_the_end_of_with(patch: Patch) -> None:
+    def leave(self: Ledger, *exception: object) -> None:
+        for made in self.charges() if exception[0] else []:
+            self.void(made.id, "an exception")
+
+    patch.setattr(Ledger, "__exit__", leave)
+
+
+def check_then_reserve(patch: Patch) -> None:
+    original = Ledger.reserve
+
+    def reserve(self: Ledger, dataset: str, unit: Any, made: Any) -> Reservation:
+        self.check(dataset, unit, made.epsilon, made.delta)
+        time.sleep(0.05)
+        with _lock:
+            require, Balance.require = Balance.require, lambda *_: None  # type: ignore[method-assign]
+            try:
+                return original(self, dataset, unit, made)
+            finally:
+                Balance.require = require  # type: ignore[method-assign]
+
+    patch.setattr(Ledger, "reserve", reserve)
+
+
+_lock = threading.Lock()
+
+
+def unchained_entries(patch: Patch) -> None:
+    original = chain.link
+    for module in (chain, book):
+        patch.setattr(module, "link", lambda previous, body: original("", body))
+    patch.setattr("budget.test_tampering.link", lambda previous, body: original("", body))
+
+
+def unchecked_sum(patch: Patch) -> None:
+    patch.setattr(book, "read", lambda row, previous: chain.read(row, None))
+
+
+def delta_ignored(patch: Patch) -> None:
+    patch.setattr(Loss, "within", lambda self, other: self.epsilon <= other.epsilon)
+
+
+def unit_ignored(patch: Patch) -> None:
+    patch.setattr(Balance, "require_unit", lambda *_: None)
+
+
+def void_without_looking(patch: Patch) -> None:
+    patch.setattr(page.Page, "about", lambda *_: [])
+
+
+def exact_fit_refused(patch: Patch) -> None:
+    def require(self: Balance, requested: Loss) -> None:
+        if self.limit and requested.epsilon >= (self.limit - self.spent).epsilon:
+            raise OverBudgetError(self.dataset, requested, self.spent, self.limit)
+
+    patch.setattr(Balance, "require", require)
+
+
+def limit_ignored(patch: Patch) -> None:
+    patch.setattr(Balance, "require", lambda *_: None)
+
+
+PAIRS: list[tuple[Callable[[Path], None], Callable[[Patch], None]]] = [
+    (sums_are_exact, float_sums),
+    (a_failure_gives_nothing_back, refund_on_exception),
+    (a_failure_gives_nothing_back, refund_at_the_end_of_with),
+    (the_last_unit_goes_to_one, check_then_reserve),
+    (the_last_unit_goes_to_one, limit_ignored),
+    (a_forged_entry_breaks_the_chain, unchained_entries),
+    (the_next_charge_sees_a_changed_sum, unchecked_sum),
+    (delta_counts, delta_ignored),
+    (units_are_kept_apart, unit_ignored),
+    (a_void_is_given_back_once, void_without_looking),
+    (a_refusal_changes_nothing, exact_fit_refused),
+    (a_refusal_changes_nothing, limit_ignored),
+]
+
+
+@pytest.mark.parametrize("holds", dict(PAIRS), ids=lambda f: f.__name__)
+def test_the_property_holds(holds: Callable[[Path], None], folder: Path) -> None:
+    holds(folder / "ledger.sqlite")
+
+
+@pytest.mark.parametrize(("holds", "mistake"), PAIRS, ids=lambda f: f.__name__)
+def test_the_mutant_is_caught(
+    holds: Callable[[Path], None],
+    mistake: Callable[[Patch], None],
+    folder: Path,
+    monkeypatch: Patch,
+) -> None:
+    mistake(monkeypatch)
+    with pytest.raises((AssertionError, pytest.fail.Exception, OverBudgetError)):
+        holds(folder / "ledger.sqlite")
