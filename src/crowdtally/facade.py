@@ -12,6 +12,7 @@ from crowdtally import published
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.curator.engine.sources import locate
+from crowdtally.curator.engine.starting import starter
 from crowdtally.curator.plan import Plan, make_plan
 from crowdtally.curator.publish import Tell, publish
 from crowdtally.curator.request import ReleaseOptions, Request, make_request
@@ -40,8 +41,8 @@ def read(
     """Declare records: where they are and which column plays which role. Nothing is read yet.
 
     Args:
-        source: a path, glob, ``file.duckdb#table`` or ``URL#table``; or a pandas or Polars
-            DataFrame, pyarrow Table, DuckDB relation or Ibis table.
+        source: a path, glob, ``file.duckdb#table`` or ``URL#table``; or a pandas, Polars or
+            Spark DataFrame, pyarrow Table, DuckDB relation or Ibis table.
         user: the column that says whose record it is; all of a user's records are protected.
         item: the column that is counted.
         contexts: columns to count items in, or a mapping from a name to a row-wise SQL expression,
@@ -78,6 +79,8 @@ def release(
     output: str | os.PathLike[str] | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
+    engine: str | None = None,
+    engine_settings: Mapping[str, str] | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Release:
     """Make a differentially private release of item counts, and of item-in-context counts.
@@ -95,6 +98,10 @@ def release(
         ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER or
             the user's own.
         dataset: the name to charge under; by default the source's resolved name.
+        engine: what counts: ``"duckdb"``, on this machine (the default); ``"spark"``, the running
+            session or else one on this machine; or Spark's master or Connect server
+            (``"spark://…"``, ``"sc://…"``). A Spark DataFrame is counted where it lives.
+        engine_settings: Spark's, such as ``{"spark.executor.memory": "4g"}``.
         options: how users are bounded and what is counted (``bounding``, ``max_records``,
             ``choose``, ``count``, ``popularity_records``, ``temper``, ``cap``, ``scalings``,
             ``pairs``, ``discover_items``: see ``MethodOptions``) and in which form it is published
@@ -104,7 +111,10 @@ def release(
     request = make_request(
         records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **options
     )
-    return run(request, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning)
+    return run(
+        request, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
+        engine=engine, engine_settings=engine_settings,
+    )  # fmt: skip
 
 
 def run(
@@ -114,13 +124,20 @@ def run(
     ledger: Ledger | str | os.PathLike[str] | None,
     dataset: str | None,
     tell: Tell,
+    engine: str | None = None,
+    engine_settings: Mapping[str, str] | None = None,
 ) -> Release:
     """Carry out a checked request."""
+    sources = [request.records.source, *(source for source, _ in request.records.joins)]
+    start_engine = starter(engine, engine_settings or {}, sources)
     target, held = (Path(output), None) if output else published.temporary_target()
-    published.refuse_existing(target)
-    name = dataset or dataset_of(request.records)
+    published.check_target(target)
+    name = dataset if dataset is not None else dataset_of(request.records)
     books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-    made = publish(request, name, target, ledger=books, draws=SystemDraws(), tell=tell)
+    made = publish(
+        request, name, target,
+        ledger=books, draws=SystemDraws(), tell=tell, start_engine=start_engine,
+    )  # fmt: skip
     return Release(published.Published(made.folder, made.metadata, held))
 
 

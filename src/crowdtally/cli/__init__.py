@@ -27,6 +27,7 @@ app.command("demo")(demonstrating.demo)
 app.command("release")(releasing.release)
 app.command("plan")(planning.plan)
 app.command("top")(reading.top)
+app.command("sum")(reading.sum_cells)
 app.add_typer(ledgering.app, name="ledger")
 app.command("check")(checking.check)
 
@@ -46,8 +47,20 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:
-        print("crowdtally: interrupted.", file=sys.stderr)
+        print(
+            "crowdtally: interrupted. `crowdtally ledger show` says whether it was charged before.",
+            file=sys.stderr,
+        )
         sys.exit(130)
+    except OSError as error:
+        if debug:
+            traceback.print_exc()
+        print(
+            f"crowdtally: {error.filename or 'a file'}: {error.strerror or 'cannot be used'}. "
+            "Check the path, its permissions and the free space.",
+            file=sys.stderr,
+        )
+        sys.exit(1)
     except Exception as error:  # a last net: no traceback, no record's value, unless asked for
         if debug:
             traceback.print_exc()

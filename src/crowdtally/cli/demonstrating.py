@@ -11,6 +11,8 @@ import typer
 
 from crowdtally.cli import options
 
+_FEWEST = 1000
+
 
 def demo(
     output: Annotated[
@@ -18,18 +20,23 @@ def demo(
         typer.Option("--output", "-o", metavar="DIR", help="A new folder; else crowdtally-demo."),
     ] = None,
     records: Annotated[
-        int, typer.Option(metavar="N", min=1000, help="How many records.")
+        int, typer.Option(metavar="N", parser=options.whole, help="How many records.")
     ] = 1_000_000,
     epsilon: options.EpsilonOption = "1",
     debug: options.DebugOption = False,
 ) -> None:
     """Invent a million visits, release them, and show the top places beside the truth."""
     from crowdtally.curator.engine.lists import read_list
+    from crowdtally.errors import UsageError
     from crowdtally.facade import read, release
     from crowdtally.lab.demo import DAYS, generate
     from crowdtally.published import refuse_existing
     from crowdtally.values.domain import Domain
+    from crowdtally.values.epsilon import Epsilon
 
+    Epsilon.of(epsilon)
+    if records < _FEWEST:
+        raise UsageError(f"--records must be at least {_FEWEST}: received {records}.")
     folder = output or _free("crowdtally-demo")
     refuse_existing(folder)
     folder.mkdir(parents=True)

@@ -13,6 +13,27 @@ import typer
 if TYPE_CHECKING:
     from crowdtally.curator.request import Request
     from crowdtally.values.domain import Domain
+    from crowdtally.values.epsilon import Delta, Epsilon
+    from crowdtally.values.records import Records
+
+    Check = Callable[[Records, Epsilon, Delta], None]
+
+
+def whole(text: object) -> int:
+    """A whole number as typed; the option's own range is checked with the others."""
+    try:
+        return int(str(text))
+    except ValueError:
+        raise typer.BadParameter(f"{str(text)!r} is not a whole number, such as 10.") from None
+
+
+def positive(text: object) -> int:
+    """A whole number of at least 1."""
+    number = whole(text)
+    if number < 1:
+        raise typer.BadParameter(f"{number} is not a whole number of 1 or more.")
+    return number
+
 
 RecordsArgument = Annotated[
     str, typer.Argument(metavar="RECORDS", help="Path, glob, file.duckdb#table or URL#table.")
@@ -44,16 +65,21 @@ SidesOption = Annotated[
     str, typer.Option("--sides", metavar="one|two", help="Keep positive counts only, or both.")
 ]
 SizeOption = Annotated[
-    int | None, typer.Option("--size", metavar="S", help="How many cells to publish, about.")
+    int | None,
+    typer.Option("--size", metavar="S", parser=whole, help="How many cells to publish, about."),
 ]
 CutOption = Annotated[
-    int | None, typer.Option("--cut", metavar="K", help="filter: drop noisy counts below it.")
+    int | None,
+    typer.Option("--cut", metavar="K", parser=whole, help="filter: drop noisy counts below it."),
 ]
 ThresholdOption = Annotated[
     str | None, typer.Option("--threshold", metavar="T", help="threshold: sample below it.")
 ]
 GuessTotalOption = Annotated[
-    int, typer.Option("--guess-total", metavar="N", help="A public guess of the total count.")
+    int,
+    typer.Option(
+        "--guess-total", metavar="N", parser=whole, help="A public guess of the total count."
+    ),
 ]
 TransformOption = Annotated[
     str, typer.Option("--transform", metavar="T", help="none, dyadic, haar or sketch.")
@@ -63,9 +89,12 @@ OrderedOption = Annotated[
     typer.Option("--ordered", metavar="A,B", help="dyadic, haar: whose ranges will be asked."),
 ]
 BucketsOption = Annotated[
-    int | None, typer.Option("--buckets", metavar="B", help="sketch: buckets in a row.")
+    int | None,
+    typer.Option("--buckets", metavar="B", parser=whole, help="sketch: buckets in a row."),
 ]
-SketchRowsOption = Annotated[int, typer.Option("--sketch-rows", metavar="R", help="sketch: rows.")]
+SketchRowsOption = Annotated[
+    int, typer.Option("--sketch-rows", metavar="R", parser=whole, help="sketch: rows.")
+]
 ItemsOption = Annotated[
     str | None, typer.Option("--items", metavar="FILE[:COL]", help="The public list of items.")
 ]
@@ -114,7 +143,10 @@ ChooseOption = Annotated[
 PopularityOption = Annotated[
     int | None,
     typer.Option(
-        "--popularity-records", metavar="D", help="hpa, tempered: records per user to rank by."
+        "--popularity-records",
+        metavar="D",
+        parser=whole,
+        help="hpa, tempered: records per user to rank by.",
     ),
 ]
 TemperOption = Annotated[
@@ -123,7 +155,9 @@ TemperOption = Annotated[
 ]
 CapOption = Annotated[
     int | None,
-    typer.Option("--cap", metavar="R", help="dpsense with --count records: most in one cell."),
+    typer.Option(
+        "--cap", metavar="R", parser=whole, help="dpsense with --count records: most in one cell."
+    ),
 ]
 ScalingsOption = Annotated[
     str | None,
@@ -138,7 +172,7 @@ DeltaOption = Annotated[
     str, typer.Option("--delta", metavar="D", help="Only with --discover-items, e.g. 1e-9.")
 ]
 MaxRecordsOption = Annotated[
-    int, typer.Option("--max-records", metavar="L", help="The bound per user.")
+    int, typer.Option("--max-records", metavar="L", parser=whole, help="The bound per user.")
 ]
 SplitOption = Annotated[
     str | None,
@@ -153,6 +187,18 @@ LedgerOption = Annotated[
 DatasetOption = Annotated[
     str | None,
     typer.Option("--dataset", metavar="NAME", help="The name to charge under; else the source."),
+]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="duckdb (default), spark, or Spark's spark://…, sc://…, yarn, local[N].",
+    ),
+]
+EngineSettingOption = Annotated[
+    list[str] | None,
+    typer.Option("--engine-setting", metavar="KEY=VALUE", help="A setting of Spark's. Repeatable."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no remarks on stderr.")]
@@ -194,16 +240,18 @@ def request_of(
     transform: TransformOption = "none",
     buckets: BucketsOption = None,
     sketch_rows: SketchRowsOption = 5,
+    *,
+    check: Check,
 ) -> Request:
     """The request that the options describe; every command that makes one takes these."""
     from crowdtally.curator.engine.expressions import split_definition
     from crowdtally.curator.request import make_request
     from crowdtally.curator.split import parse_split
     from crowdtally.facade import read
-    from crowdtally.values.epsilon import Epsilon
+    from crowdtally.values.epsilon import Delta, Epsilon
 
     # Public parameters first: a slip in one should not cost the reading of a long list.
-    exact_epsilon = Epsilon.of(epsilon)
+    exact_epsilon, exact_delta = Epsilon.of(epsilon), Delta.of(delta)
     shares = parse_split(split) if split is not None else None
     contexts = dict(split_definition(text) for text in context or [])
     named = [name.strip() for name in attributes.split(",")] if attributes else []
@@ -212,9 +260,10 @@ def request_of(
         contexts=contexts, record_id=record_id, joins=[_join(text) for text in join or []],
         attributes=named,
     )  # fmt: skip
+    check(declared, exact_epsilon, exact_delta)
     domain = _domain(item, named, contexts, items, values, discover_items)
     return make_request(
-        declared, domain, epsilon=exact_epsilon, delta=delta, split=shares,
+        declared, domain, epsilon=exact_epsilon, delta=exact_delta, split=shares,
         bounding=bounding, max_records=max_records, choose=choose, count=count,
         popularity_records=popularity_records, temper=temper, cap=cap, scalings=scalings,
         pairs=pairs, discover_items=discover_items, publishing=publishing, sides=sides,
@@ -227,20 +276,21 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command all options of :func:`request_of` beside its own.
 
     The command's first parameter receives a function that makes the request, so that it can check
-    its own options before any list is read.
+    its own options before any list is read; that function takes a check of the budget.
     """
-    shared, own = signature(request_of).parameters, signature(command).parameters
-    _, *mine = own.values()
+    *given_by_options, _ = signature(request_of).parameters.values()
+    shared = {parameter.name: parameter for parameter in given_by_options}
+    _, *mine = signature(command).parameters.values()
 
     @wraps(command)
     def run(**given: Any) -> None:
         options = {name: given.pop(name) for name in shared}
-        command(lambda: request_of(**options), **given)
+        command(lambda check: request_of(**options, check=check), **given)
 
     together = [*shared.values(), *mine]
     together.sort(key=lambda parameter: parameter.default is not Parameter.empty)
     # The request's own type would import the engine, and the command line does not need it.
-    known = {**globals(), "Request": object}
+    known = {**globals(), "Request": object, "Check": object}
     hints = get_type_hints(request_of, known, include_extras=True)
     hints |= get_type_hints(command, include_extras=True)
     run.__annotations__ = {p.name: hints[p.name] for p in together}

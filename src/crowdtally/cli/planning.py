@@ -9,23 +9,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdtally.cli import options
-from crowdtally.cli.options import takes_request
+from crowdtally.cli.options import positive, takes_request
 
 if TYPE_CHECKING:
+    from crowdtally.budget import Balance
+    from crowdtally.cli.options import Check
     from crowdtally.curator.plan import Plan
+    from crowdtally.values.epsilon import Delta, Epsilon
+    from crowdtally.values.records import Records
+    from crowdtally.values.unit import PrivacyUnit
 
 
 @takes_request
 def plan(
-    make_request: Callable[[], Any],
+    make_request: Callable[[Any], Any],
     guess_users: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="A public guess.")
+        int | None, typer.Option(metavar="N", parser=positive, help="A public guess.")
     ] = None,
     guess_records: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="A public guess.")
+        int | None, typer.Option(metavar="N", parser=positive, help="A public guess.")
     ] = None,
     query_cells: Annotated[
-        int | None, typer.Option(metavar="R", min=1, help="Cells that a question will sum over.")
+        int | None,
+        typer.Option(metavar="R", parser=positive, help="Cells that a question will sum over."),
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
@@ -36,20 +42,41 @@ def plan(
     from crowdtally.curator.plan import make_plan
     from crowdtally.facade import dataset_of
 
-    request = make_request()
+    request = make_request(check_budget(ledger, dataset))
     made = make_plan(
         request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
     )
-    show_plan(made, as_json, ledger, dataset or dataset_of(request.records))
+    name = dataset if dataset is not None else dataset_of(request.records)
+    show_plan(made, as_json, ledger, name)
+
+
+def check_budget(ledger: str | None, dataset: str | None) -> Check:
+    """What refuses a request that the budget does not allow, before any list is read."""
+    from crowdtally.facade import dataset_of
+
+    def check(records: Records, epsilon: Epsilon, delta: Delta) -> None:
+        name = dataset if dataset is not None else dataset_of(records)
+        _balance(ledger, name, records.unit, epsilon, delta)
+
+    return check
+
+
+def _balance(
+    ledger: str | None, dataset: str, unit: PrivacyUnit, epsilon: Epsilon, delta: Delta
+) -> Balance:
+    """Where a dataset stands, if the request fits; looking makes no ledger."""
+    from crowdtally.budget import Balance, Ledger, MissingLedgerError
+
+    try:
+        return Ledger.open(ledger, create=False).check(dataset, unit, epsilon, delta)
+    except MissingLedgerError:
+        return Balance(dataset)
 
 
 def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
-    from crowdtally.budget import Ledger
-
     request = plan.request
-    books = Ledger.open(ledger)
-    balance = books.check(dataset, request.records.unit, request.epsilon, request.delta)
+    balance = _balance(ledger, dataset, request.records.unit, request.epsilon, request.delta)
     facts = plan.as_dict()
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))

@@ -1,4 +1,4 @@
-"""``crowdtally top``: questions to a release."""
+"""``crowdtally top`` and ``crowdtally sum``: questions to a release."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A relea
 
 def top(
     release: ReleaseArgument,
-    k: Annotated[int, typer.Option("-k", "--top", metavar="K", help="How many items.")] = 10,
+    k: Annotated[
+        int, typer.Option("-k", "--top", metavar="K", parser=options.whole, help="How many items.")
+    ] = 10,
     context: Annotated[
         list[str] | None,
         typer.Option("--context", metavar="NAME=VALUE", help="In this context. Repeatable."),
@@ -34,4 +36,22 @@ def top(
             raise UsageError(f"context {name!r} is given twice: give it once.")
         chosen[name] = value
     found = load(release).top(k, **chosen)
+    print(found.to_json() if as_json else found)
+
+
+def sum_cells(
+    release: ReleaseArgument,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CONDITION", help="Such as \"age between 30 and 40 and sex = 'F'\"; else all."
+        ),
+    ] = None,
+    as_json: options.JsonOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Print the sum over the cells that satisfy a condition, and how far off it may be."""
+    from crowdtally.facade import load
+
+    found = load(release).sum(where)
     print(found.to_json() if as_json else found)

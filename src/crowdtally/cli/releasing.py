@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from crowdtally.cli.options import remark, takes_request
 
 @takes_request
 def release(
-    make_request: Callable[[], Any],
+    make_request: Callable[[Any], Any],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
     ] = None,
@@ -28,32 +29,39 @@ def release(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check and show the cost; read and charge nothing.")
     ] = False,
+    engine: options.EngineOption = None,
+    engine_setting: options.EngineSettingOption = None,
     as_json: options.JsonOption = False,
     quiet: options.QuietOption = False,
     debug: options.DebugOption = False,
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
-    from crowdtally.cli.planning import show_plan
+    from crowdtally.cli.planning import check_budget, show_plan
+    from crowdtally.curator.engine.starting import parse_settings
     from crowdtally.curator.plan import make_plan
     from crowdtally.errors import UsageError
     from crowdtally.facade import dataset_of, run
-    from crowdtally.published import refuse_existing
+    from crowdtally.published import check_target
 
     if output is None and not dry_run:
         raise UsageError("say where to write the release: -o DIR.")
     if output is not None:
-        refuse_existing(output)
-    request = replace(make_request(), strict=strict)
-    name = dataset or dataset_of(request.records)
+        check_target(output)
+    request = replace(make_request(check_budget(ledger, dataset)), strict=strict)
+    name = dataset if dataset is not None else dataset_of(request.records)
     if dry_run:
         show_plan(make_plan(request), as_json, ledger, name)
         return
     say = remark(quiet)
-    made = run(request, output=output, ledger=ledger, dataset=name, tell=say)
+    made = run(
+        request, output=output, ledger=ledger, dataset=name, tell=say,
+        engine=engine, engine_settings=parse_settings(engine_setting or []),
+    )  # fmt: skip
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
     charged = made.metadata["charged"]
     limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
     say(f"Charged epsilon {charged['epsilon']}; spent so far {charged['spent_after']}{limit}.")
     if not charged["limit"]:
-        say(f"Set a limit with: crowdtally ledger create {name!r} --epsilon E")
+        where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
+        say(f"Set a limit with: crowdtally ledger create {shlex.quote(name)} --epsilon E{where}")
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)

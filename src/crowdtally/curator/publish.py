@@ -45,7 +45,7 @@ def publish(
     with staging(target) as staged, start_engine() as engine:
         prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
         dropped = count_dropped(engine, prepared)  # reads every record once: damage shows here
-        _tell_dropped(dropped, request.strict, tell)
+        _tell_dropped(dropped, request, tell)
         reservation = ledger.reserve(dataset, unit, charge)  # durable from here on
         with _charged(reservation):
             outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
@@ -66,30 +66,37 @@ def _steps(work: Work) -> Outcome:
     return Outcome([*([popularity] if popularity else []), *tables], bounds)
 
 
-def _tell_dropped(dropped: Dropped, strict: bool, tell: Tell) -> None:
+def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
     reasons = []
     if dropped.without_user:
         reasons.append(f"{dropped.without_user} without a user")
     if dropped.outside:
-        reasons.append(f"{dropped.outside} with a value outside the lists or no join partner")
+        joined = " or without a join partner" if request.records.joins else ""
+        weighed = " or without a weight of at least 1" if request.records.weight else ""
+        reasons.append(f"{dropped.outside} with a value outside the lists{joined}{weighed}")
     if not reasons:
         return
-    words = f"{' and '.join(reasons)}, of {dropped.rows} rows"
-    if strict:
+    words = f"of {dropped.rows} rows, {' and '.join(reasons)}"
+    if request.strict:
         raise InputError(
             f"--strict: {words}, would be dropped. Extend the lists or mend the rows, or run "
             "without --strict. Nothing was charged."
         )
-    tell(f"Dropped {words} (for your eyes only: the release does not say so).")
+    tell(f"Dropped, {words} (for your eyes only: the release does not say so).")
 
 
 @contextmanager
 def _charged(reservation: Reservation) -> Iterator[None]:
     """Say, with any failure, that the charge stands."""
+    words = (
+        f"The charge stands (entry {reservation.id}), because noise may have been drawn; if you "
+        "are certain that nothing left this machine, see `ledger void`."
+    )
     try:
         yield
     except CrowdtallyError as error:
-        raise type(error)(
-            f"{error} The charge stands (entry {reservation.id}), because noise may have been "
-            "drawn; if you are certain that nothing left this machine, see `ledger void`."
+        raise type(error)(f"{error} {words}") from error
+    except Exception as error:  # its own words may quote a record
+        raise CrowdtallyError(
+            f"an unforeseen failure ({type(error).__name__}); --debug shows where. {words}"
         ) from error

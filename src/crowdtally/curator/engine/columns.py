@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from crowdtally.errors import InputError, did_you_mean
@@ -33,7 +34,7 @@ def identity(column: str, sql_type: str, role: str) -> str:
     kind = kind_of(sql_type)
     if kind is None and not sql_type.startswith(("DECIMAL", "TIMESTAMP", "BLOB", "TIME")):
         raise InputError(
-            f"column {column!r} ({role}) has type {sql_type}, which cannot identify: "
+            f"column {column!r} ({role}) has type {shown(sql_type)}, which cannot identify: "
             "use text or integers (a float that came from missing values can be cast back)."
         )
     if kind == "text":
@@ -47,16 +48,16 @@ def matchable(expression: str, sql_type: str, axis: Axis, source_typed: bool) ->
     kind = kind_of(sql_type)
     if kind is None:
         raise InputError(
-            f"column {axis.name!r} has type {sql_type}, which cannot be matched with a list of "
-            "values: turn it into text or integers, for example "
-            f'--context "{axis.name}=CAST({axis.name} AS VARCHAR)" or with floor().'
+            f"{axis.name!r} has type {shown(sql_type)}, which cannot be matched with a list of "
+            "values: store it as text or integers, or turn a context into them, for example "
+            '--context "NAME=CAST(floor(COLUMN) AS INTEGER)".'
         )
     loose = not (axis.typed and source_typed)
     converted = axis if kind == axis.kind else axis.as_kind(kind) if loose else None
     if converted is None:
         raise InputError(
             f"the list of values for {axis.name!r} is {axis.kind}, but the records hold {kind} "
-            f"({sql_type}): give the list as {kind}."
+            f"({shown(sql_type)}): give the list as {kind}."
         )
     return comparable(expression, sql_type, kind), converted
 
@@ -65,7 +66,8 @@ def comparable(expression: str, sql_type: str, kind: Kind | None) -> str:
     """SQL for a column as text or as 64-bit integers."""
     if kind is None:
         raise InputError(
-            f"the item column has type {sql_type}: items must be text or integers. Cast them."
+            f"the item column has type {shown(sql_type)}: items must be text or integers. "
+            "Store them so."
         )
     target = "VARCHAR" if kind == "text" else "BIGINT"
     # A 128-bit id outside 64 bits cannot be in a list: null, hence outside the domain.
@@ -88,3 +90,12 @@ def quoted(name: str) -> str:
     '"a""b"'
     """
     return '"' + name.replace('"', '""') + '"'
+
+
+def shown(sql_type: str) -> str:
+    """The type as a message may show it: an ENUM lists values, which may be the records' own.
+
+    >>> shown("ENUM('ana', 'bo')"), shown("BIGINT")
+    ('ENUM', 'BIGINT')
+    """
+    return re.sub(r"ENUM *\(.*\)", "ENUM", sql_type, flags=re.DOTALL)

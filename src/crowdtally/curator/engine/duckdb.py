@@ -33,6 +33,7 @@ from crowdtally.values.domain import Axis
 _ROW_MACROS = {"if", "nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add"}
 
 _BYTES_PER_ROW = 48  # measured upper bound of what min(x, n) holds per record it may keep
+_LARGEST_HEAP = 100_000  # DuckDB refuses a million; with so many a window is no slower
 _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
@@ -54,6 +55,9 @@ class DuckDBEngine:
         # A pandas column of Python objects is text, whatever it holds: a type guessed from its
         # values would let one user's id change the hash of everyone's.
         self._connection.execute("SET pandas_analyze_sample = 0")
+        # Where two expressions share a part, it would be computed outside their TRY, and a value
+        # that it cannot take would stop the release instead of dropping its record.
+        self._connection.execute("SET disabled_optimizers = 'common_subexpressions'")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
 
@@ -70,6 +74,8 @@ class DuckDBEngine:
 
     def open(self, located: Located, name: str) -> dict[str, str]:
         """Define the view ``name`` over a source; return its columns and their types."""
+        if located.needs_spark:
+            raise UsageError(f"{located.label or 'a Spark DataFrame'} is read by --engine spark.")
         folder = Path(self._folder.name)
         with translated(f"opening {located.label or 'the records'}"):
             if located.kind == "duckdb":
@@ -78,12 +84,14 @@ class DuckDBEngine:
                 self._connection.register(name, opening.frame(located.held))
                 self._held.append(located.held)
             else:
-                self.define(name, f"SELECT * FROM {opening.table_function(located, folder)}")
+                query = f"SELECT * FROM {opening.table_function(located, folder)}"
+                self.define(name, query, located.label or "the records")
         return self.schema(name)
 
-    def define(self, name: str, query: str) -> None:
-        """Define a view by SQL."""
-        self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}")
+    def define(self, name: str, query: str, of: str = "the records") -> None:
+        """Define a view by SQL; ``of`` is what a message says it shows."""
+        with translated(f"reading {of}"):
+            self._connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS {query}")
 
     def schema(self, name: str) -> dict[str, str]:
         """Columns and DuckDB types of a table or view."""
@@ -133,6 +141,11 @@ class DuckDBEngine:
         values = fetched.fetchnumpy()[column]
         return None if isinstance(values, np.ma.MaskedArray) and values.mask.any() else values
 
+    def arrow(self, query: str) -> Any:
+        """A query's result as an Arrow table, for another engine to take."""
+        with translated("reading"):
+            return self._connection.sql(query).to_arrow_table()
+
     # ---- expressions ---------------------------------------------------------------------------
 
     def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
@@ -145,7 +158,7 @@ class DuckDBEngine:
         DuckDB's ``min(x, n)`` keeps a small heap per user where a window sorts all records; it
         returns the priorities alone, so it serves only where they carry the cell.
         """
-        if "cell" in table.columns:
+        if "cell" in table.columns or limit > _LARGEST_HEAP:
             return window.least(table, limit)
         kept = ibis.udf.agg.builtin(
             _least, signature=((table.priority.type(), "int64"), "array<int64>"), name="min"
@@ -160,12 +173,20 @@ class DuckDBEngine:
 
     def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
         """The result's columns, text as object arrays."""
-        with translated("counting"):
-            return dict(self._connection.execute(self.sql(expression)).fetchnumpy())
+        # DuckDB adds integers up in 128 bits, which NumPy would receive as floats.
+        columns = ", ".join(
+            f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}"
+            if kind.is_integer()
+            else quoted(name)
+            for name, kind in expression.schema().items()
+        )
+        with translated("counting the records"):
+            query = f"SELECT {columns} FROM ({self.sql(expression)})"
+            return dict(self._connection.execute(query).fetchnumpy())
 
     def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
         """Compute once into a temporary table."""
-        with translated("bounding"):
+        with translated("bounding the records"):
             self._connection.execute(
                 f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS {self.sql(expression)}"
             )
@@ -222,21 +243,35 @@ def _translate(error: duckdb.Error, doing: str) -> CrowdtallyError:
             if expected
             else "is not well-formed CSV (quotes or encoding)"
         )
-        return InputError(f"while {doing}: line {ragged[1]} {detail}: mend the file.")
+        return InputError(f"while {doing}: line {ragged[1]}{_file(text)} {detail}: mend the file.")
     if isinstance(error, duckdb.OutOfMemoryException):
         return CrowdtallyError(
             f"while {doing}: the engine ran out of memory; free memory or use a larger machine."
         )
     if "No space left" in text:
         return CrowdtallyError(f"while {doing}: the disk is full; free space and run again.")
-    if isinstance(error, duckdb.CatalogException | duckdb.BinderException):
-        return InputError(f"while {doing}: a table, column or function does not exist.")
-    if isinstance(
-        error, duckdb.IOException | duckdb.InvalidInputException | duckdb.SerializationException
-    ):
+    if isinstance(error, duckdb.CatalogException):
+        missing = re.search(r"(Function|Type) with name \"?(\w+)\"? does not exist", text)
+        what = f"the {missing[1].lower()} {missing[2]}" if missing else "a function, type or table"
+        return UsageError(f"while {doing}: {what} does not exist; check its spelling.")
+    if isinstance(error, duckdb.BinderException):
         return InputError(
-            f"while {doing}: a file is damaged, cut off or not of the kind its name says."
+            f"while {doing}: an expression does not fit the types of its columns; add a cast, such "
+            "as CAST(column AS INTEGER)."
+        )
+    damage = duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException
+    # What DuckDB's Parquet reader throws at broken pages and footers has no class of its own.
+    if isinstance(error, damage) or type(error) is duckdb.Error:
+        return InputError(
+            f"while {doing}: a file is damaged, cut off or not of the kind its name says; "
+            "make it again or restore a good copy."
         )
     return CrowdtallyError(
         f"while {doing}: the engine stopped ({type(error).__name__}); --debug shows its own words."
     )
+
+
+def _file(text: str) -> str:
+    """Which of several files DuckDB speaks of: its own words, unless a record imitates them."""
+    named = re.findall(r"^ *file *= *(.+)$", text, flags=re.MULTILINE)
+    return f" of {named[-1]!r}" if named and Path(named[-1]).is_file() else ""

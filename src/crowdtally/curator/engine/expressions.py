@@ -31,7 +31,8 @@ _FORBIDDEN = frozenset(
     query_table getdate sysdate systimestamp unix_timestamp monotonically_increasing_id
     input_file_name spark_partition_id randn randstr shuffle parse_json_file row_number rowid
     generate_series range unnest generate_subscripts write_log add_parquet_key version pg_typeof
-    in_search_path stats error
+    in_search_path stats error current_localtime current_localtimestamp session_user current_role
+    user current_connection_id
     """.split()
 )
 _WITHOUT_PARENTHESES = {"rowid", "current_date", "current_time", "current_timestamp"}
@@ -89,7 +90,8 @@ def row_expression(text: str, context: str) -> Tree:
 def _problem(node: Tree) -> str | None:
     if isinstance(node, exp.Func):
         name = _function_name(node)
-        if name in _FORBIDDEN:
+        # With one argument age() counts from today.
+        if name in _FORBIDDEN or (name == "age" and len(node.expressions) < 2):
             return f"{name}(), whose value is not a function of one record"
     if isinstance(node, exp.Column) and node.name.lower() in _WITHOUT_PARENTHESES:
         return f"{node.name}, whose value is not a function of one record"

@@ -26,6 +26,17 @@ def duckdb_hash(key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
     return _builtin("crowdtally_mix", dt.int64, _builtin("hash", dt.uint64, key, *columns))
 
 
+def spark_hash(key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
+    """The same by Spark's ``xxhash64``, whose last step mixes all bits: it needs no second pass.
+
+    Each column seeds the next, and a null leaves the seed as it is; a flag before each column makes
+    it a value like any other.
+    """
+    flagged = [value for column in columns for value in (column.isnull(), column)]
+    hashed = _builtin("xxhash64", dt.int64, key, *flagged)
+    return _builtin("shiftrightunsigned", dt.int64, hashed, ibis.literal(1, type=dt.int32))
+
+
 def _builtin(name: str, returns: dt.DataType, *arguments: Any) -> ibis.Value:
     values = [a if isinstance(a, ibis.Value) else ibis.literal(a, type=dt.int64) for a in arguments]
     function = _declared(name, len(values))
@@ -37,6 +48,7 @@ def _declared(name: str, arity: int) -> Any:
     """A function of so many arguments: Ibis reads a built-in's arity off one."""
     declarations = (
         lambda a: ..., lambda a, b: ..., lambda a, b, c: ..., lambda a, b, c, d: ...,
+        lambda a, b, c, d, e: ..., lambda a, b, c, d, e, f: ..., lambda a, b, c, d, e, f, g: ...,
     )  # fmt: skip
     function = declarations[arity - 1]
     function.__name__ = name

@@ -14,7 +14,7 @@ from crowdtally.errors import InputError, UsageError
 from crowdtally.values.domain import Axis
 
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
-_LONGEST_RANGE = 100_000_000
+_LONGEST_RANGE = 10_000_000
 
 
 def read_list(source: object, name: str, column: str | None = None) -> Axis:
@@ -87,6 +87,8 @@ def parse_values(text: str) -> Axis:
     if ends:
         first, last = int(ends[1]), int(ends[2])
         if not 0 < last - first + 1 <= _LONGEST_RANGE or max(abs(first), abs(last)) >= 2**63:
-            raise UsageError(f"the range {listed!r} of {name!r} is empty or too long.")
+            raise UsageError(
+                f"the range {listed!r} of {name!r} is empty or longer than {_LONGEST_RANGE} values."
+            )
         return Axis(name, np.arange(first, last + 1, dtype=np.int64), typed=False)
     return Axis.of(name, [value.strip() for value in listed.split(",")], typed=False)

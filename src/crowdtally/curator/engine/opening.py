@@ -58,11 +58,7 @@ def _parquet(paths: Any) -> str:
 
 def _csv(paths: tuple[str, ...]) -> str:
     """All columns as text, by the header: nothing is guessed from the records."""
-    headers = {path: _header(path) for path in paths}
-    delimiter, columns = headers[paths[0]]
-    for path, (_, other) in headers.items():
-        if other != columns:
-            raise InputError(f"{path!r} has another header than {paths[0]!r}: make them equal.")
+    delimiter, columns = common_header(paths)
     declared = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in columns)
     files = ", ".join(_text(path) for path in paths)
     return (
@@ -72,6 +68,16 @@ def _csv(paths: tuple[str, ...]) -> str:
     )
 
 
+def common_header(paths: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The delimiter and the column names of CSV files, which must have them in common."""
+    headers = {path: _header(path) for path in paths}
+    delimiter, columns = headers[paths[0]]
+    for path, (_, other) in headers.items():
+        if other != columns:
+            raise InputError(f"{path!r} has another header than {paths[0]!r}: make them equal.")
+    return delimiter, columns
+
+
 def _header(path: str) -> tuple[str, list[str]]:
     opener: Any = gzip.open if path.lower().endswith(".gz") else open
     try:
@@ -79,6 +85,11 @@ def _header(path: str) -> tuple[str, list[str]]:
             line = file.readline(1 << 20)
     except (OSError, UnicodeDecodeError, EOFError):
         raise InputError(f"{path!r} cannot be read as text in UTF-8: convert it.") from None
+    return header_of(line, path)
+
+
+def header_of(line: str, path: str) -> tuple[str, list[str]]:
+    """The delimiter and the column names that a first line gives."""
     delimiter = max(_DELIMITERS, key=line.count)
     columns = next(csv.reader([line], delimiter=delimiter), [])
     if not columns or "" in columns or len(set(columns)) != len(columns):
@@ -96,21 +107,18 @@ def _spool(located: Located, folder: Path) -> Path:
         return path
     try:
         import ibis
-        import pyarrow.parquet as parquet
 
-        table: Any = located.held
         if located.kind == "url":
-            table = ibis.connect(table).table(located.table)
-        elif table.get_backend().name == "duckdb":
-            table.get_backend().con.sql(ibis.to_sql(table)).write_parquet(str(path))
-            return path
-        schema = table.schema().to_pyarrow()
-        with parquet.ParquetWriter(path, schema) as writer:
-            for batch in table.to_pyarrow_batches():
-                writer.write_batch(batch.cast(schema))
+            backend = ibis.connect(located.held)
+            try:
+                _copy(backend.table(located.table), path)
+            finally:
+                backend.disconnect()
+        else:
+            _copy(located.held, path)
     except ImportError as error:
         raise CrowdtallyError(
-            f"reading this database needs a package that is not installed ({error.name}): "
+            "reading this database needs a package that is not installed: "
             "pip install pyarrow pandas 'ibis-framework[postgres]' (or [sqlite], [mysql], …)."
         ) from error
     except CrowdtallyError:
@@ -121,6 +129,21 @@ def _spool(located: Located, folder: Path) -> Path:
             "address, the credentials and the table's name."
         ) from error
     return path
+
+
+def _copy(table: Any, path: Path) -> None:
+    import ibis
+
+    backend = table.get_backend()
+    if backend.name == "duckdb":
+        backend.con.sql(ibis.to_sql(table)).write_parquet(str(path))
+        return
+    import pyarrow.parquet as parquet
+
+    schema = table.schema().to_pyarrow()
+    with parquet.ParquetWriter(path, schema) as writer:
+        for batch in table.to_pyarrow_batches():
+            writer.write_batch(batch.cast(schema))
 
 
 def _text(value: str) -> str:

@@ -19,12 +19,13 @@ from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import columns_of, row_expression
 from crowdtally.curator.engine.sources import Located, locate
-from crowdtally.errors import InputError, did_you_mean
+from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
 from crowdtally.values.domain import Axis, Domain
 from crowdtally.values.records import Records
 
 WIDEST = 2**62
 """Cells up to which a cell's number is computed by the engine."""
+_MOST_PERSONS = 2**33
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,11 @@ def count_dropped(engine: Engine, prepared: Prepared) -> Dropped:
     """Read every record once: damage shows before anything is charged; count what falls out."""
     rows, table = prepared.all_rows, prepared.table
     users = rows.user.count() if "user" in rows.columns else rows.count()
-    totals = engine.arrays(rows.aggregate(rows=rows.count(), users=users))
-    reads = {"ids": table.id.count()} if prepared.has_id else {}
-    kept = engine.arrays(table.aggregate(kept=table.count(), **reads))
+    # Plain counts are answered from a file's footer; only a value made of all others reads them.
+    others = [rows[name] for name in ("user", "id", "weight", "item") if name in rows.columns]
+    reads = {"read": engine.hash(0, others).bit_xor()} if others else {}
+    totals = engine.arrays(rows.aggregate(rows=rows.count(), users=users, **reads))
+    kept = engine.arrays(table.aggregate(kept=table.count()))
     all_rows, with_user = int(totals["rows"][0]), int(totals["users"][0])
     return Dropped(all_rows, all_rows - with_user, with_user - int(kept["kept"][0]))
 
@@ -121,8 +124,8 @@ def _join(
         columns.require(key, offered, "the join key", name)
         if columns.kind_of(offered[key]) != columns.kind_of(known[key]):
             raise InputError(
-                f"the join key {key!r} is {offered[key]} in {name} but {known[key]} in the "
-                "records: store both in one type."
+                f"the join key {key!r} is {columns.shown(offered[key])} in {name} but "
+                f"{columns.shown(known[key])} in the records: store both in one type."
             )
         if not engine.is_unique(table, key):
             raise InputError(
@@ -169,11 +172,18 @@ def _match_types(
         expression = (
             quoted(str(records.item)) if is_item else _context(engine, records, axis, schema)
         )
-        engine.define("probe", f"SELECT {expression} AS value FROM {clause}")
-        sql_type = engine.schema("probe")["value"]
+        sql_type = _type_of(engine, expression, clause, axis.name)
         selected[f"axis_{number}"], matched = columns.matchable(expression, sql_type, axis, typed)
         axes.append(matched)
     return selected, domain.with_axes(axes)
+
+
+def _type_of(engine: Engine, expression: str, clause: str, name: str) -> str:
+    try:
+        engine.define("probe", f"SELECT {expression} AS value FROM {clause}")
+        return engine.schema("probe")["value"]
+    except CrowdtallyError as error:
+        raise type(error)(f"{name!r} cannot be computed from the columns: {error}") from error
 
 
 def _context(engine: Engine, records: Records, axis: Axis, schema: Mapping[str, str]) -> str:
@@ -188,7 +198,7 @@ def _context(engine: Engine, records: Records, axis: Axis, schema: Mapping[str, 
                 f"the expression of context {axis.name!r} reads column {column!r}, which does not "
                 f"exist. {did_you_mean(column, schema)}"
             )
-    sql = tree.sql(dialect="duckdb")
+    sql = tree.sql(dialect="duckdb", identify=True)  # quoted, no column can pass for a keyword
     engine.check_row_wise(sql, axis.name)
     # A value that the expression cannot take is a fault of one record: null, outside the domain.
     return f"TRY({sql})"
@@ -201,7 +211,8 @@ def _match(engine: Engine, domain: Domain | None) -> Prepared:
     if "user" in rows.columns:
         table = table.filter(table.user.notnull())
     if "weight" in rows.columns:
-        table = table.filter(table.weight > 0)  # what stands for nobody, or less, is a fault
+        # What stands for nobody, or for more than there are people, is a fault.
+        table = table.filter((table.weight > 0) & (table.weight <= _MOST_PERSONS))
     stored = [name for name in ("user", "id", "weight") if name in rows.columns]
     if domain is None:
         known = table.filter(table.item.notnull())

@@ -12,7 +12,12 @@ from urllib.parse import urlsplit
 
 from crowdtally.errors import InputError, UsageError
 
-Kind = Literal["parquet", "csv", "duckdb", "url", "frame", "relation", "ibis"]
+Kind = Literal[
+    "parquet", "csv", "duckdb", "url", "frame", "relation", "ibis", "spark-table", "spark-frame"
+]  # fmt: skip
+
+_SPARK_TABLE = "spark:"
+_SPARK_FILES = re.compile(r"(file|hdfs|viewfs|s3|s3a|s3n|gs|abfss?|wasbs?|adl|dbfs|oss)://")
 
 _ENDINGS: dict[str, Kind] = {
     ".parquet": "parquet", ".pq": "parquet",
@@ -21,7 +26,8 @@ _ENDINGS: dict[str, Kind] = {
 }  # fmt: skip
 _READABLE = (
     "Crowdtally reads .parquet and .csv files (also .tsv, .gz and globs such as 'data/*.parquet'), "
-    "file.duckdb#table, and DATABASE_URL#table."
+    "file.duckdb#table, and DATABASE_URL#table; on Spark also addresses of files such as s3a://… "
+    "and spark:CATALOG.SCHEMA.TABLE."
 )
 
 
@@ -45,6 +51,11 @@ class Located:
         """CSV has no types: all its columns are text."""
         return self.kind != "csv"
 
+    @property
+    def needs_spark(self) -> bool:
+        """Whether Spark alone can open it."""
+        return self.kind.startswith("spark-") or any("://" in path for path in self.paths)
+
 
 def locate(source: object) -> Located:
     """Find the source that a path, glob, URL#table or Python object names."""
@@ -52,6 +63,10 @@ def locate(source: object) -> Located:
         source = os.fspath(source)
     if not isinstance(source, str):
         return _locate_object(source)
+    if source.startswith(_SPARK_TABLE) and not source.startswith("spark://"):
+        return _locate_spark_table(source)
+    if _SPARK_FILES.match(source):
+        return _locate_spark_files(source)
     name, hash_sign, table = source.rpartition("#")
     if hash_sign and "://" in name:
         return _locate_url(name, table)
@@ -77,10 +92,28 @@ def _locate_object(source: object) -> Located:
         ("pyarrow", "Table"),
     }:  # fmt: skip
         return Located("frame", None, held=source)
+    if (module, name) == ("pyspark", "DataFrame"):
+        return Located("spark-frame", None, held=source)
     raise UsageError(
-        f"records cannot be read from a {module}.{name}: pass a path, a pandas or Polars "
+        f"records cannot be read from a {module}.{name}: pass a path, a pandas, Polars or Spark "
         "DataFrame, a pyarrow Table, a DuckDB relation or an Ibis table."
     )
+
+
+def _locate_spark_table(source: str) -> Located:
+    table = source.removeprefix(_SPARK_TABLE)
+    if not table.strip():
+        raise UsageError("no table after 'spark:': type spark:CATALOG.SCHEMA.TABLE.")
+    return Located("spark-table", source, table=table)
+
+
+def _locate_spark_files(address: str) -> Located:
+    """Files that the cluster sees and this machine may not: nothing is looked up here."""
+    kind = _ending(address)
+    if kind not in ("parquet", "csv"):
+        raise InputError(f"{_without_secrets(address)!r} does not end in .parquet or .csv: type a "
+                         "pattern such as s3a://bucket/events/*.parquet.")  # fmt: skip
+    return Located(kind, _without_secrets(address), (address,))
 
 
 def _locate_url(url: str, table: str) -> Located:
@@ -89,6 +122,8 @@ def _locate_url(url: str, table: str) -> Located:
     parts = urlsplit(url)
     if parts.scheme == "duckdb":
         return _locate_duckdb(_existing(url.removeprefix("duckdb://")), table)
+    if parts.scheme == "sqlite":
+        _existing(parts.netloc + parts.path)  # SQLite would make an empty database of a slip
     return Located("url", f"{_without_secrets(url)}#{table}", table=table, held=url)
 
 

@@ -1,0 +1,190 @@
+"""Spark, on a cluster: the same expressions as DuckDB, compiled for Spark and run by it.
+
+Only the DataFrame interface is used, so Spark Connect works. Everything is a function of the
+records and the key, so that a part which the cluster loses and computes again comes out the same.
+Only the non-zero cells of a table come to the driver.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+import ibis
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.engine import hashing, spark_expressions, spark_session, spark_sources
+from crowdtally.curator.engine.sources import Located
+from crowdtally.curator.engine.spark_errors import translated
+from crowdtally.curator.engine.spark_sql import compiled, quoted, translated_query
+from crowdtally.curator.engine.spark_types import duckdb_name, ibis_type, kinds, refuse_same_names
+from crowdtally.values.domain import Axis
+
+_LARGEST_BROADCAST = 20_000_000
+"""Rows up to which a public list is sent whole to every executor: else each record travels."""
+
+
+class SparkEngine:
+    """A session of our own on some Spark; leave it after use."""
+
+    def __init__(self, joined: spark_session.Joined) -> None:
+        self._joined = joined
+        self._session = joined.session
+        self._prefix = f"crowdtally_{secrets.token_hex(4)}_"
+        self._global: list[str] = []
+        self._kept: dict[str, Any] = {}
+
+    def __enter__(self) -> SparkEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        # After a lost connection nothing is left to clean, and the first failure is the one to say.
+        with suppress(Exception):
+            for frame in self._kept.values():
+                frame.unpersist()
+            for name in self._global:
+                self._session.catalog.dropGlobalTempView(name)
+        with suppress(Exception):
+            self._joined.leave()
+
+    # ---- sources -------------------------------------------------------------------------------
+
+    def open(self, located: Located, name: str) -> dict[str, str]:
+        """Define the view ``name`` over a source; return its columns and their types."""
+        label = located.label or "the table"
+        with translated(f"opening {located.label or 'the records'}"):
+            if located.kind == "spark-frame":
+                frame = self._adopt(located.held, name)
+            else:
+                frame = spark_sources.frame_of(self._session, located, self._joined.is_local)
+            refuse_same_names(frame.columns, label)
+            self._view(name, frame)
+        return self.schema(name)
+
+    def _adopt(self, frame: Any, name: str) -> Any:
+        """A DataFrame of another session, whose settings it keeps, in ours."""
+        spark_sources.refuse_unrepeatable(frame)
+        shared = self._prefix + name
+        frame.createGlobalTempView(shared)
+        self._global.append(shared)
+        return self._session.table(f"global_temp.{shared}")
+
+    def define(self, name: str, query: str, of: str = "the records") -> None:
+        """Define a view by a query in DuckDB's SQL; ``of`` is what a message says it shows."""
+        with translated(f"reading {of}"):
+            sql = translated_query(query, self._name, self._type_of)
+            self._view(name, self._session.sql(sql))
+
+    def schema(self, name: str) -> dict[str, str]:
+        """Columns and types of a view, in DuckDB's names for types."""
+        return {column: duckdb_name(kind) for column, kind in self._kinds(name).items()}
+
+    def table(self, name: str) -> ibis.Table:
+        """A view as an Ibis expression."""
+        types = {column: ibis_type(kind) for column, kind in self._kinds(name).items()}
+        return ibis.table(types, name=self._name(name))
+
+    def load_axis(self, name: str, axis: Axis) -> ibis.Table:
+        """A table (value, code) of a public list."""
+        return self.load(name, {"value": axis.values, "code": np.arange(len(axis))})
+
+    def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
+        """A table of public or already released columns."""
+        import pyarrow
+
+        with translated("sending a list"):
+            frame = self._session.createDataFrame(
+                pyarrow.table({column: pyarrow.array(values) for column, values in columns.items()})
+            )
+            if all(len(values) <= _LARGEST_BROADCAST for values in columns.values()):
+                frame = frame.hint("broadcast")
+            self._view(name, frame)
+        return self.table(name)
+
+    def check_row_wise(self, sql: str, context: str) -> None:
+        """Refuse an expression that is not known to be one of a single row, the same on Spark."""
+        spark_expressions.check(sql, context)
+
+    def is_unique(self, name: str, column: str) -> bool:
+        """Whether no value of the column repeats (nulls aside)."""
+        key = quoted(column)
+        with translated("reading a joined table"):
+            found = self._session.sql(
+                f"SELECT count({key}) = count(DISTINCT {key}) AS whole FROM {self._name(name)}"
+            ).toArrow()
+        return bool(found.column("whole")[0].as_py())
+
+    # ---- expressions ---------------------------------------------------------------------------
+
+    def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
+        """The ordering hash, 63 bits."""
+        return hashing.spark_hash(key, columns)
+
+    def least(self, table: ibis.Table, limit: int) -> ibis.Table:
+        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
+
+        Numbered from 1 and cut by ``<=``, which Spark sees through: it keeps that many of each
+        user already before the records travel.
+        """
+        columns = ", ".join(map(quoted, table.columns))
+        order = ", ".join(name for name in ("priority", "cell") if name in table.columns)
+        numbered = (
+            f"SELECT {columns}, row_number() OVER (PARTITION BY user ORDER BY {order}) AS position "
+            f"FROM ({compiled(table)})"
+        )
+        name = f"least_{secrets.token_hex(4)}"
+        with translated("bounding the records"):
+            kept = f"SELECT {columns} FROM ({numbered}) WHERE position <= {limit}"
+            self._view(name, self._session.sql(kept))
+        return ibis.table(table.schema(), name=self._name(name))
+
+    def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
+        """The result's integer columns."""
+        table = self._fetched(expression)
+        whole = {name: table.column(name).fill_null(0) for name in table.column_names}
+        return {name: column.to_numpy().astype(np.int64) for name, column in whole.items()}
+
+    def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
+        """The result's columns, text as object arrays."""
+        table = self._fetched(expression)
+        return {name: table.column(name).to_numpy() for name in table.column_names}
+
+    def _fetched(self, expression: ibis.Table) -> Any:
+        """The result as an Arrow table: the one way by which anything leaves the cluster."""
+        with translated("counting the records"):
+            return self._session.sql(compiled(expression)).toArrow()
+
+    def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
+        """Compute once, into memory and disk; what is lost is computed again, and is the same."""
+        with translated("bounding the records"):
+            if name in self._kept:
+                self._kept[name].unpersist()
+            self._kept[name] = self._session.sql(compiled(expression)).persist()
+            self._view(name, self._kept[name])
+        return ibis.table(expression.schema(), name=self._name(name))
+
+    def parts(self, rows: int) -> int:
+        """The work is never cut: Spark spills to disk."""
+        return 1
+
+    # ---- names ---------------------------------------------------------------------------------
+
+    def _name(self, name: str) -> str:
+        return self._prefix + name
+
+    def _view(self, name: str, frame: Any) -> None:
+        frame.createOrReplaceTempView(self._name(name))
+
+    def _kinds(self, name: str) -> dict[str, str]:
+        with translated("reading a schema"):
+            return kinds(self._session.table(self._name(name)))
+
+    def _type_of(self, expression: str, clause: str) -> str:
+        frame = self._session.sql(f"SELECT {expression} AS value {clause}")
+        return kinds(frame)["value"]

@@ -1,0 +1,138 @@
+"""Opening each kind of source in Spark."""
+
+from __future__ import annotations
+
+import re
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from crowdtally.curator.engine import opening
+from crowdtally.curator.engine.columns import quoted as duckdb_quoted
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.sources import Located
+from crowdtally.curator.engine.spark_sql import quoted
+from crowdtally.curator.engine.spark_types import shipped_as
+from crowdtally.errors import InputError
+
+LARGEST_SENT = 256 * 2**20
+"""Bytes up to which a file of this machine is sent to a cluster that may not see it."""
+_NOT_REPEATABLE = re.compile(
+    r"\b(rand|randn|random|uuid|shuffle|randstr|uniform|monotonically_increasing_id|"
+    r"spark_partition_id|input_file_name)\(|\bSample \[|\bGlobalLimit\b|\bSample [\d.]+"
+)
+
+
+def frame_of(session: Any, located: Located, is_local: bool) -> Any:
+    """The source as a Spark DataFrame; nothing of it is read by the cluster yet."""
+    if located.kind == "spark-table":
+        return session.table(_table_name(str(located.table)))
+    if located.kind == "spark-frame":
+        raise AssertionError("a DataFrame is handed over, not opened")
+    # A small CSV is read here as well, by DuckDB, which names the line that is at fault.
+    seen = is_local and located.kind == "parquet"
+    if located.kind in ("parquet", "csv") and (seen or _too_large_to_send(located)):
+        return _read(session, located)
+    return session.createDataFrame(_arrow(located))
+
+
+def refuse_unrepeatable(frame: Any) -> None:
+    """Refuse a DataFrame that may differ each time a part of it is computed.
+
+    A cluster computes parts again when it loses them. A user's records would then come in two
+    versions, and the bound on what she contributes would hold for each, not for both.
+    """
+    found = _NOT_REPEATABLE.search(_analysed(frame))
+    if found:
+        what = (found[1] or found[0].split()[0].strip()).lower()
+        raise InputError(
+            f"the DataFrame is computed with {what}, so its rows may differ each time a part of it "
+            "is computed: write it to a table or file, and release that."
+        )
+
+
+def plan_of(frame: Any) -> str:
+    """All stages of a DataFrame's plan, which Spark can only print."""
+    with redirect_stdout(StringIO()) as text:
+        frame.explain(mode="extended")
+    return text.getvalue()
+
+
+def _analysed(frame: Any) -> str:
+    _, _, rest = plan_of(frame).partition("== Analyzed Logical Plan ==")
+    return rest.partition("== Optimized Logical Plan ==")[0]
+
+
+def _table_name(text: str) -> str:
+    return text if "`" in text else ".".join(quoted(part) for part in text.split("."))
+
+
+def _too_large_to_send(located: Located) -> bool:
+    if any("://" in path for path in located.paths):
+        return True
+    return sum(Path(path).stat().st_size for path in located.paths) > LARGEST_SENT
+
+
+def _read(session: Any, located: Located) -> Any:
+    paths = [_uri(path) for path in located.paths]
+    reader = session.read.option("__globPaths__", str("://" in located.paths[0]).lower())
+    if located.kind == "parquet":
+        return reader.option("mergeSchema", "true").parquet(*paths)
+    return _records(reader.text(paths), located)
+
+
+def _uri(path: str) -> str:
+    if "://" in path:
+        return path
+    name = Path(path).name
+    if name.startswith(("_", ".")):
+        raise InputError(
+            f"Spark passes over files whose names begin with '_' or '.': rename {name!r}."
+        )
+    return f"file://{Path(path).resolve()}"  # not percent-encoded: Hadoop takes names as they are
+
+
+def _records(lines: Any, located: Located) -> Any:
+    """CSV, a record a line, all columns as text, by the header: nothing is guessed.
+
+    A quote that is not closed on its line is refused. It would make other lines, other users'
+    records, part of one field.
+    """
+    if "://" in located.paths[0]:
+        first = lines.limit(1).toArrow().column(0).to_pylist()
+        header = str(first[0]).removeprefix("\ufeff") if first else ""
+        delimiter, columns = opening.header_of(header, str(located.label))
+    else:
+        delimiter, columns = opening.common_header(located.paths)
+    schema = ", ".join(f"{quoted(column)} STRING" for column in columns)
+    options = {
+        "sep": delimiter, "quote": '"', "escape": '"', "mode": "FAILFAST",
+        "unescapedQuoteHandling": "RAISE_ERROR", "maxCharsPerColumn": "-1",
+    }  # fmt: skip
+    listed = ", ".join(f"{_text(name)}, {_text(value)}" for name, value in options.items())
+    parsed = f"from_csv(line, {_text(schema)}, map({listed}))"
+    is_header = " AND ".join(f"record.{quoted(c)} <=> {_text(c)}" for c in columns)
+    whole = "is_valid_utf8(line) AND (length(line) - length(replace(line, '\"', ''))) % 2 = 0"
+    return (
+        lines.selectExpr("trim(LEADING '\ufeff' FROM value) AS line")
+        .where("line <> ''")
+        .selectExpr(f"if({whole}, {parsed}, raise_error('MALFORMED_CSV')) AS record")
+        .where(f"NOT ({is_header})")
+        .selectExpr(*(f"nullif(record.{quoted(c)}, '') AS {quoted(c)}" for c in columns))
+    )
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _arrow(located: Located) -> Any:
+    """What this machine holds, read by DuckDB, in types that Spark takes."""
+    with DuckDBEngine() as engine:
+        schema = engine.open(located, "held")
+        casts = []
+        for column, kind in schema.items():
+            name, target = duckdb_quoted(column), shipped_as(kind)
+            casts.append(f"TRY_CAST({name} AS {target}) AS {name}" if target else name)
+        return engine.arrow(f"SELECT {', '.join(casts)} FROM held")

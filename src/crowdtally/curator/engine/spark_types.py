@@ -1,0 +1,89 @@
+"""Spark's types under DuckDB's names, by which the declaration is checked, and under Ibis's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import ibis.expr.datatypes as dt
+
+from crowdtally.errors import InputError
+
+_NAMES = {
+    "tinyint": ("TINYINT", "int8"),
+    "smallint": ("SMALLINT", "int16"),
+    "int": ("INTEGER", "int32"),
+    "bigint": ("BIGINT", "int64"),
+    "float": ("FLOAT", "float32"),
+    "double": ("DOUBLE", "float64"),
+    "string": ("VARCHAR", "string"),
+    "boolean": ("BOOLEAN", "boolean"),
+    "date": ("DATE", "date"),
+    "timestamp": ("TIMESTAMP WITH TIME ZONE", "timestamp"),
+    "timestamp_ntz": ("TIMESTAMP", "timestamp"),
+    "binary": ("BLOB", "binary"),
+    # What Spark makes of unsigned and of 128-bit integers.
+    "decimal(20,0)": ("UBIGINT", "decimal(20, 0)"),
+    "decimal(38,0)": ("HUGEINT", "decimal(38, 0)"),
+}
+_OTHER_TEXT = re.compile(r"(string collate .*|(var)?char\(\d+\))")
+_DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
+
+
+def duckdb_name(kind: str) -> str:
+    """The name by which DuckDB calls a Spark type.
+
+    >>> duckdb_name("int"), duckdb_name("varchar(7)"), duckdb_name("decimal(9,2)")
+    ('INTEGER', 'VARCHAR', 'DECIMAL(9,2)')
+    """
+    if _OTHER_TEXT.fullmatch(kind):
+        return "VARCHAR"
+    return _NAMES[kind][0] if kind in _NAMES else kind.upper()
+
+
+def ibis_type(kind: str) -> dt.DataType:
+    """The Ibis type of a Spark type; only its family matters, since Spark knows its own columns."""
+    if kind in _NAMES:
+        return dt.dtype(_NAMES[kind][1])
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal:
+        return dt.Decimal(int(decimal[1]), int(decimal[2]))
+    return dt.string if _OTHER_TEXT.fullmatch(kind) else dt.unknown
+
+
+def kinds(frame: Any) -> dict[str, str]:
+    """Columns of a Spark DataFrame and Spark's own words for their types."""
+    return {field.name: field.dataType.simpleString().lower() for field in frame.schema.fields}
+
+
+def refuse_same_names(columns: Iterable[str], label: str) -> None:
+    """Spark does not tell upper from lower case in column names; two such columns are a mistake."""
+    seen: dict[str, str] = {}
+    for column in columns:
+        other = seen.setdefault(column.lower(), column)
+        if other is not column:
+            raise InputError(
+                f"{label} has columns {other!r} and {column!r}, which Spark cannot tell apart: "
+                "rename one of them."
+            )
+
+
+_SHIPPED: Mapping[str, str] = {
+    "UTINYINT": "SMALLINT",
+    "USMALLINT": "INTEGER",
+    "UINTEGER": "BIGINT",
+    "UBIGINT": "DECIMAL(20, 0)",
+    "HUGEINT": "DECIMAL(38, 0)",
+    "UHUGEINT": "VARCHAR",
+    "UUID": "VARCHAR",
+    "TIME": "VARCHAR",
+    "TIMESTAMP_S": "TIMESTAMP",
+    "TIMESTAMP_MS": "TIMESTAMP",
+    "TIMESTAMP_NS": "TIMESTAMP",
+}
+
+
+def shipped_as(duckdb_type: str) -> str | None:
+    """The type to cast a DuckDB column to before Spark can take it; None where it can at once."""
+    return "VARCHAR" if duckdb_type.startswith("ENUM") else _SHIPPED.get(duckdb_type)

@@ -1,0 +1,43 @@
+"""Engines that tests share: one Spark for a whole run, since starting one takes seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """A Spark session whose executors are two processes of their own."""
+    from crowdtally.curator.engine.spark_session import join
+    from kit.cluster import LOCAL_CLUSTER, QUICK, need_spark
+
+    need_spark()
+    joined = join(LOCAL_CLUSTER, QUICK)
+    yield joined.session
+    joined.leave()
+
+
+@pytest.fixture(scope="session")
+def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a Connect server in another process."""
+    from kit.cluster import connect_server
+
+    with connect_server(tmp_path_factory.mktemp("connect")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session", params=["duckdb", "spark"])
+def start_engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
+    """What opens an engine: a test that takes it runs on each."""
+    if request.param == "duckdb":
+        return DuckDBEngine
+    from kit.cluster import engine_beside
+
+    cluster = request.getfixturevalue("cluster")
+    return lambda: engine_beside(cluster)

@@ -1,0 +1,67 @@
+"""The command line as a person meets it: what it printed, where, and how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+from crowdtally import cli
+
+INSTALLED = Path(sys.executable).parent / "crowdtally"
+"""The program that was installed beside this Python."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def __str__(self) -> str:
+        return f"exit {self.code}\n--- stdout\n{self.out}\n--- stderr\n{self.err}"
+
+
+def crowdtally(*arguments: object) -> Ended:
+    """Run the command line in this process: as the installed program does, without its start."""
+    out, err = io.StringIO(), io.StringIO()
+    argv = ["crowdtally", *map(str, arguments)]
+    with (
+        mock.patch.object(sys, "argv", argv),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return Ended(code, out.getvalue(), err.getvalue())
+
+
+def installed(*arguments: object, env: dict[str, str] | None = None) -> Ended:
+    """Run the installed program in a process of its own."""
+    return _run([str(INSTALLED), *map(str, arguments)], env)
+
+
+def without_rights(folder: Path, uid: int, *arguments: object, env: dict[str, str]) -> Ended:
+    """Run the command line in ``folder`` as another user, who owns nothing but what it is given."""
+    script = Path(__file__).with_name("as_nobody.py")
+    paths = os.pathsep.join([str(script.parent.parent), os.environ.get("PYTHONPATH", "")])
+    command = [sys.executable, str(script), str(folder), str(uid), *map(str, arguments)]
+    return _run(command, {"PYTHONPATH": paths, **env})
+
+
+def _run(command: list[str], env: dict[str, str] | None) -> Ended:
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=300,
+        env={**os.environ, **(env or {})},
+    )  # fmt: skip
+    return Ended(done.returncode, done.stdout, done.stderr)

@@ -1,0 +1,186 @@
+"""Random databases of a few users, and the noise-free part of a release on them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from crowdtally.curator.bounding.hpa import HPA
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.tempered import Tempered
+from crowdtally.curator.engine.counting import count, count_pairs
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.values.counts import Counts, What
+from crowdtally.values.domain import Domain
+from crowdtally.values.records import Records
+from kit.remembering import RememberingEngine
+
+ITEMS, CONTEXTS = 4, 3
+DOMAIN = Domain(range(ITEMS), {"context": range(CONTEXTS)}, item="item")
+PLAIN = Domain(range(ITEMS), item="item")
+KEYS = (0, 1, 2**62 + 99, 2**63 - 1, 123456789123456789)
+
+# Texts that some program or other takes for equal: they are different users.
+ALIKE = ["1", "01", " 1", "1 ", "1.0", "a", "A", "\u00e9", "e\u0301", "", "NULL"]
+
+Row = tuple[Any, Any, Any, Any]
+"""User, item, context, id; any of them may be None."""
+Kept = dict[Any, Counter[int]]
+"""For each user how many records of which cell are kept."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The types of the columns that a curator cannot choose."""
+
+    user: str = "int64"
+    id: str | None = None
+    """None where no record id is stored."""
+
+    def table(self, rows: Sequence[Row]) -> pa.Table:
+        kinds = (self.user, "int64", "int64", self.id or "int64")
+        names = ("user", "item", "context", "id")
+        columns = zip(*rows, strict=True) if rows else [()] * 4
+        arrays = [
+            pa.array(list(values), pa.type_for_alias(kind))
+            for values, kind in zip(columns, kinds, strict=True)
+        ]
+        return pa.table(dict(zip(names, arrays, strict=True)))
+
+    def records(self, source: object, domain: Domain) -> Records:
+        contexts = {axis.name: None for axis in domain.contexts}
+        return Records(source, "user", "item", contexts, "id" if self.id else None)
+
+
+SHAPES = (
+    Shape(),
+    Shape(id="int64"),
+    Shape("string"),
+    Shape("string", id="string"),
+)
+
+
+class Counting:
+    """Bounds and counts one database after another, all of one shape; a context manager."""
+
+    def __init__(self, shape: Shape, domain: Domain = DOMAIN) -> None:
+        self.shape, self._domain, self.engine = shape, domain, RememberingEngine()
+
+    def __enter__(self) -> Self:
+        self.engine.__enter__()
+        records = self.shape.records(self.shape.table([]), self._domain)
+        self.prepared = self.engine.prepare(records, self._domain)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.engine.__exit__(*error)
+
+    def kept(self, rows: Sequence[Row], rule: Any, key: int, what: What) -> Kept:
+        """What a rule keeps of each user."""
+        self.engine.replace(rows)
+        return kept_by(self.engine, self.prepared, rule, key, what)
+
+    def counts(
+        self, rows: Sequence[Row], rule: Any, key: int, what: What, *, pairs: bool = False
+    ) -> tuple[Counts, Counts]:
+        """The tables that a release counts."""
+        self.engine.replace(rows)
+        counter = count_pairs if pairs else count
+        return counter(self.engine, self.prepared, rule, rows=len(rows), key=key, what=what)
+
+
+def kept_of(source: object, shape: Shape, rule: Any, key: int, what: What) -> Kept:
+    """What a rule keeps of each user, by an engine as a release opens one."""
+    with DuckDBEngine() as engine:
+        prepared = prepare(engine, shape.records(source, DOMAIN), DOMAIN)
+        return kept_by(engine, prepared, rule, key, what)
+
+
+def kept_by(engine: Any, prepared: Prepared, rule: Any, key: int, what: What) -> Kept:
+    cells = prepared.domain.size
+    columns = engine.columns(rule.keep(engine, prepared.table, cells=cells, key=key, what=what))
+    found: Kept = defaultdict(Counter)
+    for user, cell in zip(columns["user"].tolist(), columns["cell"].tolist(), strict=True):
+        found[user][cell] += 1
+    return dict(found)
+
+
+def in_domain(rows: Sequence[Row]) -> dict[Any, Counter[int]]:
+    """Each user's records that can be counted, by cell: what the rules may choose from."""
+    found: dict[Any, Counter[int]] = defaultdict(Counter)
+    for user, item, context, _ in rows:
+        if user is not None and item in range(ITEMS) and context in range(CONTEXTS):
+            found[user][item * CONTEXTS + context] += 1
+    return dict(found)
+
+
+def l1_distance(one: Counts, other: Counts) -> int:
+    return int(np.abs(one.dense() - other.dense()).sum())
+
+
+def without(rows: Sequence[Row], user: object) -> list[Row]:
+    """The neighbouring database that lacks all records of one user."""
+    return [row for row in rows if row[0] != user]
+
+
+# ---- strategies ----------------------------------------------------------------------------------
+
+
+def users(shape: Shape) -> st.SearchStrategy[Any]:
+    if shape.user == "string":
+        return st.sampled_from(ALIKE)
+    return st.sampled_from([1, 2, 3, 7, -7, 0, 2**40, 2**63 - 1])
+
+
+def ids(shape: Shape) -> st.SearchStrategy[Any]:
+    """Few different ids, so that some repeat; and nulls."""
+    plain: st.SearchStrategy[Any] = st.integers(0, 9)
+    if shape.id == "string":
+        plain = plain.map(lambda number: f"r{number}")
+    return st.one_of(st.none(), plain)
+
+
+@cache
+def databases(shape: Shape) -> st.SearchStrategy[list[Row]]:
+    """Rows of a few users, some without a user, some outside the lists, in any order."""
+    some = st.lists(users(shape), min_size=1, max_size=4, unique=True)
+    return some.flatmap(lambda chosen: st.lists(_row(shape, chosen), max_size=20))
+
+
+def _row(shape: Shape, chosen: list[Any]) -> st.SearchStrategy[Row]:
+    return st.tuples(
+        st.sampled_from([*chosen, *chosen, *chosen, None]),
+        st.sampled_from([*range(ITEMS), *range(ITEMS), ITEMS, None]),
+        st.sampled_from([*range(CONTEXTS), *range(CONTEXTS), CONTEXTS, None]),
+        ids(shape),
+    )
+
+
+@st.composite
+def rules(draw: st.DrawFn, largest: int = 4) -> Any:
+    """A sampling rule: one line for each that exists."""
+    limit = draw(st.integers(1, largest))
+    popularity = np.array(draw(st.sampled_from(_POPULARITIES)), dtype=np.int64)
+    return draw(
+        st.sampled_from(
+            [
+                SRA(limit),
+                HPA(limit, popularity),
+                Tempered(limit, popularity, Fraction(1, 2)),
+            ]
+        )
+    )
+
+
+_POPULARITIES = ((5, 5, 5, 5), (9, -3, 4, 0), (0, 1, 1, 2**62))
+keys = st.sampled_from(KEYS)
+whats: st.SearchStrategy[What] = st.sampled_from(["records", "users"])

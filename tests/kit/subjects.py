@@ -1,0 +1,206 @@
+"""A release under test: its public parameters, and its complete output law on a tiny database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from itertools import count
+from typing import Any, Self
+from unittest.mock import patch
+
+import pyarrow as pa
+
+from crowdtally.curator import publish
+from crowdtally.curator.request import Request, make_request
+from crowdtally.curator.steps.tables import popularity_table
+from crowdtally.curator.steps.work import Work
+from crowdtally.noise.draws import Draws
+from crowdtally.published import NoisyTable
+from crowdtally.values.domain import Domain
+from crowdtally.values.records import Records
+from kit.losses import Law, Loss, losses
+from kit.remembering import RememberingEngine
+from kit.tiny import Database, Ids, Space, neighbours
+from kit.tracing import Form, Tracer, Unreadable, every_choice
+
+_SCHEMA = {"user": pa.int64(), "item": pa.int64(), "context": pa.int64(), "id": pa.int64()}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Everything public about a release. A new rule is a new subject, nothing more."""
+
+    space: Space
+    options: Mapping[str, Any]
+    """What ``make_request`` takes: bounding, max_records, count, split, …"""
+    ids: Ids = "none"
+    epsilon: Fraction = Fraction(3, 2)
+    steering: Sequence[tuple[int, ...]] = ()
+    """Released popularities, at least one for each way in which they can steer the later steps."""
+    room: int = 8
+    """Bits that exact counts may take."""
+    tracer: type[Tracer] = Tracer
+    user: str | None = "user"
+    """None where each row is one person: then no history may have more than one record."""
+
+    @cached_property
+    def records(self) -> Records:
+        empty = pa.table({name: pa.array([], kind) for name, kind in _SCHEMA.items()})
+        contexts = {"context": None} if self.space.contexts > 1 else {}
+        return Records(empty, self.user, "item", contexts, None if self.ids == "none" else "id")
+
+    @cached_property
+    def request(self) -> Request:
+        contexts = {"context": range(self.space.contexts)} if self.space.contexts > 1 else {}
+        domain = Domain(range(self.space.items), contexts, item="item")
+        return make_request(self.records, domain, epsilon=self.epsilon, **self.options)
+
+
+@contextmanager
+def known_keys(first: int) -> Iterator[None]:
+    """Sampling keys and seeds that a release draws from the OS, one after the other, from here."""
+    keys = count(first)
+    with patch("secrets.randbits", lambda bits: next(keys) % 2**bits):
+        yield
+
+
+class Bench:
+    """Runs a subject on one database after another; a context manager."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._engine = RememberingEngine()
+
+    def __enter__(self) -> Self:
+        self._engine.__enter__()
+        self._prepared = self._engine.prepare(self.subject.records, self.subject.request.domain)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._engine.__exit__(*error)
+
+    def tables(self, database: Database, key: int, draws: Draws) -> Sequence[NoisyTable]:
+        """What the steps of production release."""
+        with known_keys(key):
+            return publish._steps(self._work(database, draws)).tables
+
+    def _work(self, database: Database, draws: Draws) -> Work:
+        rows = self.subject.space.rows(database, self.subject.ids)
+        self._engine.replace(rows)
+        return Work(self.subject.request, self._engine, self._prepared, len(rows), draws)
+
+    def law(self, database: Database, key: int) -> dict[object, Law]:
+        """The law of every path, under the path's name: what was chosen, and what steered."""
+        if not self.subject.steering:
+            return {law_path(law): law for law in self._paths(database, key, {}, ())}
+        laws: dict[object, Law] = {}
+        tracer = self._tracer()
+        with known_keys(key):
+            popularity = popularity_table(self._work(database, tracer))
+        assert popularity is not None
+        forms = [tracer.read(int(value)) for value in popularity.values]
+        for values in self.subject.steering:
+            steering = tuple(zip(forms, values, strict=True))
+            for law in self._paths(database, key, pins(steering), steering):
+                laws[values, law_path(law)] = law
+        return laws
+
+    def _tracer(self, *arguments: Any) -> Tracer:
+        return self.subject.tracer(self.subject.room, *arguments)
+
+    def _paths(
+        self,
+        database: Database,
+        key: int,
+        pinned: Mapping[int, int],
+        steering: tuple[tuple[Form, int], ...],
+    ) -> Iterator[Law]:
+        released: list[Sequence[NoisyTable]] = []
+
+        def run(script: tuple[int, ...]) -> Tracer:
+            tracer = self._tracer(pinned, script)
+            released.append(self.tables(database, key, tracer))
+            return tracer
+
+        for tracer in every_choice(run):
+            tables = released.pop()
+            if steering:
+                held = [value for _, value in steering]
+                assert tables[0].values.tolist() == held, "the popularity was not held"
+                tables = tables[1:]
+            forms = tuple(tracer.read(int(v)) for table in tables for v in table.values)
+            rates = tuple(tracer.rates)
+            yield Law(forms, rates, tuple(tracer.choices), steering, rates)
+
+
+def law_path(law: Law) -> tuple[int, ...]:
+    return tuple(choice.picked for choice in law.choices)
+
+
+def pins(steering: Iterable[tuple[Form, int]]) -> dict[int, int]:
+    """The draws that make each form come out at its value."""
+    pinned = {}
+    for form, value in steering:
+        if sorted(factor for _, factor in form.coefficients) != [-1, 1]:
+            raise Unreadable("a value that steers is not a count plus Laplace noise")
+        for draw, factor in form.coefficients:
+            pinned[draw] = max(factor * (value - form.constant), 0)
+    return pinned
+
+
+@dataclass
+class Findings:
+    """What comparing all neighbouring pairs showed."""
+
+    pairs: int = 0
+    uncertified: list[str] = field(default_factory=list)
+    """Pairs whose loss is not certified to be at most ε."""
+    violations: list[str] = field(default_factory=list)
+    """Pairs whose loss is certified to exceed ε."""
+    reached: bool = False
+    """Whether some pair's loss is exactly ε: the noise is not larger than it has to be."""
+
+    def add(self, words: str, found: Loss, epsilon: Fraction) -> None:
+        self.reached = self.reached or found.exact == epsilon
+        if not found.certainly_at_most(epsilon):
+            self.uncertified.append(f"{words}: {found} > {epsilon}")
+        if found.certainly_exceeds(epsilon):
+            self.violations.append(f"{words}: {found} > {epsilon}")
+
+
+def compare(subject: Subject, databases: Iterable[Database], keys: Iterable[int]) -> Findings:
+    """The loss of every neighbouring pair, for every key."""
+    findings = Findings()
+    for _ in comparing(subject, databases, keys, findings):
+        pass
+    return findings
+
+
+def first_violation(
+    subject: Subject, databases: Iterable[Database], keys: Iterable[int]
+) -> str | None:
+    """The first neighbouring pair whose loss certainly exceeds ε."""
+    findings = Findings()
+    for _ in comparing(subject, databases, keys, findings):
+        if findings.violations:
+            return findings.violations[0]
+    return None
+
+
+def comparing(
+    subject: Subject, databases: Iterable[Database], keys: Iterable[int], findings: Findings
+) -> Iterator[None]:
+    """Compare pair after pair; a pause after each."""
+    databases = list(databases)
+    with Bench(subject) as bench:
+        for key in keys:
+            laws = {database: bench.law(database, key) for database in databases}
+            for database, other in ((d, n) for d in databases for n in neighbours(d)):
+                findings.pairs += 1
+                for found in losses(laws[database], laws[other]):
+                    words = f"{database} against {other}, key {key}"
+                    findings.add(words, found, subject.epsilon)
+                yield

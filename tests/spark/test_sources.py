@@ -1,0 +1,197 @@
+"""What Spark reads, and what it says where it cannot."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.sources import locate
+from crowdtally.curator.engine.spark import SparkEngine
+from crowdtally.curator.engine.starting import starter
+from crowdtally.errors import InputError, UsageError
+from kit.cluster import engine_beside
+
+SECRET = "alice-4711"
+
+
+@pytest.fixture
+def engine(cluster: Any) -> Any:
+    with engine_beside(cluster) as opened:
+        yield opened
+
+
+def rows(engine: Any, source: object) -> list[tuple[Any, ...]]:
+    engine.open(locate(source), "source")
+    columns = engine.columns(engine.table("source"))
+    return sorted(zip(*(column.tolist() for column in columns.values()), strict=True), key=repr)
+
+
+CSV = {
+    "plain.csv": "user,item\na,x\nb,y\n",
+    "quotes.csv": 'user,item\na,"x, y"\nc,"say ""hi"""\n',
+    "quoted header.csv": '"user","item"\na,x\n',
+    "byte order mark.csv": "\ufeffuser,item\na,x\n",
+    "carriage return.csv": "user,item\r\na,x\r\nb,y\r\n",
+    "empty and quoted empty.csv": 'user,item\na,\n"",y\n"  ",z\n',
+    "semicolons.csv": "user;item\na,1;x\n",
+    "tabs.tsv": "user\titem\na\tx\n",
+    "no last line break.csv": "user,item\na,x",
+    "no rows.csv": "user,item\n",
+    "comment sign and percent %20.csv": "user,item\n#a,x\\n'\n",
+}
+
+
+@pytest.mark.parametrize("name", CSV)
+def test_csv_reads_as_duckdb_reads_it(name: str, engine: Any, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(CSV[name].encode())
+    with DuckDBEngine() as here:
+        wanted = rows(here, path)
+        address = f"file://{path}"  # read by the executors
+        assert engine.open(locate(address), "source") == here.schema("source")
+    assert rows(engine, address) == wanted
+
+
+def test_compressed_csv_and_globs(engine: Any, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        with gzip.open(tmp_path / f"{name}.csv.gz", "wt") as file:
+            file.write(f"user,item\n{name},x\n")
+    wanted = [("one", "x"), ("two", "x")]
+    assert rows(engine, str(tmp_path / "*.csv.gz")) == wanted
+    assert rows(engine, f"file://{tmp_path}/*.csv.gz") == wanted
+
+
+RAGGED = {
+    "more": f"{SECRET},x,more",
+    "fewer": SECRET,
+    "unclosed": f'{SECRET},"x',
+    "text after a quote": f'{SECRET},"x"y',
+    "not UTF-8": f"{SECRET},\udcff",
+}
+
+
+@pytest.mark.parametrize("name", RAGGED)
+def test_ragged_lines_are_refused_without_their_values(
+    name: str, engine: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "ragged.csv"
+    text = f"user,item\na,x\n{RAGGED[name]}\nb,y\n"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    engine.open(locate(f"file://{path}"), "source")
+    counted = engine.table("source").aggregate(lambda t: t.user.count())
+    with pytest.raises(InputError, match="more or fewer fields") as caught:
+        engine.arrays(counted)
+    assert SECRET not in str(caught.value)
+
+
+def test_a_small_csv_is_read_here_and_its_line_named(engine: Any, tmp_path: Path) -> None:
+    path = tmp_path / "ragged.csv"
+    path.write_text(f'user,item\na,"x\ny"\n{SECRET},x,more\n')
+    with pytest.raises(InputError, match=r"line \d") as caught:
+        engine.open(locate(path), "source")
+    assert SECRET not in str(caught.value)
+
+
+def test_parquet_of_several_files(engine: Any, tmp_path: Path) -> None:
+    for number in range(3):
+        parquet.write_table(
+            pa.table({"user": [number], "item": ["x"]}), tmp_path / f"p{number}.parquet"
+        )
+    assert len(rows(engine, str(tmp_path / "*.parquet"))) == 3
+    assert len(rows(engine, f"file://{tmp_path}/p[01].parquet")) == 2
+    assert len(rows(engine, str(tmp_path / "p2.parquet"))) == 1
+
+
+def test_damaged_and_unlike_files(engine: Any, tmp_path: Path) -> None:
+    whole = tmp_path / "a.parquet"
+    parquet.write_table(pa.table({"user": [1], "item": [SECRET]}), whole)
+    (tmp_path / "cut.parquet").write_bytes(whole.read_bytes()[:-30])
+    with pytest.raises(InputError, match="damaged"):
+        engine.open(locate(tmp_path / "cut.parquet"), "source")
+    parquet.write_table(pa.table({"user": ["1"], "item": ["x"]}), tmp_path / "b.parquet")
+    with pytest.raises(InputError, match="same columns and types"):
+        engine.open(locate(str(tmp_path / "[ab].parquet")), "source")
+    whole.rename(tmp_path / "_a.parquet")
+    with pytest.raises(InputError, match="begin with"):
+        engine.open(locate(tmp_path / "_a.parquet"), "source")
+    with pytest.raises(InputError, match="not where the executors look"):
+        engine.open(locate(f"file://{tmp_path}/nothing.parquet"), "source")
+
+
+def test_names_that_differ_in_case_only(engine: Any, tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"user": [1], "User": [2]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="cannot tell apart"):
+        engine.open(locate(tmp_path / "a.parquet"), "source")
+
+
+def test_types_have_duckdbs_names(engine: Any) -> None:
+    table = pa.table(
+        {
+            "a": pa.array([1], pa.int8()),
+            "b": pa.array([1], pa.uint32()),
+            "c": pa.array([2**64 - 1], pa.uint64()),
+            "d": pa.array(["x"]).dictionary_encode(),
+            "e": pa.array([b"x"]),
+            "f": pa.array([1.5]),
+            "g": pa.array([True]),
+        }
+    )
+    found = engine.open(locate(table), "source")
+    assert list(found.values()) == [
+        "TINYINT", "BIGINT", "UBIGINT", "VARCHAR", "BLOB", "DOUBLE", "BOOLEAN",
+    ]  # fmt: skip
+
+
+def test_a_table_of_the_catalogue(cluster: Any, engine: Any) -> None:
+    frame = cluster.createDataFrame([(1, "x")], "user INT, item STRING")
+    frame.createGlobalTempView("crowd")
+    try:
+        assert rows(engine, "spark:global_temp.crowd") == [(1, "x")]
+    finally:
+        cluster.catalog.dropGlobalTempView("crowd")
+    with pytest.raises(InputError, match="catalogue has no such table"):
+        engine.open(locate("spark:no_such.table_at_all"), "source")
+
+
+UNREPEATABLE = {
+    "rand": lambda frame: frame.selectExpr("*", "rand() AS other"),
+    "a row's place": lambda frame: frame.selectExpr("*", "monotonically_increasing_id() AS other"),
+    "a sample": lambda frame: frame.sample(0.5),
+    "a limit": lambda frame: frame.limit(1),
+    "uuid": lambda frame: frame.selectExpr("uuid() AS user", "item"),
+}
+
+
+@pytest.mark.parametrize("name", UNREPEATABLE)
+def test_frames_that_differ_each_time_are_refused(name: str, cluster: Any) -> None:
+    frame = UNREPEATABLE[name](cluster.range(9).selectExpr("id AS user", "id % 3 AS item"))
+    engine: SparkEngine = starter(None, {}, [frame])()  # type: ignore[assignment]
+    with engine, pytest.raises(InputError, match="may differ each time"):
+        engine.open(locate(frame), "source")
+
+
+@pytest.mark.parametrize(
+    ("engine", "settings", "source", "words"),
+    [
+        ("flink", {}, "x.parquet", "there is no engine 'flink'"),
+        ("duckdb", {"spark.x": "1"}, "x.parquet", "settings are Spark's"),
+        (None, {}, "s3a://bucket/x.parquet", "read by Spark"),
+        (None, {}, "spark:a.b", "read by Spark"),
+        ("spark", {"memory": "1g"}, "spark:a.b", "one of Spark's"),
+        ("spark", {"spark.sql.ansi.enabled": "true"}, "spark:a.b", "must be false"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(
+    engine: str | None, settings: dict[str, str], source: str, words: str, tmp_path: Path
+) -> None:
+    if "://" not in source and not source.startswith("spark:"):
+        parquet.write_table(pa.table({"user": [1]}), tmp_path / source)
+        source = str(tmp_path / source)
+    with pytest.raises(UsageError, match=words):
+        starter(engine, settings, [source])
