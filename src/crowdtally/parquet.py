@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,14 +11,16 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.errors import CrowdtallyError
-
 Block = Mapping[str, NDArray[np.generic]]
 """Equally long columns by name; text is an object array."""
 
 
 def write(path: Path, blocks: Iterable[Block]) -> None:
-    """Write the blocks, in order, as one Parquet file and flush it to the disk."""
+    """Write the blocks, in order, as one Parquet file and flush it to the disk.
+
+    Raises:
+        OSError: the disk is full or cannot be written.
+    """
     try:
         with duckdb.connect(":memory:") as connection:
             connection.execute(f"SET temp_directory = '{_escaped(path.parent / 'spill')}'")
@@ -31,11 +34,9 @@ def write(path: Path, blocks: Iterable[Block]) -> None:
                 f"COPY rows TO '{_escaped(path)}' (FORMAT parquet, COMPRESSION zstd)"
             )
         flush(path)
-    except (duckdb.IOException, OSError) as error:
-        raise CrowdtallyError(
-            f"{path.parent.parent} cannot be written (disk full, or no permission): free space or "
-            "choose another place."
-        ) from error
+    except duckdb.IOException as error:
+        code = errno.ENOSPC if "No space left" in str(error) else errno.EIO
+        raise OSError(code, os.strerror(code)) from error
 
 
 def flush(path: Path) -> None:

@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,6 +31,7 @@ SCHEMA = "crowdtally-release/1"
 INTERVAL_LEVEL = Fraction(19, 20)
 """How likely the noise lies within ``low`` … ``high`` of a table."""
 _BLOCK = 1 << 20
+_LEAST_ROOM = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +134,12 @@ class Published:
         """Copy the release to a new folder, atomically."""
         target = Path(folder)
         with staging(target) as staged:
-            for name in ["release.json", *(t["file"] for t in self.metadata["tables"])]:
-                shutil.copyfile(self.folder / name, staged.path / name)
-                parquet.flush(staged.path / name)
+            try:
+                for name in ["release.json", *(t["file"] for t in self.metadata["tables"])]:
+                    shutil.copyfile(self.folder / name, staged.path / name)
+                    parquet.flush(staged.path / name)
+            except OSError as error:
+                raise _unwritable(target, error) from error
             staged.commit()
         return Published(target, self.metadata)
 
@@ -149,9 +154,9 @@ class Staged:
 
     def write(self, metadata: Mapping[str, Any], tables: Sequence[NoisyTable]) -> None:
         """Write metadata and tables under the temporary name and flush them."""
-        for table in tables:
-            parquet.write(self.path / f"{table.name}.parquet", table.blocks())
         try:
+            for table in tables:
+                parquet.write(self.path / f"{table.name}.parquet", table.blocks())
             text = json.dumps(metadata, indent=2, ensure_ascii=False) + "\n"
             (self.path / "release.json").write_text(text, encoding="utf-8")
             parquet.flush(self.path / "release.json")
@@ -173,23 +178,35 @@ class staging:
     """Context manager: a :class:`Staged` folder beside ``target``, removed unless committed."""
 
     def __init__(self, target: Path) -> None:
-        refuse_existing(target)
+        check_target(target)
         self._target = target
+        self._path = target.parent / f".{target.name}.{secrets.token_hex(8)}.part"
 
     def __enter__(self) -> Staged:
-        if not self._target.parent.is_dir():
-            raise UsageError(
-                f"the folder {str(self._target.parent)!r} does not exist: create it first."
-            )
         try:
-            self._path = self._target.parent / f".{self._target.name}.{secrets.token_hex(8)}.part"
             self._path.mkdir()
+            _try_room(self._path / "room")
         except OSError as error:
+            shutil.rmtree(self._path, ignore_errors=True)
             raise _unwritable(self._target, error) from error
         return Staged(self._path, self._target)
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._path, ignore_errors=True)
+
+
+def _try_room(path: Path) -> None:
+    """Fail now, before anything is charged, where the disk is full already."""
+    path.write_bytes(bytes(_LEAST_ROOM))
+    parquet.flush(path)
+    path.unlink()
+
+
+def check_target(target: Path) -> None:
+    """Whether a release can be written there, as far as that shows beforehand."""
+    refuse_existing(target)
+    if not target.parent.is_dir():
+        raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
 
 
 def refuse_existing(target: Path) -> None:
@@ -207,17 +224,33 @@ def _unwritable(target: Path, error: OSError) -> CrowdtallyError:
     )
 
 
+class _Kept:
+    """A private folder that goes, silently, with the last reference to this object."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="crowdtally-release-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
 def temporary_target() -> tuple[Path, object]:
     """A place for a release that was not given a folder, and what keeps it alive."""
-    folder = tempfile.TemporaryDirectory(prefix="crowdtally-release-")
-    return Path(folder.name) / "release", folder
+    folder = _Kept()
+    return folder.path / "release", folder
+
+
+class _Facts(dict[str, Any]):
+    """An object of ``release.json`` that says so where a field is missing."""
+
+    def __missing__(self, key: str) -> Any:
+        raise InputError(f"release.json is damaged: it lacks {key!r}. Copy the release again.")
 
 
 def load(folder: str | os.PathLike[str]) -> Published:
     """Open a release; its metadata is checked, its tables are not read."""
     path = Path(folder)
     try:
-        metadata = json.loads((path / "release.json").read_text(encoding="utf-8"))
+        text = (path / "release.json").read_text(encoding="utf-8")
+        metadata = json.loads(text, object_hook=_Facts)
         schema = metadata["schema"]
         tables = [table["file"] for table in metadata["tables"]]
     except FileNotFoundError:
@@ -225,13 +258,15 @@ def load(folder: str | os.PathLike[str]) -> Published:
             f"{str(path)!r} is not a release: it has no release.json. Give the folder that "
             "`crowdtally release -o FOLDER` wrote."
         ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{str(path / 'release.json')!r} is damaged or unreadable.") from error
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{str(path / 'release.json')!r} is damaged or unreadable: copy the release again."
+        ) from error
     if schema != SCHEMA:
         raise InputError(
             f"{str(path)!r} has layout {schema!r}; this version reads {SCHEMA!r}: upgrade."
         )
-    missing = [file for file in tables if not (path / file).is_file()]
+    missing = [file for file in tables if file != Path(file).name or not (path / file).is_file()]
     if missing:
         raise InputError(f"{str(path)!r} lacks its table {missing[0]!r}: copy the whole folder.")
     return Published(path, metadata)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json
-from crowdtally.budget.chain import Entry, Head, Row, content, genesis, read
+from crowdtally.budget.chain import Entry, Head, Row, content, damaged, genesis, link, read
 from crowdtally.budget.events import Charge, Published, Reserved, Voided
 
 State = Literal["reserved", "published", "voided"]
@@ -65,6 +65,8 @@ class Record:
         for row in self.rows:
             if dataset is None or row.dataset == dataset:
                 found.append(read(row, previous))
+            elif link(previous, row.body) != row.hash:
+                raise damaged(row.number, "does not follow from the entry before it")
             previous = row.hash
         return found
 

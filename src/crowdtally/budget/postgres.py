@@ -22,7 +22,8 @@ def engine_for(place: Server) -> Engine:
             pool_size=1,
             pool_pre_ping=True,
             use_native_hstore=False,
-            connect_args={"connect_timeout": 10},
+            # Named statements would outlive a transaction, which poolers such as PgBouncer refuse.
+            connect_args={"connect_timeout": 10, "prepare_threshold": None},
         )
     except ModuleNotFoundError as error:
         raise LedgerError(

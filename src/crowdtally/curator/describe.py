@@ -138,8 +138,9 @@ def _domain(request: Request, domain: Domain | None, outcome: Outcome) -> dict[s
         return {"items": {"name": name, "size": size, "discovered": True}, "contexts": []}
     if not domain.has_items:
         return {"attributes": [_axis(axis, listed=True) for axis in domain.axes]}
-    # A long list of items is in the items' table, unless that is a summary.
-    listed = len(domain.items) <= _LISTED or not request.form.is_dense
+    # A long list of items is in the items' table, unless that is a summary or a transform.
+    whole = request.form.is_dense and request.form.transform == "none"
+    listed = len(domain.items) <= _LISTED or not whole
     return {
         "items": _axis(domain.items, listed=listed),
         "contexts": [_axis(axis, listed=True) for axis in domain.contexts],

@@ -11,8 +11,9 @@ from crowdtally.curator.bounding.scales import l1_bound
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.form import Form, FormOptions, check_ordered, make_form
 from crowdtally.curator.method import ROW, Method, MethodOptions, make_method
+from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.split import complete_split
-from crowdtally.curator.steps.shape import form_factor, form_layout
+from crowdtally.curator.steps.shape import form_factor, form_keeping, form_layout
 from crowdtally.errors import UsageError
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta, Epsilon
@@ -195,16 +196,29 @@ def _check_sizes(request: Request) -> None:
         raise UsageError(f"--size must be at most {LARGEST_SAMPLE}: received {form.size}.")
     for name, layout in request.layouts().items():
         size = form_layout(form, layout).size
+        bound, unit = request.sensitivity(name)
+        scale = bound / request.table_epsilon(name).value
+        if scale * unit > _LARGEST_SCALE:
+            raise UsageError(
+                f"the noise of {name!r} would be beyond any count: epsilon "
+                f"{show(request.epsilon.value)} is too small for a bound of "
+                f"{request.method.limit}. Raise --epsilon or lower --max-records."
+            )
         if form.is_dense and size > LARGEST_DENSE:
             raise UsageError(
                 f"the table {name!r} would have {size} cells, and a dense release has at most "
                 f"{LARGEST_DENSE}: use --publishing filter-priority --size S, shorten the lists or "
                 "use fewer contexts."
             )
-        bound, unit = request.sensitivity(name)
-        if bound * unit / request.table_epsilon(name).value > _LARGEST_SCALE:
-            raise UsageError(
-                f"the noise of {name!r} would be beyond any count: epsilon "
-                f"{show(request.epsilon.value)} is too small for a bound of "
-                f"{request.method.limit}. Raise --epsilon or lower --max-records."
-            )
+        if not form.is_dense:
+            keeping = form_keeping(form, size, scale, unit)
+            _check_summary(name, size, expected_size(size, scale, keeping))
+
+
+def _check_summary(name: str, cells: int, expected: float) -> None:
+    if expected > LARGEST_SAMPLE:
+        raise UsageError(
+            f"of the {cells} cells of {name!r} about {expected:.3g} empty ones would be published, "
+            f"and at most {LARGEST_SAMPLE} fit: ask for a smaller --size, or raise --cut or "
+            "--threshold."
+        )

@@ -8,11 +8,10 @@ from typing import Any
 
 from crowdtally import laws
 from crowdtally.curator.form import PUBLISHINGS, Form
-from crowdtally.curator.publishing.sizes import expected_size, priority_threshold
+from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.request import Request
-from crowdtally.curator.steps.shape import form_cut, form_layout, form_threshold
+from crowdtally.curator.steps.shape import form_keeping, form_layout
 from crowdtally.tails import empty_cell
-from crowdtally.values.keeping import Keeping
 
 
 def planned_summary(
@@ -21,7 +20,7 @@ def planned_summary(
     """κ, τ and the expected size of a table's summary; None where every cell is published."""
     if form.is_dense:
         return None
-    keeping = _keeping(form, cells, scale, unit)
+    keeping = form_keeping(form, cells, scale, unit)
     threshold = keeping.threshold
     noise_cells = expected_size(cells, scale, keeping)
     wanted = form.size if "priority" in form.publishing else None
@@ -35,19 +34,6 @@ def planned_summary(
     }
 
 
-def _keeping(form: Form, cells: int, scale: Fraction, unit: Fraction) -> Keeping:
-    cut = form_cut(form, cells, scale, unit)
-    if form.publishing == "filter":
-        return Keeping(cut, None, form.sides)
-    if form.publishing == "threshold":
-        return Keeping(cut, form_threshold(form, cells, scale, unit), form.sides)
-    size = form.size or 1
-    threshold = form.threshold / unit if form.threshold is not None else None
-    if threshold is None:
-        threshold = priority_threshold(cells, size, scale, cut=cut, sides=form.sides)
-    return Keeping(cut, threshold, form.sides)
-
-
 def subset_errors(
     cells: int, size: int, scale: Fraction, unit: Fraction, query: int
 ) -> dict[str, float]:
@@ -57,7 +43,7 @@ def subset_errors(
     """
     errors = {"dense": sqrt(query) * laws.laplace_std(scale) * float(unit)}
     for publishing in PUBLISHINGS[1:]:
-        keeping = _keeping(Form(publishing, size=size), cells, scale, unit)
+        keeping = form_keeping(Form(publishing, size=size), cells, scale, unit)
         spread = empty_cell(scale, keeping).variance
         errors[publishing] = sqrt(query * spread) * float(unit)
     return errors

@@ -10,6 +10,7 @@
     laplace     Pr[X=k] ∝ e^(−|k|/b), a difference of two geometric numbers
     bernoulli   coins of rational and of real probability
     skip        every cell included independently, at the cost of the included ones
+    rare        the same where a single hit is already unlikely
     choose      the exponential mechanism over exact scores
     draws       all of it bundled over one source, the one object that callers receive
 

@@ -11,10 +11,13 @@ import numpy as np
 from crowdtally.errors import UsageError
 from crowdtally.noise.balls import Probability, Rate, Real, as_probability, number, precision
 from crowdtally.noise.geometric import BLOCK, Integers, geometric
+from crowdtally.noise.rare import rare_hits
 from crowdtally.noise.source import WordSource
 
 # Up to so many cells a position and one more saturated gap stay in int64.
 _VECTOR_CELLS = 1 << 61
+# Below so many expected hits one coin says, almost always, that there is none.
+_RARE = 2.0**-32
 
 
 def hits(p: Probability, cells: int, source: WordSource) -> Integers:
@@ -45,6 +48,9 @@ def hit_blocks(p: Probability, cells: int, source: WordSource) -> Iterator[Integ
         return
     if p == 1:
         yield from _all(cells)
+        return
+    if _expected(p, cells) < _RARE:
+        yield np.array(rare_hits(p, cells, source), dtype=_kind(cells))
         return
     rate = Rate.of_probability(p)
     last = -1
@@ -84,10 +90,14 @@ def _block_size(p: Probability, left: int) -> int:
 
     Gaps past the end are independent of the hits before it, so drawing some too many is harmless.
     """
+    expected = min(_expected(p, left), float(BLOCK))
+    return min(BLOCK, int(expected + 4 * math.sqrt(expected)) + 16)
+
+
+def _expected(p: Probability, cells: int) -> float:
     with precision(64):
         chance = p.enclose(64) if isinstance(p, Real) else number(p)
-        expected = min(float(chance * left), float(BLOCK))
-    return min(BLOCK, int(expected + 4 * math.sqrt(expected)) + 16)
+        return float(chance * cells)
 
 
 def _kind(cells: int) -> type:

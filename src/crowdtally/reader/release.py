@@ -10,8 +10,11 @@ from typing import Any
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published
 from crowdtally.reader import tables
+from crowdtally.reader.asking.sum import Sum, condition_of, range_of, sum_over
 from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
+from crowdtally.reader.axes import Axes
+from crowdtally.reader.condition import every
 
 
 class Release:
@@ -19,6 +22,7 @@ class Release:
 
     def __init__(self, published: Published) -> None:
         self._published = published
+        self._axes = Axes(published)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -35,7 +39,41 @@ class Release:
 
         ``release.top(10, day="Monday")`` asks in one context; contexts not named are summed over.
         """
-        return _top(self._published, k, context)
+        return _top(self._axes, k, context)
+
+    def sum(self, where: str | None = None, **equals: object) -> Sum:
+        """The sum over the cells that satisfy a condition, with its standard error.
+
+        Args:
+            where: a condition such as ``"age between 30 and 40 and sex = 'F'"``. It is parsed and
+                looked up in the public lists, never run; ``<`` and its like go by their order.
+            equals: columns and the value, or list of values, that each shall have.
+
+        Without either: the sum over all cells.
+        """
+        return sum_over(self._axes, condition_of(self._axes, where, equals))
+
+    def point(self, **equals: object) -> Sum:
+        """The count of one cell: every column of its table has a value."""
+        answer = self.sum(None, **equals)
+        if answer.cells != 1:
+            raise UsageError(
+                f"a point is one cell, and these values leave {answer.cells} cells of the table "
+                f"{answer.table!r}: give a value for each of its columns, or use sum."
+            )
+        return answer
+
+    def prefix(self, column: str, last: object, /, **equals: object) -> Sum:
+        """The sum from the first value of a column's list to ``last``, which is included."""
+        return self.range(column, None, last, **equals)
+
+    def range(self, column: str, first: object, last: object, /, **equals: object) -> Sum:
+        """The sum from ``first`` to ``last``, both included, in the order of the column's list.
+
+        ``release.range("age", 30, 40, sex="F")``.
+        """
+        ends = range_of(self._axes, column, first, last)
+        return sum_over(self._axes, every([ends, condition_of(self._axes, None, equals)]))
 
     def table(self, name: str = "items") -> Any:
         """A whole table as a DuckDB result: ``.df()``, ``.pl()`` or ``.fetchall()`` it."""

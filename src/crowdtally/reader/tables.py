@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
+from numpy.typing import NDArray
 
 from crowdtally.errors import InputError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """What the rows with certain values in certain columns count; other rows count nothing."""
+
+    keys: Mapping[str, NDArray[Any]]
+    """Equally long columns: combinations of values, each once."""
+    weights: Floats | None = None
+    """What each combination counts; None for 1."""
 
 
 def rows(path: Path, query: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
@@ -17,21 +34,93 @@ def rows(path: Path, query: str, parameters: Sequence[object] = ()) -> list[tupl
 
 
 def relation(path: Path) -> Any:
-    """The whole table as a DuckDB relation, to be turned into a frame of any kind."""
-    return _run(path, "FROM release", ())
+    """The whole table as a DuckDB result, to be turned into a frame of any kind."""
+    return _run(path, "SELECT * EXCLUDE (file_row_number) FROM release", ())
+
+
+def column(path: Path, name: str) -> NDArray[Any]:
+    """One column, in the order of the file."""
+    query = f"SELECT {quoted(name)} AS found FROM release ORDER BY file_row_number"
+    return np.asarray(_run(path, query, ()).fetchnumpy()["found"])
+
+
+def weighed(
+    path: Path, axes: Sequence[Weights], name: str | None = None
+) -> tuple[NDArray[Any], Floats, NDArray[Any] | None]:
+    """The counts of the rows that count, what each counts, and, if asked for, another column."""
+    joins, weight, parameters = _joined(axes)
+    named = "" if name is None else f", release.{quoted(name)} AS name"
+    query = f"SELECT release.count, {weight} AS weight{named} FROM release {joins}"
+    found = _run(path, query, parameters).fetchnumpy()
+    names = None if name is None else np.asarray(found["name"])
+    return np.asarray(found["count"]), np.asarray(found["weight"], dtype=np.float64), names
+
+
+def largest(
+    path: Path, axes: Sequence[Weights], name: str, least: float, k: int
+) -> list[tuple[Any, float, float]]:
+    """The k values of a column with the largest sums: value, sum as it stands, sum that counts.
+
+    A count nearer to 0 than ``least`` counts as that, with its sign. Equal sums are told apart by
+    the sum as it stands, then by the order of the file.
+    """
+    joins, weight, parameters = _joined(axes)
+    column, counted = f"release.{quoted(name)}", "release.count"
+    if least:
+        counted = f"sign(release.count) * greatest(abs(release.count), {float(least)!r})"
+    times = "" if weight == "1.0" else f" * {weight}"
+    query = (
+        f"SELECT {column}, sum(release.count{times}) AS raw, sum({counted}{times}) AS counted "
+        f"FROM release {joins} GROUP BY {column} "
+        f"ORDER BY counted DESC, raw DESC, min(file_row_number) LIMIT {int(k)}"
+    )
+    return list(_run(path, query, parameters).fetchall())
+
+
+def total(path: Path, axes: Sequence[Weights]) -> float:
+    """The sum of the counts of the rows that count, each times what it counts."""
+    joins, weight, parameters = _joined(axes)
+    times = "" if weight == "1.0" else f" * {weight}"
+    query = f"SELECT sum(release.count{times}) FROM release {joins}"
+    ((found,),) = _run(path, query, parameters).fetchall()
+    return found if found is not None else 0
+
+
+def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
+    """The joins that pick the rows, the product of their weights, and the joins' parameters."""
+    joins, factors, parameters = [], [], list[object]()
+    for number, axis in enumerate(axes):
+        columns = [f"unnest(?) AS key_{place}" for place in range(len(axis.keys))]
+        parameters += [column.tolist() for column in axis.keys.values()]
+        if axis.weights is not None:
+            columns.append("unnest(?) AS weight")
+            parameters.append(axis.weights.tolist())
+            factors.append(f"axis_{number}.weight")
+        equal = " AND ".join(
+            f"release.{quoted(name)} = axis_{number}.key_{place}"
+            for place, name in enumerate(axis.keys)
+        )
+        joins.append(f"JOIN (SELECT {', '.join(columns)}) AS axis_{number} ON {equal}")
+    return " ".join(joins), " * ".join(factors) or "1.0", parameters
 
 
 def _run(path: Path, query: str, parameters: Sequence[object]) -> Any:
-    connection = duckdb.connect(":memory:")
     file = str(path).replace("'", "''")
+    # file_row_number keeps the domain's order, which breaks ties between equal counts.
+    source = f"WITH release AS (FROM read_parquet('{file}', file_row_number = true))"
     try:
-        # file_row_number keeps the domain's order, which breaks ties between equal counts.
-        connection.execute(
-            f"CREATE VIEW release AS FROM read_parquet('{file}', file_row_number = true)"
-        )
-        return connection.execute(query, list(parameters))
+        return _database(os.getpid()).cursor().execute(f"{source} {query}", list(parameters))
     except duckdb.Error as error:
         raise InputError(f"{str(path)!r} is damaged: copy the release again.") from error
+
+
+@cache
+def _database(process: int) -> Any:
+    """One database in memory for each process: opening one takes longer than most questions.
+
+    A forked child opens its own. Files are read anew each time: another may have been put there.
+    """
+    return duckdb.connect(":memory:", config={"enable_external_file_cache": "false"})
 
 
 def quoted(name: str) -> str:

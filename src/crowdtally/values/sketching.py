@@ -2,8 +2,10 @@
 
 Everybody who knows the seed can compute them. They are fixed before any record is read, so they
 decide nothing that is private; what they decide is accuracy. For each row, bucket and sign are two
-hashes (Σ_j a_j·x_j + b) mod (2^61 − 1) over the 60-bit limbs x_j of a cell's number. With a and b
-uniform, two cells' values are independent (to within 2^-60): what the sketch's variance needs.
+hashes modulo 2^61 − 1: a cell's number, in 60-bit limbs x_j, is folded to z = Σ_j a_j·x_j, and the
+hash is a polynomial of degree 3 in z. With all coefficients uniform, four cells' values are
+independent (to within 2^-58). The variance of a sum over several cells needs four: with two, as a
+straight line in z has, the signs along a row of cells nearly cancel, for almost every seed.
 """
 
 from __future__ import annotations
@@ -69,14 +71,19 @@ class Sketching:
         return bucket.astype(np.int64), 1 - 2 * sign.astype(np.int64)
 
     def _hash(self, limbs: list[Words], purpose: str) -> Words:
-        total = np.full(limbs[0].shape, self._coefficient(purpose, 0), dtype=np.uint64)
-        for place, limb in enumerate(limbs, start=1):
-            total = _reduced(total + _times(limb, self._coefficient(purpose, place)))
+        folded = np.zeros(limbs[0].shape, dtype=np.uint64)
+        for place, limb in enumerate(limbs):
+            folded = _reduced(folded + _times(limb, self._coefficient(f"{purpose}, limb {place}")))
+        total = np.zeros(limbs[0].shape, dtype=np.uint64)
+        for power in (3, 2, 1, 0):
+            term = self._coefficient(f"{purpose}, power {power}")
+            total = _reduced(_times(total, folded) + term)
         return total
 
-    def _coefficient(self, purpose: str, place: int) -> int:
-        text = f"crowdtally sketch, seed {self.seed}, {purpose}, coefficient {place}"
-        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=32).digest()) % PRIME
+    def _coefficient(self, purpose: str) -> np.uint64:
+        text = f"crowdtally sketch, seed {self.seed}, {purpose}"
+        digest = hashlib.blake2b(text.encode(), digest_size=32).digest()
+        return np.uint64(int.from_bytes(digest) % PRIME)
 
 
 def _limbs(cells: NDArray[Any], size: int) -> list[Words]:
@@ -86,11 +93,11 @@ def _limbs(cells: NDArray[Any], size: int) -> list[Words]:
     return [((cells >> _LIMB * place) & mask).astype(np.uint64) for place in range(places)]
 
 
-def _times(values: Words, factor: int) -> Words:
-    """values·factor mod 2^61 − 1, in 64-bit steps: both are below 2^61."""
+def _times(values: Words, factors: Words | np.uint64) -> Words:
+    """values·factors mod 2^61 − 1, in 64-bit steps: both are below 2^61."""
     low31, low30 = np.uint64((1 << 31) - 1), np.uint64((1 << 30) - 1)
     high, low = values >> np.uint64(31), values & low31
-    factor_high, factor_low = np.uint64(factor >> 31), np.uint64(factor & int(low31))
+    factor_high, factor_low = factors >> np.uint64(31), factors & low31
     middle = high * factor_low + low * factor_high
     # 2^62 ≡ 2, and middle·2^31 = (middle ≫ 30)·2^61 + (middle & low30)·2^31
     total = np.uint64(2) * high * factor_high + low * factor_low

@@ -59,16 +59,17 @@ class SparseCounts:
 
 def integers(values: object) -> Integers:
     """An array of integers: int64 where all fit, else Python integers; floats are refused."""
-    array = np.asarray(values)
+    # numpy turns a list that holds both 2^63 and a smaller integer into floats.
+    array = values if isinstance(values, np.ndarray) else np.array(values, dtype=object)
     if array.size == 0:
         return np.empty(array.shape, dtype=np.int64)
     if array.dtype == np.int64:
         return array
     if array.dtype.kind not in "iuO":
         raise UsageError(f"cells and counts must be integers: received {array.dtype}.")
-    exact = [int(value) for value in array.tolist()]
-    if array.dtype == object and any(a != b for a, b in zip(exact, array.tolist(), strict=True)):
-        raise UsageError("cells and counts must be integers: received fractions.")
+    exact = array.tolist()
+    if not all(isinstance(value, int | np.integer) for value in exact):
+        raise UsageError("cells and counts must be integers: received other objects.")
     kind = np.int64 if all(-_SIGNED_64 <= v < _SIGNED_64 for v in exact) else object
     return np.array(exact, dtype=kind)
 

@@ -13,14 +13,9 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.curator.publishing.cells import Integers, SparseCounts, exact_sum
-from crowdtally.curator.publishing.empty import (
-    empty_cells,
-    empty_values,
-    inclusion_probability,
-    kept_by_chance,
-)
+from crowdtally.curator.publishing.empty import empty_cells, empty_values, kept_by_chance
+from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Real
 from crowdtally.noise.draws import Draws
 from crowdtally.values.keeping import Keeping
 
@@ -46,8 +41,7 @@ def refuse(counts: SparseCounts, scale: Fraction, keeping: Keeping) -> None:
             "one-sided publishing drops negative values, and here they are half of the "
             "information (Haar coefficients, sketch buckets): use two-sided publishing."
         )
-    p = inclusion_probability(scale, keeping)
-    expected = counts.size * (float(p.enclose(64)) if isinstance(p, Real) else float(p))
+    expected = expected_size(counts.size, scale, keeping)
     if expected > LARGEST_SAMPLE:
         raise UsageError(
             f"of {counts.size} cells about {expected:.3g} empty ones would be published, and at "

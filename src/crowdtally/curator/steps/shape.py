@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.curator.form import Form
-from crowdtally.curator.publishing.sizes import filter_cut, sampling_threshold
+from crowdtally.curator.publishing.sizes import filter_cut, priority_threshold, sampling_threshold
 from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.keeping import Keeping
 from crowdtally.values.layout import Grid, Layout
 from crowdtally.values.transformed import Buckets, Coefficients, Nodes
 
@@ -54,3 +55,16 @@ def form_threshold(form: Form, cells: int, scale: Fraction, unit: Fraction) -> F
         return form.threshold / unit
     total = int(form.guess_total / unit)
     return sampling_threshold(cells, form.size or 1, scale, sides=form.sides, total=total)
+
+
+def form_keeping(form: Form, cells: int, scale: Fraction, unit: Fraction) -> Keeping:
+    """The public rule by which a summary keeps cells, in integer units."""
+    cut = form_cut(form, cells, scale, unit)
+    if form.publishing == "filter":
+        return Keeping(cut, None, form.sides)
+    if form.publishing == "threshold":
+        return Keeping(cut, form_threshold(form, cells, scale, unit), form.sides)
+    if form.threshold is not None:
+        return Keeping(cut, form.threshold / unit, form.sides)
+    tau = priority_threshold(cells, form.size or 1, scale, cut=cut, sides=form.sides)
+    return Keeping(cut, tau, form.sides)

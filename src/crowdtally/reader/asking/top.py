@@ -6,13 +6,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from math import prod
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.published import Published
 from crowdtally.reader import tables
+from crowdtally.reader.asking.answering import is_whole
+from crowdtally.reader.asking.boxes import Summed, leaves, summed, transform_of
+from crowdtally.reader.axes import Axes, Listed, Mask
+from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
 from crowdtally.reader.estimating.sums import sum_interval, sum_std
+from crowdtally.reader.tables import Weights
 from crowdtally.values.rational import exact
 
 
@@ -21,17 +27,21 @@ class TopItem:
     """One line of a top list."""
 
     rank: int
-    """1 for the largest noisy count; equal counts keep the order of the item list."""
+    """1 for the largest estimate; equal ones keep the order of the item list."""
     item: str | int
     """The item."""
     count: float
     """Its noisy count, as released: it can be negative. Whole, unless rows were scaled."""
     noise_std: float
     """Standard deviation of the noise in ``count``."""
-    low: float
-    """``count`` less the half width of the noise interval."""
-    high: float
-    """``count`` plus the half width of the noise interval."""
+    low: float | None
+    """``count`` less the half width of the noise interval; None where counts enter by weights."""
+    high: float | None
+    """``count`` plus the same."""
+    estimate: float
+    """What ``count`` stands for: the same, but where cells were sampled at least the threshold."""
+    standard_error: float
+    """How far ``estimate`` typically is from what it is unbiased for, by noise and by sampling."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class TopList:
     """The answer to ``top``: a sequence of :class:`TopItem`."""
 
     rows: tuple[TopItem, ...]
-    """The items, largest noisy count first."""
+    """The items, largest estimate first; fewer than asked for where fewer were published."""
     counted: str
     """What a count counts: records or users."""
 
@@ -61,65 +71,121 @@ class TopList:
         return json.dumps(self.to_dicts(), ensure_ascii=False)
 
     def __str__(self) -> str:
-        lines = [f"{'rank':>4}  {'count':>10}  {'noise interval':>21}  item"]
+        sampled = any(row.estimate != row.count for row in self.rows)
+        more = f"  {'stands for':>14}  {'standard error':>14}" if sampled else ""
+        lines = [f"{'rank':>4}  {'count':>10}  {'noise interval':>21}{more}  item"]
         for row in self.rows:
-            interval = f"{row.low:.12g} … {row.high:.12g}"
-            lines.append(f"{row.rank:>4}  {row.count:>10.12g}  {interval:>21}  {row.item}")
+            interval = "" if row.low is None else f"{row.low:.12g} … {row.high:.12g}"
+            more = f"  {row.estimate:>14.6g}  {row.standard_error:>14.4g}" if sampled else ""
+            lines.append(f"{row.rank:>4}  {row.count:>10.12g}  {interval:>21}{more}  {row.item}")
         return "\n".join(lines)
 
 
-def top(published: Published, k: int, context: Mapping[str, object]) -> TopList:
-    """The k items with the largest noisy counts, overall or where the context has these values.
+def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
+    """The k items with the largest estimates, overall or where the context has these values.
 
     A context that is not named is summed over, and the noise of the sum is what is reported.
     """
     if isinstance(k, bool) or not isinstance(k, int) or k < 1:
         raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
-    axes = {axis["name"]: axis for axis in published.metadata["domain"]["contexts"]}
-    chosen = {name: _value(name, value, axes) for name, value in context.items()}
-    table = published.table("edges" if chosen else "items")
-    assert table is not None  # every release has items, and edges where it has contexts
-    summed = prod(axis["size"] for name, axis in axes.items() if name not in chosen)
-    terms = summed if chosen else 1
-    law = {k: exact(table["noise"][k], k) for k in ("scale", "unit", "interval_level")}
-    unit = law["unit"]
-    width = _count(sum_interval(law["scale"], terms, law["interval_level"]), unit)
-    std = sum_std(law["scale"], terms) * float(unit)
-    found = _largest(published, table, chosen, k)
-    rows = tuple(
-        TopItem(rank, item, count, std, count - width, count + width)
-        for rank, (item, count) in enumerate(found, start=1)
-    )
-    return TopList(rows, published.metadata["counted"])
+    box = {name: _chosen(axes, name, value) for name, value in context.items()}
+    table = axes.published.table("edges" if box else "items")
+    if table is None:
+        raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
+    lists = axes.of(table["name"])
+    question = summed(table, lists, box).at_each(0)
+    column, rows = _item_rows(table, lists[0], question)
+    path, law = axes.published.path(table["name"]), _Law.of(table)
+    found = tables.largest(path, rows, column, law.least, k)
+    if is_whole(table):
+        errors = [(law.std(question.squares), question.squares)] * len(found)
+    else:
+        errors = _sampling_errors(path, rows, column, [name for name, _, _ in found], law, question)
+    lines = [
+        law.line(rank, one, error, squares, question.plain)
+        for rank, (one, (error, squares)) in enumerate(zip(found, errors, strict=True), start=1)
+    ]
+    return TopList(tuple(lines), axes.published.metadata["counted"])
 
 
-def _count(units: int, unit: Fraction) -> float:
-    return units if unit == 1 else units * float(unit)
+@dataclass(frozen=True)
+class _Law:
+    """The noise on a table's cells, and how they were sampled."""
+
+    sampled: Sampled
+    level: Fraction
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> _Law:
+        noise = table["noise"]
+        sampled = Sampled.of(table, exact(noise["scale"], "the scale"))
+        return cls(sampled, exact(noise["interval_level"], "the level"))
+
+    @property
+    def unit(self) -> float:
+        return float(self.sampled.unit)
+
+    @property
+    def least(self) -> float:
+        """What a published count stands for, at least."""
+        return self.sampled.threshold * self.unit
+
+    def std(self, squares: float) -> float:
+        return sum_std(self.sampled.scale, squares) * self.unit
+
+    def line(
+        self, rank: int, found: tuple[Any, float, float], error: float, squares: float, plain: bool
+    ) -> TopItem:
+        name, raw, estimate = found
+        low: float | None = None
+        high: float | None = None
+        if plain:
+            width = sum_interval(self.sampled.scale, int(squares), self.level)
+            reach = width if self.sampled.unit == 1 else width * self.unit
+            low, high = raw - reach, raw + reach
+        return TopItem(rank, name, raw, self.std(squares), low, high, estimate, error)
 
 
-def _largest(
-    published: Published, table: Mapping[str, Any], chosen: Mapping[str, Any], k: int
-) -> list[tuple[Any, ...]]:
-    item = tables.quoted(table["columns"][0])
-    where = " AND ".join(f"{tables.quoted(name)} = ?" for name in chosen) or "TRUE"
-    query = (
-        f"SELECT {item}, sum(count) AS total FROM release WHERE {where} "
-        f"GROUP BY {item} ORDER BY total DESC, min(file_row_number) LIMIT {int(k)}"
-    )
-    return tables.rows(published.path(table["name"]), query, list(chosen.values()))
+def _sampling_errors(
+    path: Path, rows: list[Weights], column: str, names: list[Any], law: _Law, question: Summed
+) -> list[tuple[float, float]]:
+    """For each item: the standard error of its estimate, and Σ weight² of its published cells."""
+    if not names:
+        return []
+    chosen = Weights({column: np.array(names, dtype=object)})
+    counts, weights, owners = tables.weighed(path, [*rows, chosen], column)
+    values = np.rint(counts / law.unit)
+    errors = []
+    for name in names:
+        own = np.flatnonzero(owners == name)
+        estimate = weighted_sum(values[own], weights[own], question.squares, law.sampled)
+        squares = float((weights[own] ** 2).sum())
+        errors.append((estimate.standard_error * law.unit, squares))
+    return errors
 
 
-def _value(name: str, value: object, axes: Mapping[str, Mapping[str, Any]]) -> object:
-    if name not in axes:
-        if not axes:
-            raise UsageError("this release has no contexts: ask for the top items overall.")
-        raise UsageError(f"this release has no context {name!r}. {did_you_mean(name, axes)}")
-    axis = axes[name]
-    values = axis["values"]
-    if value in values and not isinstance(value, bool):
-        return value
-    # On the command line every value is text.
-    spelt = {str(known): known for known in values}
-    if str(value) in spelt:
-        return spelt[str(value)]
-    raise UsageError(f"context {name!r} has no value {value!r}. {did_you_mean(str(value), spelt)}")
+def _chosen(axes: Axes, name: str, value: object) -> Mask:
+    """Where a context has the value that is asked for."""
+    contexts = {known: axis for known, axis in axes.by_name.items() if axes.is_context(known)}
+    if not contexts:
+        raise UsageError("this release has no contexts: ask for the top items overall.")
+    if name not in contexts:
+        raise UsageError(f"this release has no context {name!r}. {did_you_mean(name, contexts)}")
+    return contexts[name].among([contexts[name].spelt(value)])
+
+
+def _item_rows(
+    table: Mapping[str, Any], item: Listed, question: Summed
+) -> tuple[str, list[Weights]]:
+    """The column that names items, and the rows that are about single ones."""
+    transform = transform_of(table)
+    if transform["kind"] == "sketch" or (
+        transform["kind"] == "haar" and item.name in transform["ordered"]
+    ):
+        raise UsageError(
+            f"this release holds its items as a {transform['kind']} transform, which has no list "
+            "to rank: ask for the sum of each item."
+        )
+    if item.name in transform["ordered"]:
+        return f"{item.name}_first", [*question.rows, leaves(item)]
+    return item.name, question.rows

@@ -25,6 +25,8 @@ from crowdtally.values.rational import exact
 
 Floats = NDArray[np.float64]
 
+_WHAT = {"none": "counts", "dyadic": "counts of ranges", "haar": "differences", "sketch": "buckets"}
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -52,6 +54,10 @@ class Sampled:
     """Scale of the noise on each cell."""
     tree: bool = False
     """Whether nodes below a dropped node were dropped too."""
+    unit: Fraction = Fraction(1)
+    """What one unit of the published values means as a count; only words depend on it."""
+    what: str = "counts"
+    """What is published: counts of cells, or of nodes, or coefficients; only words depend on it."""
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], scale: Fraction) -> Sampled:
@@ -59,7 +65,9 @@ class Sampled:
         threshold = facts.get("estimating_threshold")
         tau = None if threshold is None else exact(threshold, "the threshold")
         keeping = Keeping(facts.get("cut", 0), tau, facts.get("sides", "two"))
-        return cls(keeping, scale, facts.get("consistency") == "ancestors")
+        unit = exact(facts.get("noise", {}).get("unit", 1), "the unit")
+        what = _WHAT[facts.get("transform", {}).get("kind", "none")]
+        return cls(keeping, scale, facts.get("consistency") == "ancestors", unit, what)
 
     @property
     def threshold(self) -> float:
@@ -79,26 +87,27 @@ class Sampled:
 
     def unbiased_for(self) -> str:
         """What sums of the adjusted values are right about on average."""
+        cut, mean = float(self.keeping.cut * self.unit), self.empty.mean * float(self.unit)
         if self.tree:
             return (
-                "the noisy tree without nodes smaller than the cut and those below them; dropped "
-                "nodes count as 0, so sums are low where many small counts were dropped"
+                f"the noisy tree without nodes smaller than {cut:.6g} and those below them; "
+                "dropped nodes count as 0, so sums are low where many small counts were dropped"
             )
         if self.keeping.cut and self.keeping.sides == "two":
             return (
-                f"the noisy counts of size {self.keeping.cut} or more; smaller ones count as 0, so "
+                f"the noisy {self.what} of size {cut:.6g} or more; smaller ones count as 0, so "
                 "sums over many small counts are low"
             )
         if self.keeping.sides == "two":
             return "the true counts (of the records that were kept)"
         if self.keeping.cut:
             return (
-                f"the noisy counts of {self.keeping.cut} or more; smaller ones count as 0, and an "
-                f"empty cell counts {self.empty.mean:.3g} on average"
+                f"the noisy {self.what} of {cut:.6g} or more; smaller ones count as 0, and an "
+                f"empty one counts {mean:.3g} on average"
             )
         return (
-            "the noisy counts with negative ones as 0: an empty cell counts "
-            f"{self.empty.mean:.3g} on average, so sums over many cells are high"
+            f"the noisy {self.what} with negative ones as 0: an empty one counts {mean:.3g} on "
+            "average, so sums over many are high"
         )
 
 

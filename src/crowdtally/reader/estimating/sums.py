@@ -6,16 +6,17 @@ Display only: floats are fine here, because nothing private depends on them.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, inf, sqrt
+from math import asin, ceil, exp, expm1, inf, log, pi, sqrt
 
 import numpy as np
 
 from crowdtally import laws
 
-_GRID = 4096  # points per standard deviation's worth of grid; the interval is right to 1/1000
+_NEGLIGIBLE = 1e-14  # of a characteristic function
+_DOUBT = 1e-11  # on the wide side of rounding
 
 
-def sum_std(scale: Fraction, terms: int) -> float:
+def sum_std(scale: Fraction, terms: float) -> float:
     """Standard deviation of the sum of independent discrete Laplace noises of one scale."""
     return laws.laplace_std(scale) * sqrt(terms)
 
@@ -23,29 +24,47 @@ def sum_std(scale: Fraction, terms: int) -> float:
 def sum_interval(scale: Fraction, terms: int, level: Fraction) -> int:
     """Half width w such that the sum of ``terms`` noises lies within ±w with probability ≥ level.
 
-    Exact for one term. For several the law of the sum is computed by Fourier inversion on a grid
-    and the half width is rounded up to the grid, so it errs on the wide side.
+    The least such w: exact for one term, and for several by Fourier inversion of the law of the sum.
     """
     if terms == 1:
         return laws.laplace_interval(scale, level)
     std = sum_std(scale, terms)
     if std == inf:
         return 2**62
-    # Step h ≥ 1: the noise is looked at in multiples of h, fine beside its spread.
-    step = max(1, int(std) // (_GRID // 16))
-    reach = ceil(16 * std / step) + 2
-    size = 2 * reach + 1
-    frequencies = 2 * np.pi * np.arange(size) / size
-    transform = _transform(float(scale), step, frequencies) ** terms
-    law = np.fft.ifft(transform).real.clip(min=0)
-    tails = law[1 : reach + 1] + law[: size - reach - 1 : -1]
-    covered = law[0] + np.concatenate(([0.0], np.cumsum(tails)))
-    grid_steps = int(np.searchsorted(covered, float(level) - 1e-12))
-    return grid_steps * step + (0 if step == 1 else step)
+    covered, wanted = _Coverage(scale, terms, std), float(level) + _DOUBT
+    least, most = -1, ceil(std) + 1
+    while covered(most) < wanted:
+        least, most = most, 2 * most
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if covered(middle) >= wanted else (middle, most)
+    return most
 
 
-def _transform(scale: float, step: int, frequencies: np.ndarray) -> np.ndarray:
-    """Characteristic function of a discrete Laplace law of scale ``scale/step``."""
-    ratio = np.exp(-step / scale)
-    cosine: np.ndarray = (1 - ratio) ** 2 / (1 - 2 * ratio * np.cos(frequencies) + ratio**2)
-    return cosine
+class _Coverage:
+    """w ↦ Pr[|S| ≤ w] for a sum S of equal discrete Laplace noises, to about twelve digits.
+
+    S has the characteristic function φ(ω)^terms, φ = 1/(1 + (c·sin(ω/2))²) with c = 2√α/(1−α). Its
+    law modulo a period beyond all that is likely is the sum over the frequencies ω = 2πj/period of
+    φ(ω)^terms times the Dirichlet kernel of w; frequencies where φ^terms is negligible are left out,
+    so that their number does not grow with the scale.
+    """
+
+    def __init__(self, scale: Fraction, terms: int, std: float) -> None:
+        rate = 1 / float(scale)
+        c = 2 * exp(-rate / 2) / -expm1(-rate)
+        self._period = 2 * ceil(20 * std) + 101
+        half = (self._period - 1) // 2
+        sine = sqrt(expm1(log(1 / _NEGLIGIBLE) / terms)) / c if c else inf
+        last = half if sine >= 1 else min(half, ceil(asin(sine) * self._period / pi))
+        self._halves = pi * np.arange(1, last + 1) / self._period
+        self._sines = np.sin(self._halves)
+        self._weights = 2 * np.exp(-terms * np.log1p((c * self._sines) ** 2))
+
+    def __call__(self, width: int) -> float:
+        if width < 0:
+            return 0.0
+        if 2 * width + 1 >= self._period:
+            return 1.0
+        kernel = np.sin((2 * width + 1) * self._halves) / self._sines
+        return float((2 * width + 1 + self._weights @ kernel) / self._period)

@@ -1,0 +1,683 @@
+"""Bad input: one clear message, the right exit code, and nothing written, charged or told.
+
+Every refusal goes through ``Town.refuses``: stdout empty, no traceback, no value of a record in the
+text, no file made (temporary ones included), no entry in the ledger.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from budget.ledger_kit import NOBODY, skip
+from crowdtally.budget import Ledger
+from crowdtally.values.unit import PrivacyUnit
+from kit.command import INSTALLED, Ended, crowdtally, installed, without_rights
+from kit.town import PUBLIC, Town
+
+FAILURE, USAGE, BUDGET, INPUT = 1, 2, 3, 4
+
+
+def test_the_command_itself_is_fine(town: Town) -> None:
+    """Without this, the refusals below could all be refusals of something else."""
+    days = {"context": "weekday", "values": "weekday=Mon,Tue"}
+    ended = crowdtally(*town.arguments(**days))
+    assert ended.code == 0, str(ended)
+    assert ended.out == "out\n"
+    assert len(town.charged()) == 3  # dataset made, charged, published
+    assert {path.name for path in (town.folder / "out").iterdir()} == {
+        "release.json", "items.parquet", "edges.parquet",
+    }  # fmt: skip
+
+
+# ---- columns ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "received", "meant"),
+    [
+        ({"user": "usr_id"}, "'usr_id' (the user)", "'user_id'"),
+        ({"item": "plce"}, "'plce' (the item)", "'place'"),
+        ({"record_id": "vist"}, "'vist' (the record id)", "'visit'"),
+        ({"context": "wekday", "values": "wekday=Mon"}, "'wekday' (a context)", "'weekday'"),
+        (
+            {"context": "day=upper(weekdy)", "values": "day=MON"},
+            "reads column 'weekdy', which does not exist",
+            "'weekday'",
+        ),
+    ],
+)
+def test_misspelt_column(town: Town, options: dict[str, str], received: str, meant: str) -> None:
+    ended = town.refuses(town.arguments(**options), INPUT, received, f"Did you mean {meant}?")
+    for column in PUBLIC:
+        assert column in ended.err, "the message lists the columns that exist"
+
+
+def test_missing_column(town: Town) -> None:
+    town.refuses(town.arguments(user="zzzzzz"), INPUT, "has no column 'zzzzzz'", "There are:")
+
+
+def test_another_user_column_of_a_charged_dataset(town: Town) -> None:
+    """A slip in --user must not read as advice to charge another name."""
+    Ledger.open(town.ledger).create("visits", PrivacyUnit("user", "user_id"))
+    town.refuses(
+        town.arguments(user="usr_id", dataset="visits"), USAGE,
+        "'user:user_id'", "'user:usr_id'", "--user user_id",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("column", ["price"])
+def test_column_of_a_useless_type(town: Town, column: str) -> None:
+    town.refuses(town.arguments(user=column), INPUT, "DOUBLE", "cannot identify", "integers")
+    town.refuses(town.arguments(item=column), INPUT, "'price' has type DOUBLE", "integers")
+    contexts = {"context": column, "values": f"{column}=1,2"}
+    town.refuses(town.arguments(**contexts), INPUT, "'price' has type DOUBLE", "CAST(")
+
+
+@pytest.mark.parametrize("name", ["count", "noise_std", "low", "high"])
+def test_reserved_column_name(town: Town, name: str) -> None:
+    options = {"context": f"{name}=weekday", "values": f"{name}=Mon,Tue"}
+    town.refuses(town.arguments(**options), USAGE, repr(name), "clash", f"my_{name}")
+    town.write("list.csv", f"{name}\nbar\n")
+    town.refuses(town.arguments(item=name, items="list.csv"), USAGE, repr(name), "clash")
+
+
+# ---- lists ------------------------------------------------------------------------------------
+
+
+def test_text_items_against_integers(town: Town) -> None:
+    town.write("names.csv", "place_id\nbar\ncafe\n")
+    town.refuses(
+        town.arguments(item="place_id", items="names.csv"), INPUT,
+        "is text, but the records hold integer", "give the list as integer",
+    )  # fmt: skip
+    town.table("typed.parquet", place_id=["1", "2"])
+    town.refuses(
+        town.arguments(item="place_id", items="typed.parquet"), INPUT,
+        "is text, but the records hold integer (BIGINT)",
+    )  # fmt: skip
+    town.table("numbers.parquet", place=[1, 2])
+    town.refuses(
+        town.arguments(items="numbers.parquet"), INPUT,
+        "is integer, but the records hold text", "give the list as text",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("place\nbar\ncafe\nbar\n", ("holds 3 values", "only 2 are distinct", "remove")),
+        ("place\n", ("is empty", "at least one")),
+        ("", ("needs a first line",)),
+        ("place,x\nbar,1\n,2\n", ("contains a null", "remove it")),
+        ("place\nbar\ncafe\u0301\n", ("value 2", "normal form C", "NFC")),
+        ("place,place\nbar,cafe\n", ("distinct, non-empty name",)),
+        ("place\nbar,cafe\n", ("line 2", "2 fields where the header has 1")),
+    ],
+    ids=["repeated", "empty", "no header", "null", "not NFC", "same names", "ragged"],
+)
+def test_bad_list(town: Town, content: str, words: tuple[str, ...]) -> None:
+    town.write("list.csv", content)
+    town.refuses(town.arguments(items="list.csv"), INPUT, *words)
+    values = {"context": "place_id", "values": "place_id=@list.csv:place"}
+    town.refuses(town.arguments(**values), INPUT, *words)
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        (pa.array(["bar", "bar"]), ("only 1 are distinct",)),
+        (pa.array([], pa.string()), ("is empty",)),
+        (pa.array(["bar", None]), ("contains a null",)),
+        (pa.array([1, None]), ("contains a null",)),
+        (pa.array([1.5]), ("DOUBLE", "text or integers")),
+    ],
+    ids=["repeated", "empty", "null", "null integer", "float"],
+)
+def test_bad_list_with_types(town: Town, column: pa.Array, words: tuple[str, ...]) -> None:
+    town.table("list.parquet", place=column)
+    town.refuses(town.arguments(items="list.parquet"), INPUT, *words)
+
+
+def test_list_in_which_column(town: Town) -> None:
+    town.write("list.csv", "name,code\nbar,1\n")
+    town.refuses(town.arguments(items="list.csv"), USAGE, "FILE:COLUMN", "name, code")
+    town.refuses(town.arguments(items="list.csv:nme"), INPUT, "'nme'", "Did you mean 'name'?")
+    town.refuses(town.arguments(items="nowhere.csv"), INPUT, "no such file", "'nowhere.csv'")
+    town.refuses(town.arguments(items="."), INPUT, "is a folder")
+
+
+@pytest.mark.parametrize(
+    ("values", "code", "words"),
+    [
+        ("weekday", USAGE, ("NAME=a,b,c", "received 'weekday'")),
+        ("weekday=", USAGE, ("NAME=a,b,c",)),
+        ("weekday=9..1", USAGE, ("'9..1'", "empty")),
+        ("weekday=0..99999999999", USAGE, ("too long",)),
+        ("weekday=Mon,Tue,Mon", INPUT, ("only 2 are distinct",)),
+        ("weekday=@nowhere.csv", INPUT, ("no such file",)),
+    ],
+)
+def test_bad_values(town: Town, values: str, code: int, words: tuple[str, ...]) -> None:
+    town.refuses(town.arguments(context="weekday", values=values), code, *words)
+
+
+def test_context_and_values_go_together(town: Town) -> None:
+    advice = ("'weekday'", "--context", "--values weekday=a,b,c")
+    town.refuses(town.arguments(context="weekday"), USAGE, *advice)
+    town.refuses(town.arguments(values="weekday=Mon"), USAGE, *advice)
+    twice = [*town.arguments(context="weekday", values="weekday=Mon"), "--values", "weekday=Tue"]
+    town.refuses(twice, USAGE, "same list", "once")
+
+
+def test_no_list_of_items(town: Town) -> None:
+    town.refuses(town.arguments(items=None), USAGE, "--items FILE")
+
+
+# ---- numbers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [
+        ("0", ("greater than 0", "received 0")),
+        ("-0", ("greater than 0",)),
+        ("-1", ("greater than 0", "received -1")),
+        ("NaN", ("exact finite number", "received 'NaN'")),
+        ("inf", ("exact finite number", "received 'inf'")),
+        ("-Infinity", ("exact finite number", "received '-Infinity'")),
+        ("1e400", ("too large", "'1e400'", "below 1e308")),
+        ("1e-400", ("too small", "Raise --epsilon")),
+        ("1e-99999999", ("too small", "'1e-99999999'")),
+        ("abc", ("exact finite number such as 0.1", "received 'abc'")),
+        ("", ("exact finite number", "received ''")),
+        ("1/0", ("exact finite number", "received '1/0'")),
+        ("9" * 2000, ("exact finite number", "999…")),
+    ],
+)
+def test_epsilon(town: Town, epsilon: str, words: tuple[str, ...]) -> None:
+    town.refuses(town.arguments(epsilon=epsilon), USAGE, "epsilon", *words)
+
+
+@pytest.mark.parametrize("limit", ["0", "-3", "99999999999", "many", "1.5", ""])
+def test_max_records(town: Town, limit: str) -> None:
+    town.refuses(town.arguments(max_records=limit), USAGE, "--max-records", "whole number", limit)
+
+
+@pytest.mark.parametrize(
+    ("split", "words"),
+    [
+        ("items=0.5,edges=0.6", ("sum to 1", "received 1.1")),
+        ("items=1", ("nothing to 'edges'", "edges=SHARE")),
+        ("itms=0.5,edges=0.5", ("'itms'", "Did you mean 'items'?")),
+        ("items=0,edges=1", ("'items' must be above 0", "received 0")),
+        ("items=-1,edges=2", ("'items' must be above 0",)),
+        ("items=x,edges=1", ("the share of 'items'", "received 'x'")),
+        ("items=nan,edges=1", ("received 'nan'",)),
+        ("items", ("NAME=SHARE", "received 'items'")),
+        ("items=0.5,items=0.5", ("each name once",)),
+        ("popularity=0.5,items=0.25,edges=0.25", ("'popularity'", "does not have", "items, edges")),
+    ],
+)
+def test_split(town: Town, split: str, words: tuple[str, ...]) -> None:
+    days = {"context": "weekday", "values": "weekday=Mon,Tue"}
+    town.refuses(town.arguments(split=split, **days), USAGE, *words)
+
+
+def test_unknown_words(town: Town) -> None:
+    town.refuses(town.arguments(count="visits"), USAGE, "--count 'visits'", "records, users")
+    town.refuses(town.arguments(bounding="sar"), USAGE, "'sar'", "Did you mean 'sra'?")
+    town.refuses(town.arguments(user=None), USAGE, "--user")
+    town.refuses(town.arguments(item=None, items=None), USAGE, "--item COL")
+    town.refuses(town.arguments(output=None), USAGE, "-o DIR")
+    town.refuses([*town.arguments(), "--stric"], USAGE, "--stric", "--strict")
+    town.refuses(["relase"], USAGE, "relase")
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+
+def test_ragged_csv(town: Town) -> None:
+    town.write("long.csv", "user_id,place\nZaphod-1,bar\nZaphod-2,cafe,Xanadu\n")
+    town.refuses(
+        town.arguments("long.csv"), INPUT, "line 3", "'long.csv'", "3 fields", "header has 2",
+    )  # fmt: skip
+    town.write("short.csv", "user_id,place\nZaphod-1,bar\nZaphod-2\n")
+    town.refuses(town.arguments("short.csv"), INPUT, "line 3", "1 fields", "header has 2")
+    town.write("part-1.csv", "user_id,place\nZaphod-1,bar\n")
+    town.write("part-2.csv", "user_id,place\nZaphod-1,bar\nZaphod-2,bar,x\n")
+    town.refuses(town.arguments("part-*.csv"), INPUT, "line 3", "part-2.csv")
+
+
+def test_a_record_cannot_speak_for_the_engine(town: Town) -> None:
+    """A field that imitates the engine's message puts no words of its own into ours."""
+    town.write("bad.csv", 'user_id,place\n"a\n  file = Xanadu\n",bar,"x\n  file = Xanadu\n"\n')
+    town.refuses(town.arguments("bad.csv"), INPUT, "fields where the header has 2")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'user_id,place\nZaphod-1,"bar\nZaphod-2,cafe\n', ("not well-formed CSV",)),
+        (b"user_id,place\nZaphod-1,caf\xe9\n", ("UTF-8",)),
+        (b"user_id,place\n" + b"Zaphod-1,bar\n" * 200_000 + b"Zaphod-2,caf\xe9\n", ("CSV", "200002")),
+        (b"\x00\xff\xfe" * 100, ("UTF-8",)),
+        (b"", ("needs a first line",)),
+        (b"user_id,place,\nZaphod-1,bar,\n", ("non-empty name",)),
+    ],
+    ids=["quotes", "latin-1", "latin-1 late", "binary", "empty", "unnamed"],
+)
+def test_malformed_csv(town: Town, content: bytes, words: tuple[str, ...]) -> None:
+    town.write("bad.csv", content)
+    town.refuses(town.arguments("bad.csv"), INPUT, *words)
+
+
+def test_damaged_gzip(town: Town) -> None:
+    whole = gzip.compress(b"user_id,place\n" + b"Zaphod-1,bar\n" * 100_000)
+    town.write("cut.csv.gz", whole[: len(whole) // 2])
+    town.refuses(town.arguments("cut.csv.gz"), INPUT, "damaged, cut off")
+    town.write("fake.csv.gz", "user_id,place\nZaphod-1,bar\n")
+    town.refuses(town.arguments("fake.csv.gz"), INPUT, "'fake.csv.gz'")
+
+
+def test_truncated_parquet(town: Town) -> None:
+    whole = (town.folder / "records.parquet").read_bytes()
+    for size in (0, 1, 4, len(whole) // 2, len(whole) - 9, len(whole) - 1):
+        town.write("cut.parquet", whole[:size])
+        town.refuses(town.arguments("cut.parquet"), INPUT, "cut.parquet", "damaged, cut off")
+
+
+def test_not_what_its_name_says(town: Town) -> None:
+    shutil.copy("records.csv", "records-2.parquet")
+    town.refuses(town.arguments("records-2.parquet"), INPUT, "not of the kind its name says")
+    shutil.copy("records.csv", "base.duckdb")
+    town.refuses(town.arguments("base.duckdb#visits"), INPUT, "not of the kind its name says")
+
+
+@pytest.mark.parametrize(
+    ("options", "flags"),
+    [
+        ({"record_id": "visit"}, ()),
+        ({"items": None, "delta": "1e-9"}, ("--discover-items",)),
+        ({"user": None, "weight": "visit"}, ("--user-per-row",)),
+    ],
+    ids=["users and ids", "discovered items", "weights"],
+)
+def test_flipped_bytes(town: Town, options: dict[str, str | None], flags: tuple[str, ...]) -> None:
+    """Damage is found before anything is charged, or it changes nothing that is read."""
+    path = town.folder / "records.parquet"
+    table = pyarrow.parquet.read_table(path).select(["user_id", "visit", "place"])
+    pyarrow.parquet.write_table(table, path, compression="zstd", use_dictionary=False)
+    whole, refused = path.read_bytes(), 0
+    for number in range(20):
+        place = len(whole) * number // 20
+        flipped = bytes(byte ^ 0xA5 for byte in whole[place : place + 4])
+        path.write_bytes(whole[:place] + flipped + whole[place + 4 :])
+        entries = town.charged()
+        ended = crowdtally(*town.arguments(output=f"out-{number}", **options), *flags)
+        if ended.code == 0:
+            continue
+        refused += 1
+        town.check(ended, INPUT)
+        assert town.charged() == entries, f"byte {place}: damage was found after the charge"
+    assert refused > 3
+
+
+def test_no_such_source(town: Town) -> None:
+    town.refuses(town.arguments("nowhere.parquet"), INPUT, "no such file", "'nowhere.parquet'")
+    town.refuses(town.arguments("no*.parquet"), INPUT, "no file matches", "'no*.parquet'")
+    town.refuses(town.arguments("."), INPUT, "'.' is a folder", "./*.parquet")
+    town.write("records.txt", "x")
+    town.refuses(town.arguments("records.txt"), INPUT, "'records.txt'", ".parquet and .csv")
+    town.refuses(town.arguments("records.*"), INPUT, "several kinds", "narrower")
+    town.refuses(town.arguments("nowhere.duckdb#visits"), INPUT, "no such file")
+    town.refuses(town.arguments("sqlite://nowhere.db#visits"), INPUT, "no such file", "nowhere.db")
+
+
+def test_no_such_table(town: Town) -> None:
+    import duckdb
+
+    with duckdb.connect(str(town.folder / "base.duckdb")) as base:
+        base.execute("CREATE TABLE visits AS FROM 'records.parquet'")
+    town.refuses(town.arguments("base.duckdb#vists"), INPUT, "no table 'vists'", "visits")
+    town.refuses(town.arguments("base.duckdb"), USAGE, "base.duckdb#TABLE")
+    town.refuses(town.arguments("base.duckdb#"), USAGE, "base.duckdb#TABLE")
+
+
+def test_no_such_database(town: Town) -> None:
+    """And a password in a URL stays there."""
+    url = "postgresql://ana:Xanadu@127.0.0.1:1/base"
+    town.refuses(
+        town.arguments(f"{url}#visits"), INPUT, "postgresql://127.0.0.1:1/base#visits",
+        "check the address",
+    )  # fmt: skip
+    town.refuses(town.arguments(url), USAGE, "URL#table")
+    town.refuses(town.arguments(f"{url}#"), USAGE, "URL#table")
+
+
+def test_unreadable_file(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Root reads anything, so the command runs as nobody."""
+    town, env = _town_of_nobody(tmp_path_factory)
+    for name in ("records.parquet", "places.csv"):
+        os.chmod(town.folder / name, 0)
+        state = town.state()
+        ended = without_rights(town.folder, NOBODY, *town.arguments(), env=env)
+        town.check(ended, INPUT, f"'{name}' cannot be read: permission denied")
+        assert town.state() == state
+        os.chmod(town.folder / name, 0o644)
+    assert town.charged() == []
+    ended = without_rights(town.folder, NOBODY, *town.arguments(), env=env)
+    assert ended.code == 0, f"nobody could release at all: {ended}"
+
+
+def test_folder_without_rights(tmp_path_factory: pytest.TempPathFactory) -> None:
+    town, env = _town_of_nobody(tmp_path_factory)
+    os.chmod(town.folder, 0o555)
+    ended = without_rights(town.folder, NOBODY, *town.arguments(), env=env)
+    town.check(ended, FAILURE, "'out' cannot be written", "Permission denied", "permissions")
+    assert town.charged() == []
+
+
+def _town_of_nobody(factory: pytest.TempPathFactory) -> tuple[Town, dict[str, str]]:
+    if os.getuid() != 0:
+        skip("only root can drop its rights")
+    base = factory.mktemp("nobody")
+    town = Town.build(base)
+    for path in (base, *base.parents[:2]):
+        os.chmod(path, 0o755)
+    for path in [base, *base.rglob("*")]:
+        os.chown(path, NOBODY, NOBODY)
+    return town, {"CROWDTALLY_LEDGER": str(town.ledger), "TMPDIR": str(town.scratch)}
+
+
+# ---- outputs ----------------------------------------------------------------------------------
+
+
+def test_existing_output(town: Town) -> None:
+    town.write("file", "x")
+    (town.folder / "folder").mkdir()
+    (town.folder / "link").symlink_to("records.parquet")
+    (town.folder / "dangling").symlink_to("nowhere")
+    for name in ("file", "folder", "folder/", "link", "dangling", "."):
+        town.refuses(
+            town.arguments(output=name), USAGE, "exists", "never replaces", "choose another",
+        )  # fmt: skip
+
+
+def test_output_in_no_folder(town: Town) -> None:
+    town.refuses(town.arguments(output="a/b"), USAGE, "'a' is not a folder", "create it")
+    town.refuses(town.arguments(output="places.csv/b"), USAGE, "'places.csv' is not a folder")
+    # A slip that needs no reading is found before the records are.
+    town.refuses(town.arguments("nowhere.parquet", output="a/b"), USAGE, "'a' is not a folder")
+
+
+@pytest.mark.parametrize("room", ["nothing", "a little"])
+def test_full_disk(town: Town, room: str) -> None:
+    """On a small disk of its own: nothing stays of the release, and what is said is true."""
+    if os.getuid() != 0 or not shutil.which("unshare"):
+        skip("only root can mount a small disk")
+    if subprocess.run(["unshare", "-m", "true"], check=False).returncode:
+        skip("no mount namespaces")
+    disk = town.folder / "disk"
+    disk.mkdir()
+    town.write("many.csv", "place\n" + "".join(f"p{i}\n" for i in range(60_000)))
+    filler = 512 if room == "nothing" else 200
+    script = f"""
+        mount -t tmpfs -o size=512k tmpfs {disk} || exit 90
+        head -c {filler}K /dev/zero > {disk}/filler 2>/dev/null
+        {INSTALLED} {" ".join(town.arguments(items="many.csv", epsilon="1e-6", output="disk/out"))}
+        code=$?
+        rm {disk}/filler
+        ls -A {disk} | sed 's/^/left behind: /'
+        exit $code
+    """
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script], capture_output=True, text=True, check=False
+    )
+    ended = Ended(done.returncode, done.stdout, done.stderr)
+    town.check(ended, FAILURE, "disk/out", "cannot be written", "space")
+    assert "left behind" not in ended.out
+    if room == "nothing":
+        assert town.charged() == []
+    else:
+        assert "The charge stands" in ended.err
+        assert "ledger void" in ended.err
+        (charge,) = Ledger.open(town.ledger).charges()
+        assert charge.state == "reserved"
+
+
+# ---- joins ------------------------------------------------------------------------------------
+
+
+def _joined(town: Town, file: str, **columns: object) -> list[str]:
+    town.table(file, **columns)
+    return town.arguments(join=f"{file}:place", context="area", values="area=x,y")
+
+
+def test_join(town: Town) -> None:
+    town.refuses(
+        _joined(town, "twice.parquet", place=["bar", "bar"], area=["x", "y"]), INPUT,
+        "the join key 'place' repeats", "Remove the repeated keys",
+    )  # fmt: skip
+    town.refuses(
+        _joined(town, "typo.parquet", plce=["bar"], area=["x"]), INPUT,
+        "no column 'place' (the join key)", "Did you mean 'plce'?",
+    )  # fmt: skip
+    town.refuses(
+        _joined(town, "typed.parquet", place=[1, 2], area=["x", "y"]), INPUT,
+        "is BIGINT in", "but VARCHAR in the records", "one type",
+    )  # fmt: skip
+    town.refuses(
+        _joined(town, "clash.parquet", place=["bar"], area=["x"], weekday=["Xanadu"]), INPUT,
+        "'weekday' is in the records and in", "rename",
+    )  # fmt: skip
+    town.table("areas.parquet", place=["bar"], area=["x"])
+    area = {"context": "area", "values": "area=x,y"}
+    town.refuses(town.arguments(join="areas.parquet:area", **area), INPUT, "no column 'area'")
+    town.refuses(town.arguments(join="areas.parquet", **area), USAGE, "FILE:KEY")
+    town.refuses(town.arguments(join="nowhere.csv:place", **area), INPUT, "no such file")
+
+
+# ---- expressions ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("expression", "word"),
+    [
+        ("max(weekday)", "an aggregate"),
+        ("count(*)", "an aggregate"),
+        ("sum(price) FILTER (WHERE true)", "an aggregate"),
+        ("list(weekday)", "an aggregate"),
+        ("string_agg(weekday, ',')", "an aggregate"),
+        ("histogram(weekday)", "histogram()"),
+        ("product(price)", "product()"),
+        ("favg(price)", "favg()"),
+        ("mad(price)", "mad()"),
+        ("upper(histogram(weekday)::VARCHAR)", "histogram()"),
+        ("row_number() OVER ()", "a window function"),
+        ("lag(weekday) OVER (ORDER BY visit)", "a window function"),
+        ("(SELECT 1)", "not a statement"),
+        ("weekday IN (SELECT 'Mon')", "a subquery"),
+        ("EXISTS (SELECT 1)", "a subquery"),
+        ("SELECT weekday", "not a statement"),
+        ("weekday; DROP TABLE x", "exactly one expression"),
+        ("random()", "rand"),
+        ("weekday || random()", "rand"),
+        ("uuid()", "uuid()"),
+        ("gen_random_uuid()", "uuid()"),
+        ("current_date", "current_date"),
+        ("current_timestamp", "current_timestamp"),
+        ("now()", "now()"),
+        ("today()", "current_date"),
+        ("current_localtime()", "current_localtime"),
+        ("current_localtimestamp()", "localtimestamp"),
+        ("age(DATE '2020-01-01')", "age()"),
+        ("session_user", "session_user"),
+        ("nextval('s')", "nextval()"),
+        ("unnest([1, 2])", "a table function"),
+        ("generate_series(1, 3)", "generate_series"),
+        ("read_text('/etc/passwd')", "read_text()"),
+        ("getenv('HOME')", "getenv()"),
+        ("rowid", "rowid"),
+        ("*", "a star"),
+        ("COLUMNS(*)", "a star"),
+        ("?", "a placeholder"),
+        ("list_transform([1], x -> x)", "a lambda"),
+        ("upper(", "cannot be parsed"),
+        ("weekday weekday weekday", "cannot be parsed"),
+        ("'x' AS y", "not a statement"),
+        ("frobnicate(weekday)", "frobnicate does not exist"),
+        ("weekday::frob", "frob does not exist"),
+    ],
+)
+def test_expression(town: Town, expression: str, word: str) -> None:
+    options = {"context": f"day={expression}", "values": "day=Mon,Tue"}
+    town.refuses(town.arguments(**options), USAGE, "'day'", word)
+
+
+@pytest.mark.parametrize("expression", ["month(weekday)", "weekday + 1 + price[3]", "r.weekday"])
+def test_expression_that_does_not_fit_the_columns(town: Town, expression: str) -> None:
+    options = {"context": f"day={expression}", "values": "day=Mon,Tue"}
+    town.refuses(town.arguments(**options), INPUT, "'day'")
+
+
+@pytest.mark.parametrize("definition", ["day=", "1day=weekday", "=weekday", "a b=weekday"])
+def test_definition(town: Town, definition: str) -> None:
+    arguments = town.arguments(context=definition, values="day=Mon,Tue")
+    town.refuses(arguments, USAGE, f"received {definition!r}")
+
+
+def test_values_an_expression_cannot_take_drop_their_records_alone(town: Town) -> None:
+    """CAST of text fails on a third of the records; nobody is told what they hold."""
+    options = {"context": "n=CAST(note AS INTEGER)", "values": "n=12"}
+    ended = crowdtally(*town.arguments(items="places.csv", epsilon="1000", **options))
+    assert ended.code == 0, str(ended)
+    assert "unspoken" not in ended.err
+    # Two thirds have a number, three quarters of those a listed place: 120 of 240.
+    assert "120 " in ended.err
+    assert "240 rows" in ended.err
+
+
+# ---- dropped rows and budget -------------------------------------------------------------------
+
+
+def test_strict(town: Town) -> None:
+    table = pa.concat_tables(
+        [
+            pyarrow.parquet.read_table("records.parquet"),
+            pyarrow.parquet.read_table("records.parquet").slice(0, 7).set_column(
+                0, "user_id", pa.nulls(7, pa.string())
+            ),
+        ]
+    )
+    pyarrow.parquet.write_table(table, "records.parquet")
+    arguments = town.arguments()
+    town.refuses(
+        [*arguments, "--strict"], INPUT,
+        "--strict", "7 without a user", "60 with a value outside the lists", "247 rows",
+        "Nothing was charged",
+    )  # fmt: skip
+    ended = crowdtally(*arguments)
+    assert ended.code == 0, str(ended)
+    assert "7 without a user" in ended.err
+    text = (town.folder / "out" / "release.json").read_text()
+    assert "247" not in text, "how many rows were dropped is for the curator's eyes only"
+
+
+def test_over_budget(town: Town) -> None:
+    """Exit 3 comes before anything is read: a damaged file and a broken list do not matter."""
+    Ledger.open(town.ledger).create(
+        "visits", PrivacyUnit("user", "user_id"), epsilon="0.500000001"
+    )
+    words = ("requested 1", "remaining 0.500000001", "difference 0.499999999", "Nothing was read")
+    town.refuses(town.arguments(dataset="visits"), BUDGET, *words)
+    town.write("cut.parquet", (town.folder / "records.parquet").read_bytes()[:500])
+    town.refuses(town.arguments("cut.parquet", dataset="visits"), BUDGET, *words)
+    town.refuses(town.arguments("nowhere.parquet", dataset="visits"), BUDGET, *words)
+    town.refuses(town.arguments(items="nowhere.csv", dataset="visits"), BUDGET, *words)
+    town.refuses([*town.arguments(dataset="visits"), "--dry-run"], BUDGET, *words)
+    plan = ["plan", *town.arguments(dataset="visits", output=None)[1:]]
+    town.refuses(plan, BUDGET, *words)
+
+
+def test_a_budget_that_just_fits(town: Town) -> None:
+    Ledger.open(town.ledger).create("visits", PrivacyUnit("user", "user_id"), epsilon="0.3")
+    for number in range(3):
+        ended = crowdtally(*town.arguments(dataset="visits", epsilon="0.1", output=f"out-{number}"))
+        assert ended.code == 0, str(ended)
+    town.refuses(town.arguments(dataset="visits", epsilon="1e-9"), BUDGET, "1e-9", "used up")
+
+
+def test_dataset_without_a_name(town: Town) -> None:
+    town.refuses(town.arguments(dataset=""), USAGE, "name")
+
+
+def test_looking_makes_nothing(town: Town) -> None:
+    """Neither plan nor --dry-run writes a file, not even a ledger."""
+    plan = ["plan", *town.arguments(output=None)[1:]]
+    for arguments in (plan, [*town.arguments(), "--dry-run"]):
+        state = town.state()
+        ended = crowdtally(*arguments)
+        assert ended.code == 0, str(ended)
+        assert "no limit is set" in ended.out
+        assert town.state() == state
+        assert not town.ledger.exists()
+
+
+def test_ledger_that_is_something_else(town: Town) -> None:
+    town.refuses(town.arguments(ledger="records.csv"), FAILURE, "records.csv", "ledger")
+    town.refuses(town.arguments(ledger="ftp://x/y"), USAGE, "ftp://", "ledger.sqlite")
+
+
+# ---- through the installed program -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "word"),
+    [
+        ({"epsilon": "nan"}, USAGE, "received 'nan'"),
+        ({"item": "plce"}, INPUT, "Did you mean 'place'?"),
+        ({"records": "nowhere.parquet"}, INPUT, "no such file"),
+    ],
+)
+def test_installed_program(town: Town, options: dict[str, str], code: int, word: str) -> None:
+    state = town.state()
+    ended = installed(*town.arguments(**options))
+    town.check(ended, code, word)
+    assert ended.err.count("\n") == 1, "one message, one line"
+    assert town.state() == state
+    assert town.charged() == []
+
+
+def test_debug_shows_where(town: Town) -> None:
+    ended = crowdtally(*town.arguments(epsilon="nan"), "--debug")
+    assert ended.code == USAGE
+    assert "Traceback" in ended.err
+
+
+def test_reading_a_release_badly(town: Town) -> None:
+    days = {"context": "weekday", "values": "weekday=Mon,Tue"}
+    assert crowdtally(*town.arguments(**days)).code == 0
+    town.refuses(["top", "nowhere"], INPUT, "'nowhere' is not a release", "release.json")
+    town.refuses(["top", "out", "-k", "0"], USAGE, "at least 1", "received 0")
+    town.refuses(["top", "out", "-k", "ten"], USAGE, "whole number", "ten")
+    town.refuses(["top", "out", "--context", "weekday"], USAGE, "NAME=VALUE")
+    town.refuses(["top", "out", "--context", "wekday=Mon"], USAGE, "Did you mean 'weekday'?")
+    town.refuses(["top", "out", "--context", "weekday=Mo"], USAGE, "Did you mean 'Mon'?")
+    twice = ["top", "out", "--context", "weekday=Mon", "--context", "weekday=Tue"]
+    town.refuses(twice, USAGE, "twice", "once")
+
+
+def test_demo_badly(town: Town) -> None:
+    town.refuses(["demo", "--epsilon", "0"], USAGE, "greater than 0")
+    town.refuses(["demo", "--records", "10"], USAGE, "--records", "10")
+    town.refuses(["demo", "--records", "few"], USAGE, "--records", "few")
+    (town.folder / "here").mkdir()
+    town.refuses(["demo", "--output", "here"], USAGE, "exists")

@@ -1,0 +1,267 @@
+"""Dyadic trees: nodes, ranges, sensitivity, the ancestor rule."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import log2, prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from crowdtally.curator.publishing.cells import SparseCounts
+from crowdtally.curator.publishing.filter import filter_summary
+from crowdtally.curator.publishing.priority import prioritised
+from crowdtally.curator.publishing.summary import Summary
+from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.curator.transforms.dyadic import dyadic_counts, without_orphans
+from crowdtally.errors import UsageError
+from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.dyadic import Dyadic, DyadicAxis
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.keeping import Keeping
+
+SHAPES = [
+    ([1], None),
+    ([2], None),
+    ([5], None),
+    ([8], None),
+    ([3, 4], None),
+    ([3, 4], [True, False]),
+    ([3, 4], [False, True]),
+    ([2, 1, 5], [True, True, True]),
+    ([2, 3, 5], [True, False, True]),
+]
+
+
+def sparse(table: np.ndarray, l1_bound: int = 1, size: int | None = None) -> SparseCounts:
+    flat = table.ravel()
+    cells = np.flatnonzero(flat)
+    return SparseCounts(size or flat.size, cells, flat[cells], l1_bound)
+
+
+def dense(counts: SparseCounts) -> np.ndarray:
+    table = np.zeros(counts.size, dtype=np.int64)
+    table[counts.cells] = counts.values
+    return table
+
+
+def leaves_of(axis: DyadicAxis, node: int) -> range:
+    """By definition: walk down to the leaves."""
+    if not axis.ordered:
+        return range(node, node + 1)
+    first = last = node
+    while first < axis.leaves - 1:
+        first, last = 2 * first + 1, 2 * last + 2
+    return range(first - axis.leaves + 1, min(last - axis.leaves + 2, axis.length))
+
+
+def by_definition(table: np.ndarray, tree: Dyadic) -> np.ndarray:
+    sums = []
+    for codes in product(*(range(axis.nodes) for axis in tree.axes)):
+        parts = zip(tree.axes, codes, strict=True)
+        box = np.ix_(*(list(leaves_of(axis, code)) for axis, code in parts))
+        sums.append(int(table[box].sum()))
+    return np.array(sums)
+
+
+@pytest.mark.parametrize(("lengths", "ordered"), SHAPES)
+def test_every_node_counts_its_leaves(lengths, ordered):
+    rng = np.random.default_rng(1)
+    tree = Dyadic.over(lengths, ordered=ordered)
+    for density in (0, 0.3, 1):
+        table = rng.integers(1, 9, lengths) * (rng.random(lengths) < density)
+        found = dyadic_counts(sparse(table, 3), tree)
+        assert dense(found).tolist() == by_definition(table, tree).tolist()
+        assert found.l1_bound == 3 * tree.factor
+        assert found.size == tree.size
+
+
+@pytest.mark.parametrize(("lengths", "ordered"), SHAPES)
+def test_every_range_is_exact_without_noise(lengths, ordered):
+    rng = np.random.default_rng(2)
+    tree = Dyadic.over(lengths, ordered=ordered)
+    table = rng.integers(0, 9, lengths)
+    nodes = dense(dyadic_counts(sparse(table), tree))
+    ranges = [[(a, b) for a in range(n) for b in range(a + 1, n + 1)] for n in lengths]
+    for box in product(*ranges):
+        cover = tree.cover(box)
+        assert nodes[cover].sum() == table[tuple(slice(a, b) for a, b in box)].sum()
+        assert cover == sorted(set(cover))
+        most = prod(
+            max(1, 2 * axis.levels) if axis.ordered else high - low
+            for axis, (low, high) in zip(tree.axes, box, strict=True)
+        )
+        assert len(cover) <= most
+
+
+@settings(deadline=None)
+@given(st.integers(1, 10**6), st.data())
+def test_covers_of_long_axes_are_small_disjoint_and_complete(length, data):
+    axis = DyadicAxis(length)
+    low = data.draw(st.integers(0, length - 1))
+    high = data.draw(st.integers(low + 1, length))
+    cover = axis.cover(low, high)
+    assert len(cover) <= max(1, 2 * axis.levels)
+    spans = sorted((leaves_of(axis, node) for node in cover), key=lambda span: span.start)
+    assert [span.start for span in spans] == [low, *(span.stop for span in spans[:-1])]
+    assert spans[-1].stop == high
+
+
+def change(lengths, ordered, record) -> int:
+    """What one record changes, in L1, over all nodes."""
+    table = np.zeros(lengths, dtype=np.int64)
+    table[record] = 1
+    return int(
+        np.abs(dense(dyadic_counts(sparse(table), Dyadic.over(lengths, ordered=ordered)))).sum()
+    )
+
+
+@pytest.mark.parametrize(("lengths", "ordered"), SHAPES)
+def test_the_bound_is_what_a_record_changes_and_no_less(lengths, ordered):
+    tree = Dyadic.over(lengths, ordered=ordered)
+    for record in product(*(range(n) for n in lengths)):
+        assert change(lengths, ordered, record) == tree.factor
+    levels = [axis.levels for axis in tree.axes if axis.ordered]
+    if max(levels) > 0:  # the mutant: log m where log m + 1 is needed
+        assert prod(max(k, 1) for k in levels) < tree.factor
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 40), st.lists(st.tuples(st.integers(0, 39), st.integers(1, 5)), max_size=6))
+def test_neighbours_differ_by_at_most_the_bound(length, records):
+    """A user with L records in all, added to any table."""
+    tree = Dyadic.over([length])
+    before = np.arange(length) % 3
+    after = before.copy()
+    for place, weight in records:
+        after[place % length] += weight
+    bound = max(int((after - before).sum()), 1)
+    first, second = (dyadic_counts(sparse(t, bound), tree) for t in (before, after))
+    assert np.abs(dense(first) - dense(second)).sum() <= first.l1_bound
+
+
+def test_the_number_of_nodes_is_small():
+    rng = np.random.default_rng(3)
+    length = 2**20
+    for n in (1, 10, 1000, 50_000):
+        cells = np.unique(rng.integers(0, length, n))
+        counts = SparseCounts(length, cells, np.ones(len(cells), dtype=np.int64), 1)
+        found = dyadic_counts(counts, Dyadic.over([length]))
+        assert len(found.cells) <= len(cells) * (log2(length / len(cells)) + 2) - 1
+        assert (np.diff(found.cells) > 0).all()
+        assert found.values[0] == len(cells)
+
+
+def test_trees_beyond_64_bits():
+    lengths = [2**40, 10**9, 3]
+    tree = Dyadic.over(lengths, ordered=[True, True, False])
+    assert tree.size > 2**63
+    cells = [5, (7 * 10**9 + 8) * 3 + 1, prod(lengths) - 1]
+    found = dyadic_counts(SparseCounts(prod(lengths), cells, [1, 2, 3], 1), tree)
+    assert found.cells.dtype == object
+    assert len(found.cells) <= 3 * tree.factor
+    assert list(found.cells) == sorted(set(found.cells.tolist()))
+    kept = dict(zip(found.cells.tolist(), found.values.tolist(), strict=True))
+    assert [kept.get(root) for root in range(3)] == [None, 2, 4]  # cells 5 and the last end in 2
+    for box, wanted in [
+        ([(0, 2**40), (0, 10**9), (0, 3)], 6),
+        ([(7, 8), (8, 9), (1, 2)], 2),
+        ([(1, 2**40), (0, 10**9), (0, 3)], 5),
+        ([(0, 2**40), (9, 10**9), (0, 3)], 3),
+    ]:
+        assert sum(kept.get(node, 0) for node in tree.cover(box)) == wanted
+
+
+def test_sums_do_not_wrap():
+    counts = SparseCounts(4, [0, 1, 2], [2**62, 2**62, 2**62], 1)
+    found = dyadic_counts(counts, Dyadic.over([4]))
+    assert found.values.tolist()[0] == 3 * 2**62
+
+
+def summary(cells, values, size, publishing="filter") -> Summary:
+    return Summary(
+        publishing, np.array(cells), np.array(values), size, Epsilon.of(1), 1, Keeping(1)
+    )
+
+
+def orphans_by_definition(cells: list[int], tree: Dyadic) -> list[int]:
+    """A node stays if every node that contains it is published."""
+    kept = set(cells)
+    boxes = {}
+    for codes in product(*(range(axis.nodes) for axis in tree.axes)):
+        parts = zip(tree.axes, codes, strict=True)
+        boxes[tree.number(codes)] = [padded_leaves(axis, code) for axis, code in parts]
+
+    def contains(outer, inner) -> bool:
+        return all(set(i) <= set(o) for o, i in zip(outer, inner, strict=True))
+
+    return [
+        cell
+        for cell in cells
+        if all(node in kept for node, box in boxes.items() if contains(box, boxes[cell]))
+    ]
+
+
+def padded_leaves(axis: DyadicAxis, node: int) -> range:
+    full = DyadicAxis(axis.leaves, axis.ordered)
+    return leaves_of(full, node)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "ordered"),
+    [([8], None), ([3, 4], None), ([4, 3], [True, False]), ([3, 5], [False, True])],
+)
+def test_nodes_below_a_dropped_node_are_dropped(lengths, ordered):
+    rng = np.random.default_rng(4)
+    tree = Dyadic.over(lengths, ordered=ordered)
+    for share in (0.3, 0.7, 0.9):
+        for _ in range(20):
+            cells = np.flatnonzero(rng.random(tree.size) < share).tolist()
+            found = without_orphans(summary(cells, [c + 1 for c in cells], tree.size), tree)
+            assert found.cells.tolist() == orphans_by_definition(cells, tree)
+            assert found.values.tolist() == [cell + 1 for cell in found.cells]
+            assert found.consistency == "ancestors"
+    assert without_orphans(summary([], [], tree.size), tree).cells.tolist() == []
+
+
+def test_the_ancestor_rule_comes_after_the_filter_and_before_sampling():
+    rng = np.random.default_rng(5)
+    tree = Dyadic.over([2**16])
+    cells = np.unique(rng.integers(0, 2**12, 300))
+    counts = dyadic_counts(SparseCounts(2**16, cells, np.full(len(cells), 5000), 1), tree)
+    draws, epsilon = SystemDraws(), Epsilon.of(1)
+    whole = filter_summary(counts, epsilon, draws, cut=60)
+    filtered = without_orphans(whole, tree)
+    sampled = prioritised(filtered, 200, draws)
+    assert len(sampled.cells) == 200
+    assert sampled.consistency == "ancestors"
+    assert sampled.facts()["consistency"] == "ancestors"
+    noise, left = (np.isin(s.cells, counts.cells, invert=True).sum() for s in (whole, filtered))
+    assert left < noise / 10  # of the nodes that hold nobody, those beside occupied ones
+    assert np.isin(counts.cells, filtered.cells).mean() > 0.99
+    sample = threshold_summary(counts, epsilon, draws, threshold=Fraction(10**4), cut=50)
+    for wrong in (sample, sampled):
+        with pytest.raises(UsageError, match="before sampling"):
+            without_orphans(wrong, tree)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Dyadic.over([4, 4], ordered=[False, False]), "ordered attribute"),
+        (lambda: Dyadic.over([0]), "at least one value"),
+        (lambda: Dyadic.over([2] * 40), "fewer ordered"),
+        (lambda: DyadicAxis(4).cover(2, 2), "at least one"),
+        (lambda: DyadicAxis(4).cover(2, 5), "at least one"),
+        (lambda: DyadicAxis(4).cover(-1, 2), "at least one"),
+        (lambda: Dyadic.over([4]).cover([(0, 1), (0, 1)]), "one range for each"),
+        (lambda: dyadic_counts(sparse(np.ones(5, int)), Dyadic.over([4])), "stands over"),
+        (lambda: without_orphans(summary([0], [1], 5), Dyadic.over([4])), "nodes"),
+    ],
+)
+def test_what_is_refused(make, words):
+    with pytest.raises(UsageError, match=words):
+        make()

@@ -1,0 +1,135 @@
+"""Stability: all records of one user change each table by at most the bound that it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import Phase, assume, find, given, settings
+from hypothesis import strategies as st
+
+from crowdtally.curator.bounding.dpsense import DPSense
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.values.counts import What
+from crowdtally.values.layout import grid
+from kit.histories import (
+    DOMAIN,
+    ITEMS,
+    PLAIN,
+    SHAPES,
+    Counting,
+    Row,
+    Shape,
+    databases,
+    keys,
+    l1_distance,
+    rules,
+    whats,
+    without,
+)
+from kit.mutants import (
+    DistinctIds,
+    FanOut,
+    HashedUser,
+    HashOfAllRows,
+    KeepOneMore,
+    OneQuota,
+    PositionalIds,
+)
+
+Countings = Callable[..., Counting]
+STORED, BARE = Shape(id="int64"), Shape()
+_NO_SHRINKING = (Phase.explicit, Phase.generate)
+
+
+def people(rows: list[Row]) -> list[Any]:
+    return sorted({row[0] for row in rows if row[0] is not None}, key=repr)
+
+
+def exceeds(
+    counting: Counting, rows: list[Row], rule: Any, key: int, what: What, *, pairs: bool = False
+) -> bool:
+    """Whether some user's records change some table by more than the table says."""
+    everyone = counting.counts(rows, rule, key, what, pairs=pairs)
+    for user in people(rows):
+        others = counting.counts(without(rows, user), rule, key, what, pairs=pairs)
+        for one, other in zip(everyone, others, strict=True):
+            assert one.l1_bound == other.l1_bound
+            if l1_distance(one, other) > one.l1_bound:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), rule=rules(), key=keys, what=whats)
+def test_items_and_contexts(
+    shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
+) -> None:
+    assert not exceeds(countings(shape), data.draw(databases(shape)), rule, key, what)
+
+
+@pytest.mark.parametrize("shape", [BARE, STORED], ids=str)
+@settings(max_examples=8, deadline=None)
+@given(data=st.data(), rule=rules(), key=keys, what=whats)
+def test_pairs_of_items(
+    shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
+) -> None:
+    assume(rule.limit >= 2)
+    counting = countings(shape, PLAIN)
+    assert not exceeds(counting, data.draw(databases(shape)), rule, key, what, pairs=True)
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=databases(BARE), theta=st.integers(1, 5), cap=st.integers(1, 3))
+def test_scaled_rows(countings: Countings, rows: list[Row], theta: int, cap: int) -> None:
+    counting = countings(BARE)
+    layout = grid(DOMAIN.axes)
+
+    def scaled(tried: list[Row]) -> Any:
+        counting.engine.replace(tried)
+        rule, table = DPSense(theta, cap, Fraction(3, 2)), counting.prepared.table
+        return rule.count(counting.engine, table, layout, "records", DOMAIN)
+
+    everyone = scaled(rows)
+    for user in people(rows):
+        assert l1_distance(everyone, scaled(without(rows, user))) <= everyone.l1_bound
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=databases(STORED), key=keys, what=whats)
+def test_the_bound_is_reached(countings: Countings, rows: list[Row], key: int, what: What) -> None:
+    """A user with more different items than are kept: the bound is no larger than it has to be."""
+    newcomer = 424242
+    more = [*rows, *((newcomer, item, 0, 90 + item) for item in range(ITEMS))]
+    counting, rule = countings(STORED), SRA(ITEMS - 1)
+    tables = zip(
+        counting.counts(more, rule, key, what),
+        counting.counts(rows, rule, key, what),
+        strict=True,
+    )
+    assert all(l1_distance(one, other) == one.l1_bound for one, other in tables)
+
+
+MUTANTS = {
+    "keep l+1": (STORED, KeepOneMore),
+    "positional record ids": (BARE, PositionalIds),
+    "grouping by a hashed user": (STORED, HashedUser),
+    "hash of all rows": (BARE, HashOfAllRows),
+    "distinct ids across users": (STORED, DistinctIds),
+    "one quota for all users": (STORED, OneQuota),
+    "join with fan-out after bounding": (STORED, FanOut),
+}
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_mutants_are_caught(name: str, countings: Countings) -> None:
+    shape, wrong = MUTANTS[name]
+    caught = find(
+        databases(shape),
+        lambda rows: exceeds(countings(shape), rows, wrong(1), 1, "records"),
+        settings=settings(max_examples=400, deadline=None, derandomize=True, phases=_NO_SHRINKING),
+    )
+    assert len(people(caught)) >= 1

@@ -1,0 +1,180 @@
+"""The most popular items: the right ones, in the right order, with the noise they carry."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import crowdtally as ct
+from crowdtally import laws
+from crowdtally.reader.estimating.sums import sum_interval, sum_std
+from kit.made import GivenNoise, made, visits
+from kit.silent import SilentDraws
+
+PLACES = ["zoo", "arena", "mill", "bank", "yard"]
+DAYS, HOURS = ["Tue", "Mon"], [9, 10, 11]
+LEVEL = Fraction(19, 20)
+
+
+def counts() -> dict[tuple[str, str, int], int]:
+    rng = np.random.default_rng(3)
+    cells = [(p, d, h) for p in PLACES for d in DAYS for h in HOURS]
+    return dict(zip(cells, rng.integers(0, 30, len(cells)).tolist(), strict=True))
+
+
+def totals(**chosen: object) -> list[tuple[str, int]]:
+    """Items by their count where the contexts have these values; ties in the order of the list."""
+    names = ("item", "day", "hour")
+    found = dict.fromkeys(PLACES, 0)
+    for cell, times in counts().items():
+        if all(cell[names.index(name)] == value for name, value in chosen.items()):
+            found[cell[0]] += times
+    return sorted(found.items(), key=lambda pair: (-pair[1], PLACES.index(pair[0])))
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> ct.Release:
+    domain = ct.Domain(PLACES, {"day": DAYS, "hour": HOURS})
+    rows = visits(counts(), "day", "hour")
+    folder = tmp_path_factory.mktemp("top")
+    return made(folder, rows, domain, draws=SilentDraws(), max_records=1, epsilon="1/5")
+
+
+@pytest.mark.parametrize(
+    ("chosen", "terms", "table"),
+    [
+        ({}, 1, "items"),
+        ({"day": "Mon", "hour": 10}, 1, "edges"),
+        ({"day": "Mon"}, 3, "edges"),
+        ({"hour": 9}, 2, "edges"),
+    ],
+)
+def test_overall_in_a_context_and_summed_over_one(
+    release: ct.Release, chosen: dict[str, object], terms: int, table: str
+) -> None:
+    found = release.top(5, **chosen)
+    assert [(row.item, row.count) for row in found] == totals(**chosen)
+    assert [row.rank for row in found] == [1, 2, 3, 4, 5]
+    (facts,) = (t for t in release.metadata["tables"] if t["name"] == table)
+    scale = Fraction(facts["noise"]["scale"])
+    assert scale == 10
+    width = sum_interval(scale, terms, LEVEL)
+    for row in found:
+        assert (row.low, row.high) == (row.count - width, row.count + width)
+        assert row.noise_std == pytest.approx(sum_std(scale, terms))
+        assert row.estimate == row.count
+
+
+def test_k(release: ct.Release) -> None:
+    for k in (1, 3, 5, 1000):
+        assert [(row.item, row.count) for row in release.top(k)] == totals()[:k]
+    for k in (0, -1, True, "3", 2.0, None):
+        with pytest.raises(ct.UsageError, match="whole number of at least 1"):
+            release.top(k)  # type: ignore[arg-type]
+
+
+def test_a_value_as_text_as_on_the_command_line(release: ct.Release) -> None:
+    assert release.top(5, hour="9") == release.top(5, hour=9)
+
+
+def test_unknown_context_or_value(release: ct.Release, tmp_path: Path) -> None:
+    with pytest.raises(ct.UsageError, match=r"no context 'dya'.*Did you mean 'day'\?"):
+        release.top(5, dya="Mon")
+    with pytest.raises(ct.UsageError, match=r"'Mo'.*Did you mean 'Mon'\?"):
+        release.top(5, day="Mo")
+    with pytest.raises(ct.UsageError, match="'item'"):
+        release.top(5, item="zoo")
+    with pytest.raises(ct.UsageError):
+        release.top(5, hour=True)
+    bare = made(tmp_path, visits({"zoo": 1}), ct.Domain(PLACES), draws=SilentDraws())
+    with pytest.raises(ct.UsageError, match="has no contexts"):
+        bare.top(5, day="Mon")
+
+
+def test_ties_keep_the_order_of_the_list(tmp_path: Path) -> None:
+    items = [f"i{n * 37 % 50:02}" for n in range(50)]
+    rows = visits({item: 3 for item in items[:20]})
+    found = made(tmp_path, rows, ct.Domain(items), draws=SilentDraws()).top(50)
+    assert [row.item for row in found] == items
+    assert [row.count for row in found] == [3] * 20 + [0] * 30
+
+
+def test_negative_counts_come_last_and_as_they_are(tmp_path: Path) -> None:
+    draws = GivenNoise([5, -7, 0, -9, 1])
+    release = made(tmp_path, visits({"zoo": 1}), ct.Domain(PLACES), draws=draws)
+    found = [(row.item, row.count) for row in release.top(5)]
+    assert found == [("zoo", 6), ("yard", 1), ("mill", 0), ("arena", -7), ("bank", -9)]
+
+
+def test_a_sum_over_a_context_adds_the_noise_of_each_cell(tmp_path: Path) -> None:
+    edges = [10, -1, 2, 2, 0, 0, -5, 1, 3, -9]
+    draws = GivenNoise([0] * 5, edges)
+    domain = ct.Domain(PLACES, {"day": DAYS})
+    release = made(tmp_path, visits({("zoo", "Mon"): 1}, "day"), domain, draws=draws)
+    assert {row.item: row.count for row in release.top(5, day="Tue")} == dict(
+        zip(PLACES, edges[::2], strict=True)
+    )
+    tuesday = {row.item: row.count for row in release.top(5, day="Mon")}
+    assert tuesday == dict(zip(PLACES, [0, *edges[3::2]], strict=True))
+
+
+def test_printed_and_as_json(release: ct.Release) -> None:
+    found = release.top(2)
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["rank", "count", "noise", "interval", "item"]
+    assert lines[1].split()[:2] == ["1", str(totals()[0][1])]
+    assert lines[1].endswith(totals()[0][0])
+    assert [row["item"] for row in json.loads(found.to_json())] == [p for p, _ in totals()[:2]]
+    assert found.counted == "records"
+    assert len(found) == 2
+    assert found[0].rank == 1
+
+
+def test_odd_names_and_values(tmp_path: Path) -> None:
+    odd = ['a"b', "a'b", "", " ", "\u00e9", "x, y", "NULL", "--"]
+    rows = visits({(item, item): n + 1 for n, item in enumerate(odd)}, 'the "day"')
+    domain = ct.Domain(odd, {'the "day"': odd})
+    release = made(tmp_path, rows, domain, draws=SilentDraws())
+    assert [row.item for row in release.top(8)] == odd[::-1]
+    for n, item in enumerate(odd):
+        found = release.top(1, **{'the "day"': item})
+        assert (found[0].item, found[0].count) == (item, n + 1)
+
+
+# ---- how often the noise lies within its interval -----------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", ["8", "1", "1/50"])
+def test_coverage_of_the_noise_interval(tmp_path: Path, epsilon: str) -> None:
+    """A large table of zeros: the exact probability of the interval, to five standard errors."""
+    cells = 200_000
+    domain = ct.Domain(np.arange(cells))
+    rows = visits({-1: 1})  # one record, outside the list
+    release = made(tmp_path, rows, domain, epsilon=epsilon, max_records=1)
+    (facts,) = release.metadata["tables"]
+    scale = Fraction(facts["noise"]["scale"])
+    exact = 1 - laws.laplace_tail(scale, facts["noise"]["interval_half_width"])
+    assert exact >= LEVEL
+    values = release.table().fetchnumpy()
+    covered = float(((values["low"] <= 0) & (values["high"] >= 0)).mean())
+    error = (exact * (1 - exact) / cells) ** 0.5
+    assert abs(covered - exact) <= 5 * error, f"{covered} where {exact} ± {error} was expected"
+    assert float(np.std(values["count"])) == pytest.approx(laws.laplace_std(scale), rel=0.03)
+
+
+def test_coverage_of_the_interval_of_a_sum(tmp_path: Path) -> None:
+    """Contexts not named are summed over: the interval of five noises holds its level."""
+    cells = 10_000
+    domain = ct.Domain(np.arange(cells), {"a": ["x", "y"], "b": [1, 2, 3, 4, 5]})
+    rows = visits({(-1, "x", 1): 1}, "a", "b")
+    release = made(tmp_path, rows, domain, max_records=1, epsilon="2/3")
+    found = release.top(cells, a="x")
+    covered = sum(row.low <= 0 <= row.high for row in found) / cells
+    error = (0.95 * 0.05 / cells) ** 0.5
+    assert 0.95 - 5 * error <= covered <= 0.965, covered
+    spread = float(np.std([row.count for row in found]))
+    assert spread == pytest.approx(found[0].noise_std, rel=0.05)

@@ -1,0 +1,163 @@
+"""The noise in a whole release: residuals of what lies in the folder follow the law it states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+from scipy import stats
+
+from crowdtally.budget import Ledger
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.engine.counting import count
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.prepare import prepare
+from crowdtally.curator.publish import publish
+from crowdtally.curator.request import make_request
+from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.noise.laplace import difference
+from crowdtally.values.domain import Domain
+from crowdtally.values.records import Records
+from kit.chisquare import SIGNIFICANCE, Verdict, draws_for_power, goodness
+from kit.noise_checks import laplace_law
+from kit.subjects import known_keys
+
+ITEMS, CONTEXTS, LIMIT, KEY = 90_000, 2, 3, 2718281828
+BINS, VALUES = 20, 401
+SCALES = {"items": Fraction(LIMIT * 5, 2), "edges": Fraction(LIMIT * 5, 3)}
+"""l/ε of each part: ε = 1, of which items get 2/5 and edges 3/5."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """Noise of each table: what was released less what was counted."""
+
+    noise: dict[str, np.ndarray]
+    stated: dict[str, Fraction]
+
+
+def make(folder: Path, draws: Draws) -> Released:
+    """A whole release, and the exact counts of the same sample."""
+    random = np.random.default_rng(5)
+    rows = 60_000
+    table = pa.table(
+        {
+            "user": (random.pareto(1, rows) * 100).astype(np.int64),
+            "item": np.minimum(random.geometric(1e-4, rows), ITEMS - 1),
+            "context": random.integers(0, CONTEXTS, rows),
+            "id": np.arange(rows),
+        }
+    )
+    records = Records(table, "user", "item", {"context": None}, "id")
+    domain = Domain(range(ITEMS), {"context": range(CONTEXTS)}, item="item")
+    split = {"items": "2/5", "edges": "3/5"}
+    request = make_request(records, domain, epsilon=1, max_records=LIMIT, split=split)
+    ledger = Ledger.open(folder / "ledger.db")
+    with known_keys(KEY):
+        made = publish(
+            request, "town", folder / "release", ledger=ledger, draws=draws, tell=pytest.fail
+        )
+    with DuckDBEngine() as engine:
+        prepared = prepare(engine, records, domain)
+        exact = count(engine, prepared, SRA(LIMIT), rows=rows, key=KEY, what="records")
+    assert exact[0].values.sum() > 1000
+    names = ("items", "edges")
+    counts = {name: parquet.read_table(made.path(name))["count"].to_numpy() for name in names}
+    return Released(
+        {name: counts[name] - bounded.dense() for name, bounded in zip(names, exact, strict=True)},
+        {t["name"]: Fraction(t["noise"]["scale"]) for t in made.metadata["tables"]},
+    )
+
+
+def law_fit(noise: np.ndarray, scale: float) -> Verdict:
+    half = VALUES // 2
+    observed = np.bincount(np.clip(noise, -half, half) + half, minlength=VALUES)
+    return goodness(observed, laplace_law(1 / scale, VALUES), bins=BINS)
+
+
+def correlation(one: np.ndarray, other: np.ndarray) -> float:
+    """The p-value of no correlation between two noises."""
+    together = float(np.corrcoef(one, other)[0, 1])
+    return float(2 * stats.norm.sf(abs(together) * len(one) ** 0.5))
+
+
+def least_correlation(noise: dict[str, np.ndarray]) -> float:
+    """An item against each of its contexts, and against the cell of the same number."""
+    edges = noise["edges"].reshape(ITEMS, CONTEXTS)
+    others = [*edges.T, edges.sum(axis=1), noise["edges"][:ITEMS], noise["edges"][-ITEMS:]]
+    return min(correlation(noise["items"], other) for other in others)
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Released:
+    return make(tmp_path_factory.mktemp("released"), SystemDraws())
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_the_noise_has_the_stated_law(name: str, released: Released) -> None:
+    assert released.stated[name] == SCALES[name]
+    verdict = law_fit(released.noise[name], float(SCALES[name]))
+    assert verdict.fits, str(verdict)
+
+
+@pytest.mark.parametrize("off", [0.95, 1.05])
+@pytest.mark.parametrize("name", SCALES)
+def test_another_scale_is_rejected(name: str, off: float, released: Released) -> None:
+    true, wrong = (laplace_law(1 / (float(SCALES[name]) * s), VALUES) for s in (1, off))
+    assert draws_for_power(true, [wrong], BINS, 1000) <= ITEMS
+    assert not law_fit(released.noise[name], float(SCALES[name]) * off).fits
+
+
+def test_items_and_edges_have_noises_of_their_own(released: Released) -> None:
+    p = least_correlation(released.noise)
+    assert p >= SIGNIFICANCE, f"correlated noise: p = {p:.3g}"
+
+
+def test_cells_next_to_each_other_have_noises_of_their_own(released: Released) -> None:
+    for name, noise in released.noise.items():
+        p = correlation(noise[1:], noise[:-1])
+        assert p >= SIGNIFICANCE, f"{name}: p = {p:.3g}"
+
+
+def test_two_releases_have_different_noise(released: Released, tmp_path: Path) -> None:
+    again = make(tmp_path, SystemDraws())
+    for name, noise in released.noise.items():
+        p = correlation(noise, again.noise[name])
+        assert p >= SIGNIFICANCE, f"{name}: p = {p:.3g}"
+        assert (noise != again.noise[name]).mean() > 0.8
+
+
+# ---- mutants -------------------------------------------------------------------------------------
+
+
+class SharedNoise(SystemDraws):
+    """The edges begin with the noise of the items."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._first = np.array([], dtype=np.int64)
+
+    def laplace(self, scale: Fraction, size: int) -> Any:
+        fresh = super().laplace(scale, size - len(self._first))
+        self._first = np.concatenate([self._first, fresh])
+        return self._first
+
+
+class RateAsScale(SystemDraws):
+    def laplace(self, scale: Fraction, size: int) -> Any:
+        return difference(self.geometric, 1 / scale, size)
+
+
+def test_one_shared_noise_is_caught(tmp_path: Path) -> None:
+    assert least_correlation(make(tmp_path, SharedNoise()).noise) < SIGNIFICANCE
+
+
+def test_a_scale_used_as_a_rate_is_caught(tmp_path: Path) -> None:
+    noise = make(tmp_path, RateAsScale()).noise
+    assert not law_fit(noise["items"], float(SCALES["items"])).fits

@@ -1,0 +1,78 @@
+"""``kill -9`` at random moments and at every write, flush, link and removal.
+
+After each: the ledger opens, verifies, has spent at least what was released, and goes on.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from budget.ledger_kit import HERE, drive, memory, skip
+
+
+@functools.cache
+def _shim() -> Path | None:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or sys.platform != "linux":
+        return None
+    home = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    built = Path(home) / "fault_shim.so"
+    command = [compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / "fault_shim.c", "-ldl"]
+    subprocess.run(command, check=True)
+    return built
+
+
+def with_shim(*arguments: str) -> dict[str, Any]:
+    shim = _shim()
+    if shim is None:
+        skip("the fault shim needs Linux and a C compiler")
+    found: dict[str, Any] = json.loads(
+        drive(arguments[0], memory() or "/tmp", *arguments[1:], env={"LD_PRELOAD": str(shim)})
+    )
+    return found
+
+
+def kill_at_random(kills: int, seed: int, order: str = "charge-first") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(drive("random", memory() or "/tmp", kills, seed, order))
+    return found
+
+
+@pytest.mark.parametrize("how", ["whole", "torn"])
+def test_killed_at_every_call(how: str) -> None:
+    found = with_shim("every-call", how)
+    assert found["failures"] == []
+    calls = [call for call in found["calls"] if how == "whole" or "write" in call]
+    assert found["kills"] == len(calls) > 100
+    assert {"pwrite", "fsync", "unlink", "link", "write"} <= set(found["calls"])
+
+
+def test_killed_at_random_moments() -> None:
+    found = kill_at_random(190, seed=1)
+    assert found["failures"] == []
+    assert found["releases"] > 50, "the children must get to release between the kills"
+
+
+@pytest.mark.long
+def test_killed_at_random_moments_500_times() -> None:
+    assert kill_at_random(500, seed=2)["failures"] == []
+
+
+def test_a_charge_after_the_release_is_caught() -> None:
+    """The test itself is tested: the wrong order must fail it."""
+    assert kill_at_random(30, seed=3, order="release-first")["failures"]
+
+
+def test_everything_is_flushed_when_a_charge_returns() -> None:
+    assert with_shim("flushes", "durable")["unflushed"] == []
+    assert "new/ledger.sqlite" in with_shim("flushes", "hasty")["unflushed"]
