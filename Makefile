@@ -4,16 +4,17 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
+export SPARK_LOCAL_IP ?= 127.0.0.1
 
-.PHONY: demo test test-all lint bench clean
+.PHONY: demo test test-all lint java bench bench-spark clean
 
 demo: $(VENV)/base
 	$(BIN)/crowdtally demo
 
-test: lint
+test: lint java
 	$(PYTEST) -m "not long"
 
-test-all: lint
+test-all: lint java
 	$(PYTEST)
 
 lint: $(VENV)/test
@@ -26,6 +27,16 @@ bench: $(VENV)/test
 	$(BIN)/python bench/noise.py
 	$(BIN)/python bench/release.py --records 1e7
 	$(BIN)/python bench/ledger.py
+
+bench-spark: $(VENV)/test java
+	$(BIN)/python bench/spark.py
+
+# Spark needs a Java runtime: Debian's is installed when root, else named.
+java:
+	@java -version >/dev/null 2>&1 || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+	    apt-get install -y -qq openjdk-17-jre-headless; } || \
+	  { echo "Java is missing: sudo apt-get install openjdk-17-jre-headless"; exit 1; }
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

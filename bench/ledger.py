@@ -4,6 +4,8 @@
 
     ratio   charges per second with 100,000 existing entries over the same on an empty ledger,
             of a ledger that is open; opening and the first charge are shown beside it
+    charge_share
+            what opening, checking, charging and marking take of a release of 10^6 records
 """
 
 from __future__ import annotations
@@ -14,14 +16,18 @@ import sqlite3
 import statistics
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import crowdtally as ct
 from crowdtally.budget import Charge, Created, Head, Ledger, Part, Reserved
 from crowdtally.budget.balance import Balance, after
 from crowdtally.budget.chain import append
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.unit import PrivacyUnit
+from made_up import DAYS, ITEMS, generate
 
 DATASET = "bench"
 UNIT = PrivacyUnit("user", "user_id")
@@ -111,6 +117,60 @@ def show_growth(figures: dict[str, float]) -> None:
         print(f"{label:<24}{rate:>12.1f}{first:>24.1f}")
     print(f"ratio {figures['ratio']:.3f} (median of pairs; at least 0.8 wanted)")
     print(f"verifying all of it took {figures['verify_seconds']:.1f} s\n")
+
+
+def release_overhead(folder: Path, records: int = 1_000_000, repeats: int = 7) -> dict[str, Any]:
+    """What opening, checking, charging and marking take of a whole release: the median share."""
+    generate(folder / "records.parquet", records)
+    source = ct.read(
+        folder / "records.parquet", user="user", item="item", contexts=["day"], record_id="id"
+    )
+    domain = ct.Domain(range(ITEMS), {"day": DAYS})
+    shares, seconds = [], []
+    for _ in range(repeats + 1):
+        timed = _Timed()
+        start = time.perf_counter()
+        with timed:
+            ct.release(source, domain, epsilon=1, ledger=folder / "charged.sqlite")
+        seconds.append(time.perf_counter() - start)
+        shares.append(timed.seconds / seconds[-1])
+    # The first run loads modules and makes the ledger.
+    return {
+        "release_seconds": round(statistics.median(seconds[1:]), 3),
+        "charge_share": round(statistics.median(shares[1:]), 4),
+    }
+
+
+class _Timed:
+    """Adds up the time spent in the ledger's methods while it is entered."""
+
+    METHODS = ("check", "reserve", "mark_published")
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __enter__(self) -> None:
+        self._before = {name: getattr(Ledger, name) for name in self.METHODS}
+        for name, method in self._before.items():
+            setattr(Ledger, name, self._timing(method))
+        opened = Ledger.open.__func__  # type: ignore[attr-defined]
+        self._open = Ledger.__dict__["open"]
+        Ledger.open = classmethod(self._timing(opened))  # type: ignore[method-assign, assignment]
+
+    def __exit__(self, *_: object) -> None:
+        for name, method in self._before.items():
+            setattr(Ledger, name, method)
+        Ledger.open = self._open  # type: ignore[method-assign]
+
+    def _timing(self, method: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*given: Any, **named: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return method(*given, **named)
+            finally:
+                self.seconds += time.perf_counter() - start
+
+        return timed
 
 
 def main() -> None:

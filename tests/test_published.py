@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import os
@@ -68,7 +69,7 @@ def test_integer_items_and_names_of_ones_own(tmp_path: Path) -> None:
     assert edges.column_names[:2] == ["song id", "Länd"]
     assert edges["song id"].to_pylist() == [30, 4, -1]
     assert edges["count"].to_pylist() == [1, 1, 0]
-    assert [row.item for row in release.top(2, **{"Länd": "é"})] == [30, 4]
+    assert [row.item for row in release.top(2, Länd="é")] == [30, 4]
 
 
 def test_a_table_of_several_blocks_keeps_its_order(
@@ -404,7 +405,8 @@ def test_not_a_release(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b"[]", b"null", b"{}", b'"x"', b"\xff\xfe", b'{"schema": 1}', b"[" * 10**5]
+    "content",
+    [b"", b"{", b"[]", b"null", b"{}", b'"x"', b"\xff\xfe", b'{"schema": 1}', b"[" * 10**5],
 )
 def test_damaged_metadata(tmp_path: Path, content: bytes) -> None:
     folder = town(tmp_path).folder
@@ -466,11 +468,10 @@ def test_damaged_tables(tmp_path: Path) -> None:
     whole, refused = path.read_bytes(), 0
     for place in range(0, len(whole), max(len(whole) // 60, 1)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x5A]) + whole[place + 1 :])
-        try:
+        with contextlib.suppress(ct.InputError):  # and nothing but that
             ct.load(folder).top(3, day="Mon")
-        except ct.InputError as error:
-            refused += 1
-            assert "is damaged: copy the release again" in str(error)
+            continue
+        refused += 1
     assert refused > 10
     path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ct.InputError, match="is damaged"):

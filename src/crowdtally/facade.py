@@ -161,14 +161,18 @@ def plan(
     split: Mapping[str, Number] | None = None,
     guess_users: int | None = None,
     guess_records: int | None = None,
+    query_cells: int | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Plan:
     """Noise, size and cost of a release before anything is spent; reads no record.
 
-    Takes what :func:`release` takes, and public guesses of the number of users and of records.
+    Takes what :func:`release` takes, and public guesses of the number of users and of records; with
+    ``query_cells``, the number of cells that a question will sum over, it advises on publishing.
     """
     request = make_request(records, domain, epsilon=epsilon, delta=delta, split=split, **options)
-    return make_plan(request, guess_users=guess_users, guess_records=guess_records)
+    return make_plan(
+        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
+    )
 
 
 def load(folder: str | os.PathLike[str]) -> Release:

@@ -102,7 +102,7 @@ def kill_at_random(kills: int, seed: int, charge_first: bool) -> dict[str, objec
                 folder.mkdir()
             if kill % 10 == 0:  # how long a life is on this machine, as busy as it now is
                 start = time.perf_counter()
-                os.waitpid(in_child(lambda: loop(5)), 0)
+                os.waitpid(in_child(lambda: loop(3)), 0)
                 span = time.perf_counter() - start
             child = in_child(loop)
             time.sleep(generator.uniform(0, span))

@@ -175,6 +175,15 @@ def test_a_void_must_fit_its_reservation(folder: Path, event: dict[str, object],
     assert what in ledger.verify().describe()
 
 
+def test_reading_one_dataset_checks_the_others_too(folder: Path) -> None:
+    path = folder / "ledger.sqlite"
+    ledger = filled(str(path))
+    alter(str(path), "DELETE FROM crowdtally_entries WHERE number = 3")
+    for dataset in (None, "a", "b"):
+        with pytest.raises(DamagedLedgerError, match="entry 4"):
+            ledger.charges(dataset)
+
+
 def test_many_problems_are_listed_up_to_twenty(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     ledger = Ledger.open(path)

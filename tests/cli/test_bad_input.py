@@ -10,7 +10,6 @@ import gzip
 import os
 import shutil
 import subprocess
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -267,7 +266,10 @@ def test_a_record_cannot_speak_for_the_engine(town: Town) -> None:
     [
         (b'user_id,place\nZaphod-1,"bar\nZaphod-2,cafe\n', ("not well-formed CSV",)),
         (b"user_id,place\nZaphod-1,caf\xe9\n", ("UTF-8",)),
-        (b"user_id,place\n" + b"Zaphod-1,bar\n" * 200_000 + b"Zaphod-2,caf\xe9\n", ("CSV", "200002")),
+        (
+            b"user_id,place\n" + b"Zaphod-1,bar\n" * 200_000 + b"Zaphod-2,caf\xe9\n",
+            ("CSV", "200002"),
+        ),
         (b"\x00\xff\xfe" * 100, ("UTF-8",)),
         (b"", ("needs a first line",)),
         (b"user_id,place,\nZaphod-1,bar,\n", ("non-empty name",)),
@@ -572,9 +574,9 @@ def test_strict(town: Town) -> None:
     table = pa.concat_tables(
         [
             pyarrow.parquet.read_table("records.parquet"),
-            pyarrow.parquet.read_table("records.parquet").slice(0, 7).set_column(
-                0, "user_id", pa.nulls(7, pa.string())
-            ),
+            pyarrow.parquet.read_table("records.parquet")
+            .slice(0, 7)
+            .set_column(0, "user_id", pa.nulls(7, pa.string())),
         ]
     )
     pyarrow.parquet.write_table(table, "records.parquet")
@@ -593,9 +595,7 @@ def test_strict(town: Town) -> None:
 
 def test_over_budget(town: Town) -> None:
     """Exit 3 comes before anything is read: a damaged file and a broken list do not matter."""
-    Ledger.open(town.ledger).create(
-        "visits", PrivacyUnit("user", "user_id"), epsilon="0.500000001"
-    )
+    Ledger.open(town.ledger).create("visits", PrivacyUnit("user", "user_id"), epsilon="0.500000001")
     words = ("requested 1", "remaining 0.500000001", "difference 0.499999999", "Nothing was read")
     town.refuses(town.arguments(dataset="visits"), BUDGET, *words)
     town.write("cut.parquet", (town.folder / "records.parquet").read_bytes()[:500])

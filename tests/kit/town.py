@@ -119,4 +119,3 @@ class Town:
             assert word in ended.err, f"{word!r} is not said\n{ended}"
         for secret in SECRETS:
             assert secret not in ended.err, f"{secret!r} is told\n{ended}"
-

@@ -203,6 +203,29 @@ def check(folder, form, scale, publishing, transform):
     assert 0.85 < stated < 1.15, f"stated error {stated:.3f} of the true one, over all copies"
 
 
+def test_sums_from_a_sketch_are_unbiased_over_noise_and_hashes(tmp_path):
+    """Each release has hashes of its own. Pairs of cells in one bucket make the variance:
+    ((count of y if x is asked for) + (count of x if y is))²/B for each, and the buckets' noise.
+    """
+    rows, buckets, runs = 3, 8, 250
+    axes = axes_of({"a": A, "b": B})
+    counts, form = counts_of(axes, TABLE), make_form(transform="sketch", buckets=8, sketch_rows=3)
+    found = [
+        release_of(tmp_path, axes, counts, form, "1/2").sum("a <= 30 and b = 'x'")
+        for _ in range(runs)
+    ]
+    flat, asked = TABLE.ravel(), np.zeros(15)
+    asked[[0, 3, 6]] = 1
+    terms = np.triu((np.outer(asked, flat) + np.outer(flat, asked)) ** 2, 1).sum() / buckets
+    variance = (terms + 3 * laplace_std(Fraction(2 * rows)) ** 2) / rows
+    values = np.array([answer.value for answer in found])
+    off = (values.mean() - TABLE[:3, 0].sum()) / np.sqrt(variance / runs)
+    assert abs(off) < 5
+    assert 0.75 < values.std() / np.sqrt(variance) < 1.25
+    stated = np.sqrt(np.mean([answer.standard_error**2 for answer in found]) / variance)
+    assert 0.85 < stated < 1.15, f"stated error {stated:.3f} of the true one"
+
+
 @pytest.mark.parametrize("sides", ["one", "two"])
 @pytest.mark.parametrize("publishing", ["filter", "threshold"])
 def test_one_sided_sums_are_high_by_what_they_say(tmp_path, publishing, sides):

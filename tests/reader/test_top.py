@@ -97,7 +97,7 @@ def test_unknown_context_or_value(release: ct.Release, tmp_path: Path) -> None:
 
 def test_ties_keep_the_order_of_the_list(tmp_path: Path) -> None:
     items = [f"i{n * 37 % 50:02}" for n in range(50)]
-    rows = visits({item: 3 for item in items[:20]})
+    rows = visits(dict.fromkeys(items[:20], 3))
     found = made(tmp_path, rows, ct.Domain(items), draws=SilentDraws()).top(50)
     assert [row.item for row in found] == items
     assert [row.count for row in found] == [3] * 20 + [0] * 30
@@ -163,7 +163,12 @@ def test_coverage_of_the_noise_interval(tmp_path: Path, epsilon: str) -> None:
     covered = float(((values["low"] <= 0) & (values["high"] >= 0)).mean())
     error = (exact * (1 - exact) / cells) ** 0.5
     assert abs(covered - exact) <= 5 * error, f"{covered} where {exact} ± {error} was expected"
-    assert float(np.std(values["count"])) == pytest.approx(laws.laplace_std(scale), rel=0.03)
+    counts = values["count"].astype(float)
+    tailed = float(
+        (counts**4).mean() / (counts**2).mean() ** 2
+    )  # how far a sample's std may be off
+    off = 5 * (tailed / cells) ** 0.5 / 2
+    assert float(np.std(counts)) == pytest.approx(laws.laplace_std(scale), rel=off)
 
 
 def test_coverage_of_the_interval_of_a_sum(tmp_path: Path) -> None:

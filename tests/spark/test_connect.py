@@ -10,8 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 
 SCRIPT = '''
+import faulthandler
 import sys
 from pathlib import Path
+faulthandler.dump_traceback_later(180, exit=True)
 import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -79,7 +81,7 @@ def test_releases_through_a_server(connect_url: str, tmp_path: Path) -> None:
     tests = Path(__file__).parent.parent
     ended = subprocess.run(
         [sys.executable, "-c", SCRIPT, connect_url, tmp_path],
-        capture_output=True, text=True, env={"PYTHONPATH": str(tests), "PATH": ""}, timeout=300,
+        capture_output=True, text=True, env={"PYTHONPATH": str(tests), "PATH": ""}, timeout=200,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stderr[-2000:]
     assert ended.stdout.endswith("done\n")

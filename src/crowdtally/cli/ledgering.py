@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from crowdtally.budget import Ledger
 
 app = typer.Typer(
-    help="The privacy budget: create, show, verify, export, void.",
+    help="The privacy budget: create, limit, show, verify, export, void.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -47,6 +47,21 @@ def create(
     books = _open(ledger, create=True)
     balance = books.create(name, unit, epsilon=epsilon, delta=delta)
     print(balance.describe())
+
+
+@app.command("limit")
+def limit(
+    name: NameArgument,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", metavar="E|none", help="The new total; none lifts it.")
+    ],
+    delta: Annotated[str, typer.Option("--delta", metavar="D", help="The new total delta.")] = "0",
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Change the limit of a dataset; the change stays on the record."""
+    total = None if epsilon == "none" else epsilon
+    print(_open(ledger).set_limit(name, epsilon=total, delta=delta if total else None).describe())
 
 
 @app.command("show")

@@ -128,8 +128,11 @@ def _show_advice(advice: dict[str, Any] | None) -> None:
     if advice is None:
         return
     errors = ", ".join(f"{name} {error:.4g}" for name, error in advice["errors"].items())
+    lost = ""
+    if advice["cut_loses_at_most"] is not None:
+        lost = f" Of the guessed total a cut can lose {advice['cut_loses_at_most']:.4g} of it."
     print(
         f"A sum over {advice['query_cells']} cells of {advice['table']} has, from noise and "
-        f"sampling of empty cells, an error of about: {errors}. "
-        f"For it choose --publishing {advice['choose']}: {advice['why']}."
+        f"sampling of empty cells, an error of about: {errors} (summaries of {advice['size']} "
+        f"cells).{lost} For it choose --publishing {advice['choose']}: {advice['why']}."
     )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
-from math import sqrt
+from math import hypot, sqrt
 from typing import Any
 
 from crowdtally import laws
@@ -12,6 +13,25 @@ from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.request import Request
 from crowdtally.curator.steps.shape import form_keeping, form_layout
 from crowdtally.tails import empty_cell
+
+_USUAL_SIZE = 100_000
+"""The size of a summary where none was asked for."""
+_FITTING = 10_000_000
+"""Cells up to which publishing all of them is not too many."""
+_WEIGHED = {
+    "dense": "the noise of so many cells is less than what a sample or a cut would add",
+    "priority": "a cut would lose more of the small counts than a sample, which stands for what it "
+    "leaves out, is off by",
+    "filter-priority": "the noise of empty cells would drown the counts, and a sample of it is "
+    "worse: the cut removes most of it, for the loss of the small counts",
+}
+_UNWEIGHED = {
+    True: ("dense", "all cells fit, so nothing needs to be left out"),
+    False: (
+        "filter-priority",
+        "not all cells fit, and a sample without a cut is mostly noise of empty cells",
+    ),
+}
 
 
 def planned_summary(
@@ -35,46 +55,55 @@ def planned_summary(
 
 
 def subset_errors(
-    cells: int, size: int, scale: Fraction, unit: Fraction, query: int
+    cells: int, size: int, scale: Fraction, unit: Fraction, query: int, total: int = 0
 ) -> dict[str, float]:
     """Expected error of a sum over ``query`` empty cells, by publishing: noise and sampling.
 
-    What a cut loses of small true counts is not in it: nobody knows that beforehand.
+    What a cut loses of small true counts is not in it.
     """
     errors = {"dense": sqrt(query) * laws.laplace_std(scale) * float(unit)}
     for publishing in PUBLISHINGS[1:]:
-        keeping = form_keeping(Form(publishing, size=size), cells, scale, unit)
-        spread = empty_cell(scale, keeping).variance
+        form = Form(publishing, size=size, guess_total=total)
+        spread = empty_cell(scale, form_keeping(form, cells, scale, unit)).variance
         errors[publishing] = sqrt(query * spread) * float(unit)
     return errors
 
 
 def advice(request: Request, query: int | None) -> dict[str, Any] | None:
     """For a question of ``query`` cells: each publishing's expected error, and one to choose."""
-    size = request.form.size
-    if query is None or size is None or request.domain is None:
+    if query is None or request.domain is None:
         return None
     name, layout = list(request.layouts().items())[-1]
     cells = form_layout(request.form, layout).size
+    size = request.form.size or min(cells, _USUAL_SIZE)
     bound, unit = request.sensitivity(name)
-    scale = bound / request.table_epsilon(name).value
-    errors = subset_errors(cells, size, scale, unit, min(query, cells))
-    choice, why = _choice(cells, size, query)
-    return {"table": name, "query_cells": query, "errors": errors, "choose": choice, "why": why}
+    scale, asked = bound / request.table_epsilon(name).value, min(query, cells)
+    total = request.form.guess_total
+    errors = subset_errors(cells, size, scale, unit, asked, total)
+    # A question that is no fuller than the table has this much: a cut can lose no more.
+    lost = float(total * Fraction(asked, cells)) if total else None
+    choice, why = _choice(errors, lost, fits=cells <= max(size, _FITTING))
+    return {
+        "table": name,
+        "query_cells": query,
+        "size": size,
+        "errors": errors,
+        "cut_loses_at_most": lost,
+        "choose": choice,
+        "why": why,
+    }
 
 
-def _choice(cells: int, size: int, query: int) -> tuple[str, str]:
-    if cells <= max(size, 10_000_000):
-        return "dense", "all cells fit: nothing needs to be left out"
-    # Sums over many cells need unbiased samples; a cut drops the many small counts.
-    if query > cells // max(size, 1):
-        return (
-            "priority",
-            "sums over so many cells must not lose the small counts, so no cut: a sample stands "
-            "for what it leaves out",
-        )
-    return (
-        "filter-priority",
-        "in sums over few cells the noise of empty cells would drown the counts: the cut removes "
-        "most of it, and the size stays as wanted",
-    )
+def _choice(errors: Mapping[str, float], lost: float | None, *, fits: bool) -> tuple[str, str]:
+    """The least error among what has the wanted size, or every cell where that is not too many."""
+    if lost is None:
+        choice, why = _UNWEIGHED[fits]
+        return choice, f"{why} (with --guess-total N, what a cut may lose is weighed too)"
+    whole = {
+        "filter-priority": hypot(errors["filter-priority"], lost),
+        "priority": errors["priority"],
+    }
+    if fits:
+        whole["dense"] = errors["dense"]
+    choice = min(whole, key=lambda name: whole[name])
+    return choice, _WEIGHED[choice]

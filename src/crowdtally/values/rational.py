@@ -17,8 +17,8 @@ Number = str | int | float | Fraction
 # Beyond these a number is a slip of the keyboard, and its digits alone could fill the memory.
 _MAX_EXPONENT = 400
 _MAX_DIGITS = 1000
-_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d+))?")
-_RATIO = re.compile(r"[+-]?\d+/\d+")
+_DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d+))?", re.ASCII)
+_RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 LARGEST = Fraction(10) ** 309
 
 

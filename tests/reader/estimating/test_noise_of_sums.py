@@ -67,8 +67,9 @@ def test_extreme_scales(scale: Fraction) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "terms"), [(Fraction(1, 2), 3), (Fraction(10), 2), (Fraction(60), 7), (Fraction(999), 4)]
-)  # fmt: skip
+    ("scale", "terms"),
+    [(Fraction(1, 2), 3), (Fraction(10), 2), (Fraction(60), 7), (Fraction(999), 4)],
+)
 def test_coverage_by_draws(scale: Fraction, terms: int) -> None:
     """Simulated sums lie within the interval as often as it says, and it is not far too wide."""
     draws, size = SystemDraws(), 100_000

@@ -89,7 +89,9 @@ def join_frame(frame: Any) -> Joined:
     _require_pyspark()
     theirs = frame.sparkSession
     session = theirs.newSession()
-    master = "" if _is_connect(theirs) else str(theirs.sparkContext.master)
+    if _is_connect(theirs):
+        return _checked(Joined(session, False, lambda: _release(session)))
+    master = str(theirs.sparkContext.master)
     return _checked(Joined(session, bool(_MACHINE_LOCAL.fullmatch(master)), _nothing))
 
 
@@ -244,15 +246,22 @@ def _connect(url: str, settings: Mapping[str, str]) -> Joined:
         ) from error
     _reach(url)
     session = SparkSession(connection=url)
-    joined = _checked(Joined(session, False, session.stop))
+    joined = _checked(Joined(session, False, lambda: _release(session)))
     for name, value in settings.items():
         if not session.conf.isModifiable(name):
-            session.stop()
+            joined.leave()
             raise UsageError(
                 f"{name} cannot be set through Spark Connect: set it where the server is started."
             )
         session.conf.set(name, value)
     return joined
+
+
+def _release(session: Any) -> None:
+    """End our session alone: ``stop`` would, of a server that pyspark started itself, end that."""
+    with suppress(Exception):
+        session.client.release_session()
+    session.client.close()
 
 
 def _without_token(url: str) -> str:
@@ -302,7 +311,9 @@ def _checked(joined: Joined) -> Joined:
         _in_time(probe, PROBE_SECONDS)
     except BaseException:
         with suppress(Exception):
-            _in_time(joined.leave, _CONNECT_SECONDS)
+            # Whoever does not answer cannot be told that we leave, either.
+            close = joined.session.client.close if _is_connect(joined.session) else joined.leave
+            _in_time(close, _CONNECT_SECONDS)
         raise
     return joined
 

@@ -56,7 +56,7 @@ class Summed:
     @property
     def squares(self) -> float:
         """Σ weight² over all published or dropped cells."""
-        return prod(part.squares for part in self.parts)
+        return prod(float(part.squares) for part in self.parts)  # infinite beyond 1e308
 
     def at_each(self, axis: int) -> Summed:
         """The same without one axis: a question for each of its values."""

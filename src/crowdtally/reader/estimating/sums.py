@@ -24,7 +24,7 @@ def sum_std(scale: Fraction, terms: float) -> float:
 def sum_interval(scale: Fraction, terms: int, level: Fraction) -> int:
     """Half width w such that the sum of ``terms`` noises lies within ±w with probability ≥ level.
 
-    The least such w: exact for one term, and for several by Fourier inversion of the law of the sum.
+    The least such w: exact for one term, for several by Fourier inversion of the law of the sum.
     """
     if terms == 1:
         return laws.laplace_interval(scale, level)
@@ -46,8 +46,8 @@ class _Coverage:
 
     S has the characteristic function φ(ω)^terms, φ = 1/(1 + (c·sin(ω/2))²) with c = 2√α/(1−α). Its
     law modulo a period beyond all that is likely is the sum over the frequencies ω = 2πj/period of
-    φ(ω)^terms times the Dirichlet kernel of w; frequencies where φ^terms is negligible are left out,
-    so that their number does not grow with the scale.
+    φ(ω)^terms times the Dirichlet kernel of w. Frequencies where φ^terms is negligible are left
+    out, so that their number does not grow with the scale.
     """
 
     def __init__(self, scale: Fraction, terms: int, std: float) -> None:

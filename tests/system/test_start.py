@@ -1,0 +1,168 @@
+"""The program as installed: quick to start, explained, completed by the shell, in order."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from crowdtally.cli import app
+from kit.command import INSTALLED, installed
+
+REFERENCE = Path(__file__).parents[2] / "docs" / "cli.md"
+HEAVY = {
+    "duckdb",
+    "ibis",
+    "numpy",
+    "sqlalchemy",
+    "pandas",
+    "pyarrow",
+    "flint",
+    "sqlglot",
+    "pyspark",
+}
+
+
+def commands(command: Any = None, path: tuple[str, ...] = ("crowdtally",)) -> Iterator[Any]:
+    """Every command with its name, found by looking at the program."""
+    command = typer.main.get_command(app) if command is None else command
+    yield " ".join(path), command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from commands(inner, (*path, name))
+
+
+COMMANDS = dict(commands())
+
+
+def test_help_answers_at_once() -> None:
+    """The one timed test: 0.3 seconds are a promise. The best of five, for busy machines."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        assert installed("--help").code == 0
+        times.append(time.perf_counter() - start)
+    assert min(times) < 0.3, f"{min(times):.2f} seconds"
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import crowdtally.cli, sys; print(*{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not HEAVY & set(done.stdout.split())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_and_option_is_explained(name: str) -> None:
+    command = COMMANDS[name]
+    assert command.help, f"{name} has no help"
+    for parameter in command.params:
+        assert parameter.help, f"{name} {parameter.name} has no help"
+
+
+def sections() -> dict[str, str]:
+    pieces = re.split(r"^## (.+)$", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return dict(zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "crowdtally"])
+def test_every_command_and_option_is_in_the_reference(name: str) -> None:
+    written = sections()
+    assert name in written, f"docs/cli.md has no section {name!r}"
+    shared = "Options of a request" if name.split()[-1] in ("release", "plan") else ""
+    text = written[name] + written.get(shared, "") + written["Options of every command"]
+    for parameter in COMMANDS[name].params:
+        for flag in parameter.opts if parameter.param_type_name == "option" else ():
+            assert f"`{flag}`" in text, f"docs/cli.md does not explain {flag} of {name}"
+
+
+def test_the_reference_invents_nothing() -> None:
+    known = {
+        flag for command in COMMANDS.values() for p in command.params for flag in p.opts
+    } | {"--help", "-h", "--install-completion", "--show-completion"}  # fmt: skip
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", REFERENCE.read_text(encoding="utf-8")))
+    assert named - known == set()
+    titled = {title for title in sections() if title.startswith("crowdtally ")}
+    assert titled - COMMANDS.keys() == set()
+
+
+def test_exit_codes_are_in_the_reference() -> None:
+    text = REFERENCE.read_text(encoding="utf-8")
+    for code in ("0", "1", "2", "3", "4", "130"):
+        assert f"| {code} |" in text
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [("rel", "release"), ("led", "ledger"), ("ledger ver", "verify"), ("top --con", "--context")],
+)
+def test_shell_completion(typed: str, offered: str) -> None:
+    words = f"crowdtally {typed}"
+    env = {
+        **os.environ, "_CROWDTALLY_COMPLETE": "complete_bash",
+        "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1),
+    }  # fmt: skip
+    done = subprocess.run([str(INSTALLED)], env=env, capture_output=True, text=True, check=False)
+    assert offered in done.stdout.split(), done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(shell: str) -> None:
+    env = {**os.environ, "_CROWDTALLY_COMPLETE": f"source_{shell}"}
+    done = subprocess.run([str(INSTALLED)], env=env, capture_output=True, text=True, check=False)
+    assert "_CROWDTALLY_COMPLETE" in done.stdout
+
+
+def test_as_a_module() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "crowdtally", "--help"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "release" in done.stdout
+    wrong = subprocess.run(
+        [sys.executable, "-m", "crowdtally", "top", "nowhere"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert wrong.returncode == 4
+    assert wrong.stderr.startswith("crowdtally: ")
+
+
+def test_check(tmp_path: Path) -> None:
+    """The self-test passes on this machine, and needs no ledger of the user's."""
+    env = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    ended = installed("check", "--json", env=env)
+    assert ended.code == 0, str(ended)
+    found = json.loads(ended.out)
+    assert found["versions"]["crowdtally"]
+    assert found["checks"]
+    assert set(found["checks"].values()) == {None}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_fails_where_something_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    from crowdtally import selftest
+    from kit.command import crowdtally
+
+    def broken(*_: object) -> None:
+        raise ValueError("the noise does not follow its law")
+
+    monkeypatch.setattr(selftest, "_noise", broken)
+    ended = crowdtally("check")
+    assert ended.code == 1
+    assert "FAIL  exact noise" in ended.out
+    assert "self-test failed: exact noise" in ended.err
+
+
+def test_a_reader_that_goes_away_is_no_failure_to_talk_about() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{INSTALLED} release --help | head -1"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
