@@ -62,7 +62,7 @@ def traffic(log: Path, since: float, until: float) -> Figures:
         "shuffle_bytes": 0,
         "spilled_bytes": 0,
         "peak_task_memory_bytes": 0,
-        "task_seconds": 0.0,
+        "cpu_seconds": 0.0,
     }
     for task in tasks(log):
         if not since * 1000 <= task["Task Info"]["Launch Time"] <= until * 1000:
@@ -71,10 +71,10 @@ def traffic(log: Path, since: float, until: float) -> Figures:
         written = metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
         found["shuffle_bytes"] += written
         found["spilled_bytes"] += metrics.get("Disk Bytes Spilled", 0)
-        found["task_seconds"] += metrics.get("Executor Run Time", 0) / 1000
+        found["cpu_seconds"] += metrics.get("Executor CPU Time", 0) / 1e9
         peak = max(found["peak_task_memory_bytes"], metrics.get("Peak Execution Memory", 0))
         found["peak_task_memory_bytes"] = peak
-    return {**found, "task_seconds": round(found["task_seconds"], 2)}
+    return {**found, "cpu_seconds": round(found["cpu_seconds"], 2)}
 
 
 def tumult(path: Path) -> float | None:
@@ -83,7 +83,12 @@ def tumult(path: Path) -> float | None:
         return None
     from pyspark.sql import SparkSession
     from tmlt.analytics import (  # type: ignore[import-not-found]
-        AddRowsWithID, KeySet, MaxRowsPerID, PureDPBudget, QueryBuilder, Session,
+        AddRowsWithID,
+        KeySet,
+        MaxRowsPerID,
+        PureDPBudget,
+        QueryBuilder,
+        Session,
     )  # fmt: skip
 
     spark = SparkSession.builder.getOrCreate()
@@ -120,10 +125,12 @@ def show(records: int, figures: Figures) -> None:
     for method in METHODS:
         found = figures[method]
         print(
-            f"  {method}: {found['seconds']:8.2f} s, {found['seconds_per_million']:.2f} s per 10^6; "
+            f"  {method}: {found['seconds']:.2f} s, {found['seconds_per_million']:.2f} s per 10^6; "
+            f"{found['cpu_seconds'] * 1e6 / records:.2f} executor CPU s per 10^6; "
             f"shuffle {found['shuffle_bytes'] / records:.1f} bytes a record, spilled "
             f"{found['spilled_bytes'] / 1e6:.0f} MB, task memory "
-            f"{found['peak_task_memory_bytes'] / 1e6:.0f} MB; DuckDB {found['duckdb_seconds']:.2f} s"
+            f"{found['peak_task_memory_bytes'] / 1e6:.0f} MB; "
+            f"DuckDB {found['duckdb_seconds']:.2f} s"
         )
     other = figures["tumult_items_seconds"]
     print(f"  Tumult, items alone: {'not installed' if other is None else f'{other:.1f} s'}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -21,9 +22,12 @@ def write(path: Path, blocks: Iterable[Block]) -> None:
     Raises:
         OSError: the disk is full or cannot be written.
     """
+    spill = path.with_suffix(".spill")
     try:
         with duckdb.connect(":memory:") as connection:
-            connection.execute(f"SET temp_directory = '{_escaped(path.parent / 'spill')}'")
+            # Rows beyond this wait on the disk; each thread more would want its own share of it.
+            connection.execute(f"SET temp_directory = '{_escaped(spill)}'")
+            connection.execute("SET memory_limit = '512MB'; SET threads = 2")
             for number, block in enumerate(blocks):
                 connection.register("block", dict(block))
                 connection.execute(
@@ -33,6 +37,7 @@ def write(path: Path, blocks: Iterable[Block]) -> None:
             connection.execute(
                 f"COPY rows TO '{_escaped(path)}' (FORMAT parquet, COMPRESSION zstd)"
             )
+        shutil.rmtree(spill, ignore_errors=True)
         flush(path)
     except duckdb.IOException as error:
         code = errno.ENOSPC if "No space left" in str(error) else errno.EIO

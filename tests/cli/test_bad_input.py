@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
+import crowdtally as ct
 from budget.ledger_kit import NOBODY, skip
 from crowdtally.budget import Ledger
 from crowdtally.values.unit import PrivacyUnit
@@ -605,6 +606,20 @@ def test_over_budget(town: Town) -> None:
     town.refuses([*town.arguments(dataset="visits"), "--dry-run"], BUDGET, *words)
     plan = ["plan", *town.arguments(dataset="visits", output=None)[1:]]
     town.refuses(plan, BUDGET, *words)
+
+
+def test_over_budget_in_python(town: Town) -> None:
+    ledger = Ledger.open(town.ledger)
+    ledger.create("visits", PrivacyUnit("user", "user_id"), epsilon="1/2")
+    town.write("cut.parquet", (town.folder / "records.parquet").read_bytes()[:500])
+    records = ct.read("cut.parquet", user="user_id", item="place")
+    domain = ct.Domain(["bar", "cafe"])
+    with pytest.raises(ct.BudgetError, match=r"requested 1, remaining 0\.5"):
+        ct.release(records, domain, epsilon=1, ledger=ledger, dataset="visits", output="out")
+    with pytest.raises(ct.InputError, match="damaged"):
+        ct.release(records, domain, epsilon="1/2", ledger=ledger, dataset="visits", output="out")
+    assert ledger.balance("visits").spent.epsilon == 0
+    assert not (town.folder / "out").exists()
 
 
 def test_a_budget_that_just_fits(town: Town) -> None:

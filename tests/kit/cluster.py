@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from crowdtally.curator.engine import spark_session
+from crowdtally.curator.engine import spark_probe, spark_session
 from crowdtally.curator.engine.spark import SparkEngine
 from crowdtally.errors import CrowdtallyError
 
@@ -31,8 +31,8 @@ QUICK = {
 def need_spark() -> None:
     """Skip where Java or pyspark is missing; fail on CI, where both must be there."""
     try:
-        spark_session._require_pyspark()
-        spark_session._find_java()
+        spark_probe.require_pyspark()
+        spark_probe.find_java()
     except CrowdtallyError as error:
         if os.environ.get("CI"):
             pytest.fail(f"Spark's tests must run on CI: {error}")

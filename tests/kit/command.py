@@ -7,12 +7,18 @@ import io
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from unittest import mock
+
+import typer.main
 
 from crowdtally import cli
 
+COMMANDS: dict[str, Any]
+"""Every command by its whole name, found by looking at the program."""
 INSTALLED = Path(sys.executable).parent / "crowdtally"
 """The program that was installed beside this Python."""
 
@@ -65,3 +71,12 @@ def _run(command: list[str], env: dict[str, str] | None) -> Ended:
         env={**os.environ, **(env or {})},
     )  # fmt: skip
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    yield " ".join(path), command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands(inner, (*path, name))
+
+
+COMMANDS = dict(_commands(typer.main.get_command(cli.app), ("crowdtally",)))

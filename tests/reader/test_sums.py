@@ -41,7 +41,7 @@ PUBLISHINGS = {
     "filter": {"cut": 2},
     "threshold": {"threshold": "7/2"},
     "priority": {"size": 7},
-    "filter-priority": {"cut": 2, "size": 4},
+    "filter-priority": {"cut": 2, "size": 5},
 }
 """Options, in units of the noise's scale; sizes in cells of a copy."""
 
@@ -55,7 +55,7 @@ def form_of(publishing: str, transform: str):
     if "threshold" in given:
         given["threshold"] = str(Fraction(given["threshold"]) * scale)
     if "size" in given:
-        given["size"] *= COPIES * {"none": 1, "dyadic": 2, "dyadic both": 5, "haar": 2}[transform]
+        given["size"] *= COPIES * {"none": 1, "dyadic": 4, "dyadic both": 8, "haar": 2}[transform]
     return make_form(publishing=publishing, **options, **given), scale
 
 

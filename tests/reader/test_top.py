@@ -122,6 +122,15 @@ def test_a_sum_over_a_context_adds_the_noise_of_each_cell(tmp_path: Path) -> Non
     assert tuesday == dict(zip(PLACES, [0, *edges[3::2]], strict=True))
 
 
+def test_a_context_of_one_value_is_no_short_cut(tmp_path: Path) -> None:
+    """All rows count then, but an item still has several."""
+    domain = ct.Domain(PLACES, {"year": [2020], "day": DAYS})
+    rows = visits({("zoo", 2020, "Mon"): 2, ("zoo", 2020, "Tue"): 3}, "year", "day")
+    release = made(tmp_path, rows, domain, draws=SilentDraws())
+    assert [(row.item, row.count) for row in release.top(1, year=2020)] == [("zoo", 5)]
+    assert len(release.top(99, year=2020)) == len(PLACES)
+
+
 def test_printed_and_as_json(release: ct.Release) -> None:
     found = release.top(2)
     lines = str(found).splitlines()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -84,6 +85,30 @@ def test_partitions_and_row_order_change_nothing(cluster: Any) -> None:
         start = lambda frame=frame: SparkEngine(join_frame(frame))  # noqa: E731
         found.append(kept(start, frame, STORED, SRA(LIMIT), KEY, "records"))
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("what", ["records", "users"])
+def test_domains_beyond_64_bits_number_their_cells_in_text(what: What, start_engine: Start) -> None:
+    users, cells = [1, 1, 1, 2], ["5.1", "5.1", "0.77", "9.9"]
+    with start_engine() as engine:
+        held = {"user": np.array(users), "cell": np.array(cells, dtype=object)}
+        table = engine.load("held", held)
+        found = engine.columns(SRA(2).keep(engine, table, cells=2**70, key=3, what=what))
+    kept = Counter(zip(found["user"].tolist(), found["cell"].tolist(), strict=True))
+    assert kept[2, "9.9"] == 1
+    assert sum(times for (user, _), times in kept.items() if user == 1) == 2
+    assert set(kept) <= set(zip(users, cells, strict=True))
+
+
+def test_whole_division_is_exact_beyond_floats(start_engine: Start) -> None:
+    """The compiler's own way, by floats, loses the last digits beyond 2^53."""
+    numbers = np.array([2**62 + 1, 2**53 + 1, -7, 7, 0], dtype=np.int64)
+    with start_engine() as engine:
+        table = engine.load("held", {"number": numbers})
+        by_three = (table.number // 3).cast("int64")
+        found = engine.arrays(table.select("number", third=by_three))
+    thirds = dict(zip(found["number"].tolist(), found["third"].tolist(), strict=True))
+    assert thirds == {number: number // 3 for number in numbers.tolist()}
 
 
 def test_the_fast_cut_is_the_window(cluster: Any) -> None:

@@ -94,6 +94,21 @@ def test_both_engines_count_the_same(name: str, town: Path, cluster: Any, tmp_pa
         assert rows.equals(there[table]), table
 
 
+def test_each_row_as_many_persons_as_its_weight(cluster: Any, tmp_path: Path) -> None:
+    weights = [1, 5, 0, -2, None, 2**40]
+    table = pa.table({"item": ["a", "b", "a", "b", "a", "a"], "weight": weights})
+    records = read(table, item="item", user_per_row=True, weight="weight")
+    request = make_request(records, ct.Domain(["a", "b", "c"]), epsilon=1)
+    found = []
+    for name, start in (("here", DuckDBEngine), ("there", lambda: engine_beside(cluster))):
+        made = publish(
+            request, "town", tmp_path / name, ledger=Ledger.open(tmp_path / "ledger.sqlite"),
+            draws=SilentDraws(), tell=lambda _: None, start_engine=start,
+        )  # fmt: skip
+        found.append(parquet.read_table(made.folder / "items.parquet").column("count").to_pylist())
+    assert found[0] == found[1] == [2**40 + 1, 5, 0]
+
+
 def test_a_spark_dataframe_chooses_its_engine(cluster: Any, tmp_path: Path) -> None:
     rows = [
         (user, item, datetime.date(2024, 1, 1 + user)) for user in range(5) for item in range(4)

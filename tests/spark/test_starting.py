@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from crowdtally.budget import Ledger
-from crowdtally.curator.engine import spark_session
+from crowdtally.curator.engine import spark_probe, spark_session
 from crowdtally.errors import CrowdtallyError
 from kit.command import Ended, installed
 
@@ -100,13 +100,13 @@ def test_without_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_another_version(theirs: str) -> None:
     session = SimpleNamespace(version=theirs)
     with pytest.raises(CrowdtallyError, match=f"Spark there is {theirs}, pyspark here is"):
-        spark_session._check_version(session)
+        spark_probe.check_version(session)
 
 
 def test_a_server_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio")
-    monkeypatch.setattr(spark_session, "PROBE_SECONDS", 2)
-    monkeypatch.setattr(spark_session, "_CONNECT_SECONDS", 1)
+    monkeypatch.setattr(spark_probe, "PROBE_SECONDS", 2)
+    monkeypatch.setattr(spark_probe, "CONNECT_SECONDS", 1)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"sc://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(CrowdtallyError, match="no answer within 2 seconds"):

@@ -9,9 +9,9 @@ A fenced block is run if the line before it is a comment with the mark ``test: s
     ```
 
 The marked blocks of one document run in order, in one folder that is empty at first, with a fresh
-home, by the installed program. Shell blocks stop at the first command that fails. Blocks without a
-mark may hold ``make`` lines, whose targets must exist, and ``pip install`` lines; a block that calls
-``crowdtally`` must be marked, or hold a placeholder (``…``).
+home, by the installed program. Shell blocks stop at the first command that fails. The README marks
+every block that calls ``crowdtally``; other documents may also show calls that are not run, whose
+commands and options must exist. So must the targets of ``make`` lines, which are not run.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from kit.command import INSTALLED
+from kit.command import COMMANDS, INSTALLED
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -85,15 +86,33 @@ def test_the_readme_has_commands_that_run() -> None:
     assert {block.mark for block in marked(ROOT / "README.md")} >= {"sh", "python"}
 
 
+def test_what_the_readme_does_not_run_is_only_set_up() -> None:
+    for block in blocks(ROOT / "README.md"):
+        if not block.mark:
+            assert not list(typed(block)), f"a block without a mark calls crowdtally: {block.text}"
+
+
+def typed(block: Block) -> Iterator[list[str]]:
+    """The words of each call of the program in a block of shell."""
+    if block.language not in ("sh", "bash", "console"):
+        return
+    for line in block.text.replace("\\\n", " ").splitlines():
+        words = line.removeprefix("$ ").partition(" #")[0].split()
+        if words[:1] == ["crowdtally"]:
+            yield words
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_what_is_not_run_is_only_set_up(document: Path) -> None:
-    for block in blocks(document):
-        if block.mark or block.language not in ("sh", "bash", "console"):
-            continue
-        for line in block.text.splitlines():
-            command = line.removeprefix("$ ").partition("#")[0].strip()
-            calls = command.startswith(("crowdtally", "python -m crowdtally"))
-            assert not calls or "…" in command, f"unmarked and not run: {line}"
+def test_commands_and_options_exist(document: Path) -> None:
+    """Also in blocks that are not run."""
+    for words in (words for block in blocks(document) for words in typed(block)):
+        name = " ".join(words[:2])
+        if name == "crowdtally ledger":
+            name = " ".join(words[:3])
+        assert name in COMMANDS, f"{document.name} calls {name}"
+        known = {flag for parameter in COMMANDS[name].params for flag in parameter.opts}
+        named = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert named <= known | {"--help"}, f"{document.name}: {name} has no {named - known}"
 
 
 def test_make_targets_exist() -> None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from crowdtally.errors import InputError
 
 Floats = NDArray[np.float64]
+_FEW = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +58,13 @@ def weighed(
 
 
 def largest(
-    path: Path, axes: Sequence[Weights], name: str, least: float, k: int
+    path: Path, axes: Sequence[Weights], name: str, least: float, k: int, *, once: bool = False
 ) -> list[tuple[Any, float, float]]:
     """The k values of a column with the largest sums: value, sum as it stands, sum that counts.
 
     A count nearer to 0 than ``least`` counts as that, with its sign. Equal sums are told apart by
-    the sum as it stands, then by the order of the file.
+    the sum as it stands, then by the order of the file. ``once`` says that each value has one row,
+    and that all rows count.
     """
     joins, weight, parameters = _joined(axes)
     column, counted = f"release.{quoted(name)}", "release.count"
@@ -74,6 +76,11 @@ def largest(
         f"FROM release {joins} GROUP BY {column} "
         f"ORDER BY counted DESC, raw DESC, min(file_row_number) LIMIT {int(k)}"
     )
+    if once:  # nothing to add up, which a list of millions feels
+        query = (
+            f"SELECT {column}, release.count AS raw, {counted} AS counted FROM release "
+            f"ORDER BY counted DESC, raw DESC, file_row_number LIMIT {int(k)}"
+        )
     return list(_run(path, query, parameters).fetchall())
 
 
@@ -87,21 +94,31 @@ def total(path: Path, axes: Sequence[Weights]) -> float:
 
 
 def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
-    """The joins that pick the rows, the product of their weights, and the joins' parameters."""
-    joins, factors, parameters = [], [], list[object]()
+    """The joins and filters that pick the rows, the product of their weights, the parameters.
+
+    A few values of one column are a filter, which the file's own statistics help with.
+    """
+    joins, filters, factors = [], [], []
+    joined, filtered = list[object](), list[object]()
     for number, axis in enumerate(axes):
+        (first, values), *more = axis.keys.items()
+        if not more and axis.weights is None and len(values) <= _FEW:
+            filters.append(f"release.{quoted(first)} IN ({', '.join('?' * len(values))})")
+            filtered += values.tolist()
+            continue
         columns = [f"unnest(?) AS key_{place}" for place in range(len(axis.keys))]
-        parameters += [column.tolist() for column in axis.keys.values()]
+        joined += [column.tolist() for column in axis.keys.values()]
         if axis.weights is not None:
             columns.append("unnest(?) AS weight")
-            parameters.append(axis.weights.tolist())
+            joined.append(axis.weights.tolist())
             factors.append(f"axis_{number}.weight")
         equal = " AND ".join(
             f"release.{quoted(name)} = axis_{number}.key_{place}"
             for place, name in enumerate(axis.keys)
         )
         joins.append(f"JOIN (SELECT {', '.join(columns)}) AS axis_{number} ON {equal}")
-    return " ".join(joins), " * ".join(factors) or "1.0", parameters
+    where = f"WHERE {' AND '.join(filters)}" if filters else ""
+    return f"{' '.join(joins)} {where}", " * ".join(factors) or "1.0", [*joined, *filtered]
 
 
 def _run(path: Path, query: str, parameters: Sequence[object]) -> Any:

@@ -109,7 +109,16 @@ def _objects(values: Sequence[object]) -> NDArray[np.object_]:
 
 
 def _distinct(values: NDArray[np.int64] | NDArray[np.object_]) -> int:
-    return len(np.unique(values)) if values.dtype == np.int64 else len(set(values.tolist()))
+    """How many different values there are; a list may have ten million of them."""
+    if values.dtype == np.int64:
+        return _runs(np.sort(values))
+    hashes = np.fromiter(map(hash, values), dtype=np.int64, count=len(values))
+    # Different hashes are different values; a set of them all would take half a gigabyte.
+    return len(values) if _runs(np.sort(hashes)) == len(values) else len(set(values))
+
+
+def _runs(ascending: NDArray[np.int64]) -> int:
+    return int((ascending[1:] != ascending[:-1]).sum()) + 1 if len(ascending) else 0
 
 
 def _check_text(name: str, values: NDArray[Any]) -> None:

@@ -18,13 +18,13 @@ from typing import Any
 import duckdb
 import ibis
 import numpy as np
-from ibis.backends.sql.compilers.duckdb import compiler
 from ibis.backends.sql.datatypes import DuckDBType
 from numpy.typing import NDArray
 from sqlglot import tokenize
 
 from crowdtally.curator.engine import hashing, opening, window
 from crowdtally.curator.engine.columns import quoted
+from crowdtally.curator.engine.compiling import compiler
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.values.domain import Axis

@@ -17,21 +17,22 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.engine import hashing, spark_expressions, spark_session, spark_sources
+from crowdtally.curator.engine import hashing, spark_expressions, spark_sources
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark_errors import translated
+from crowdtally.curator.engine.spark_probe import Joined
 from crowdtally.curator.engine.spark_sql import compiled, quoted, translated_query
 from crowdtally.curator.engine.spark_types import duckdb_name, ibis_type, kinds, refuse_same_names
 from crowdtally.values.domain import Axis
 
-_LARGEST_BROADCAST = 20_000_000
+_LARGEST_BROADCAST = 2_000_000
 """Rows up to which a public list is sent whole to every executor: else each record travels."""
 
 
 class SparkEngine:
     """A session of our own on some Spark; leave it after use."""
 
-    def __init__(self, joined: spark_session.Joined) -> None:
+    def __init__(self, joined: Joined) -> None:
         self._joined = joined
         self._session = joined.session
         self._prefix = f"crowdtally_{secrets.token_hex(4)}_"

@@ -22,7 +22,7 @@ _FAULTS: tuple[tuple[str, type[CrowdtallyError], str], ...] = (
         "on it, or text that is not UTF-8: mend the file, or store it as Parquet.",
     ),
     (
-        "[Ee]xecutor memory|[Ss]ystem memory|EXECUTOR_MEMORY|at least 471859200",
+        "[Ee]xecutor memory|[Ss]ystem memory|EXECUTOR_MEMORY|Asked to launch cluster with",
         CrowdtallyError,
         "Spark was given too little memory to start: raise it with --engine-setting "
         "spark.executor.memory=2g, or give local-cluster workers 1024 MB or more.",

@@ -9,33 +9,25 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import socket
-import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from crowdtally.curator.engine.spark_errors import translation, without_warnings
+from crowdtally.curator.engine.spark_probe import (
+    JAVA,
+    REQUIRED,
+    Joined,
+    checked,
+    find_java,
+    is_connect,
+    reach,
+    require_pyspark,
+)
 from crowdtally.errors import CrowdtallyError, UsageError
 
-REQUIRED = {
-    "spark.sql.ansi.enabled": "false",  # a value that cannot be computed is null, not an error
-    "spark.sql.session.timeZone": "UTC",  # a weekday must not depend on a machine's zone
-    "spark.sql.timestampType": "TIMESTAMP_NTZ",  # a time without a zone stays without
-    "spark.sql.files.ignoreCorruptFiles": "false",
-    "spark.sql.files.ignoreMissingFiles": "false",
-    "spark.sql.csv.parser.columnPruning.enabled": "false",  # else ragged lines pass unseen
-    "spark.sql.legacy.timeParserPolicy": "CORRECTED",
-    "spark.sql.storeAssignmentPolicy": "ANSI",
-    "spark.sql.adaptive.enabled": "true",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
-}
-"""Settings of the session that the counts rest on; asked of every session, and checked."""
 _OF_OURS = {
     "spark.app.name": "crowdtally",
     "spark.ui.enabled": "false",
@@ -44,22 +36,7 @@ _OF_OURS = {
     "spark.driver.maxResultSize": "0",  # non-zero cells stream through: docs/scale.md
 }
 """Settings of a session that we start; each can be given otherwise."""
-_CONNECT_SECONDS = 5
-PROBE_SECONDS = 300
 _MACHINE_LOCAL = re.compile(r"local(-cluster)?(\[.*\])?")
-_JAVA = "sudo apt-get install openjdk-17-jre-headless (or set JAVA_HOME)"
-
-
-@dataclass(frozen=True)
-class Joined:
-    """A session of our own on some Spark, and how to leave it."""
-
-    session: Any
-    """The session: temporary views and settings in it are nobody else's."""
-    is_local: bool
-    """Whether every executor reads this machine's files."""
-    leave: Callable[[], None]
-    """Ends what we started, and only that."""
 
 
 def check_settings(settings: Mapping[str, str]) -> None:
@@ -78,7 +55,7 @@ def check_settings(settings: Mapping[str, str]) -> None:
 
 def join(master: str | None, settings: Mapping[str, str]) -> Joined:
     """A session on the master or Connect server; None is the running one, or else this machine."""
-    _require_pyspark()
+    require_pyspark()
     if master is not None and master.startswith("sc://"):
         return _connect(master, settings)
     return _classic(master, settings)
@@ -86,23 +63,13 @@ def join(master: str | None, settings: Mapping[str, str]) -> Joined:
 
 def join_frame(frame: Any) -> Joined:
     """A session beside the one that a DataFrame belongs to."""
-    _require_pyspark()
+    require_pyspark()
     theirs = frame.sparkSession
     session = theirs.newSession()
-    if _is_connect(theirs):
-        return _checked(Joined(session, False, lambda: _release(session)))
+    if is_connect(theirs):
+        return checked(Joined(session, False, lambda: _release(session)))
     master = str(theirs.sparkContext.master)
-    return _checked(Joined(session, bool(_MACHINE_LOCAL.fullmatch(master)), _nothing))
-
-
-def _require_pyspark() -> None:
-    try:
-        with without_warnings():
-            import pyspark.sql  # noqa: F401
-    except ImportError:
-        raise CrowdtallyError(
-            "Spark is not installed here: pip install 'crowdtally[spark]'."
-        ) from None
+    return checked(Joined(session, bool(_MACHINE_LOCAL.fullmatch(master)), _nothing))
 
 
 # ---- a driver in this process ------------------------------------------------------------------
@@ -116,12 +83,12 @@ def _classic(master: str | None, settings: Mapping[str, str]) -> Joined:
     if running is not None:
         session = SparkSession.getActiveSession() or SparkSession(running)
         return _beside(session, master, settings)
-    _find_java()
+    find_java()
     master = master or settings.get("spark.master") or "local[*]"
     is_local = bool(_MACHINE_LOCAL.fullmatch(master))
-    _reach(master)
+    reach(master)
     started = _start(master, {**_OF_OURS, **settings}, is_local)
-    return _checked(Joined(started.newSession(), is_local, _stopping(started)))
+    return checked(Joined(started.newSession(), is_local, _stopping(started)))
 
 
 def _beside(running: Any, master: str | None, settings: Mapping[str, str]) -> Joined:
@@ -137,7 +104,7 @@ def _beside(running: Any, master: str | None, settings: Mapping[str, str]) -> Jo
     session = running.newSession()
     for name, value in settings.items():
         session.conf.set(name, value)
-    return _checked(Joined(session, bool(_MACHINE_LOCAL.fullmatch(theirs)), _nothing))
+    return checked(Joined(session, bool(_MACHINE_LOCAL.fullmatch(theirs)), _nothing))
 
 
 def _start(master: str, settings: Mapping[str, str], is_local: bool) -> Any:
@@ -160,7 +127,7 @@ def _no_start(error: Exception, master: str, log: str) -> CrowdtallyError:
     import pyspark
 
     if re.search(r"UnsupportedClassVersion|jdk.incubator.vector not found", log):
-        return CrowdtallyError(f"this Java cannot run Spark {pyspark.__version__}: {_JAVA}.")
+        return CrowdtallyError(f"this Java cannot run Spark {pyspark.__version__}: {JAVA}.")
     if "not callable" in str(error) or "does not exist in the JVM" in str(error):
         return CrowdtallyError(
             f"the Spark in SPARK_HOME is not of pyspark's version {pyspark.__version__}: unset "
@@ -199,23 +166,6 @@ def _local_address(is_local: bool) -> Iterator[None]:
             os.environ.pop("SPARK_LOCAL_IP", None)
 
 
-def _find_java() -> None:
-    """Java 17 or newer with the module that Spark 4 loads."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if java is None or not Path(java).exists():
-        raise CrowdtallyError(f"Spark needs Java 17 or newer, and there is none: {_JAVA}.")
-    told = subprocess.run(
-        [java, "--add-modules=jdk.incubator.vector", "-version"], capture_output=True, text=True
-    )
-    version = re.search(r'version "(\d+)', told.stderr + told.stdout)
-    if told.returncode != 0 or version is None or int(version[1]) < 17:
-        found = f"Java {version[1]}" if version else "this Java"
-        raise CrowdtallyError(
-            f"Spark needs Java 17 or newer with all its modules; {found} is not: {_JAVA}."
-        )
-
-
 def _stopping(started: Any) -> Callable[[], None]:
     work = Path(os.environ.get("SPARK_HOME") or _spark_home()) / "work"
     folder = work / str(started.sparkContext.applicationId)
@@ -244,9 +194,9 @@ def _connect(url: str, settings: Mapping[str, str]) -> Joined:
         raise CrowdtallyError(
             "Spark Connect needs packages that are not installed: pip install 'crowdtally[spark]'."
         ) from error
-    _reach(url)
+    reach(url)
     session = SparkSession(connection=url)
-    joined = _checked(Joined(session, False, lambda: _release(session)))
+    joined = checked(Joined(session, False, lambda: _release(session)))
     for name, value in settings.items():
         if not session.conf.isModifiable(name):
             joined.leave()
@@ -262,100 +212,6 @@ def _release(session: Any) -> None:
     with suppress(Exception):
         session.client.release_session()
     session.client.close()
-
-
-def _without_token(url: str) -> str:
-    return url.partition(";")[0].partition("/;")[0]
-
-
-def _is_connect(session: Any) -> bool:
-    return type(session).__module__.startswith("pyspark.sql.connect")
-
-
-# ---- checks ------------------------------------------------------------------------------------
-
-
-def _reach(master: str) -> None:
-    """Whether anything listens at an address; Spark itself would wait for minutes."""
-    if not master.startswith(("spark://", "sc://")):
-        return
-    default = 15002 if master.startswith("sc://") else 7077
-    hosts = master.partition("://")[2].partition("/")[0].split(",")
-    for host in hosts:
-        try:
-            parts = urlsplit(f"//{host}")
-            address = (parts.hostname or "", parts.port or default)
-            socket.create_connection(address, _CONNECT_SECONDS).close()
-            return
-        except (OSError, ValueError):
-            continue
-    what = "Connect server" if master.startswith("sc://") else "master"
-    raise CrowdtallyError(
-        f"no Spark {what} listens at {_without_token(master)}: check the address and that it "
-        "runs. Nothing was charged."
-    )
-
-
-def _checked(joined: Joined) -> Joined:
-    """The session, if it is of our version, takes our settings and has an executor that works."""
-
-    def probe() -> None:
-        _check_version(joined.session)
-        for name, value in REQUIRED.items():
-            joined.session.conf.set(name, value)
-            if joined.session.conf.get(name) != value:
-                raise CrowdtallyError(f"Spark does not take the setting {name}={value}.")
-        joined.session.range(0, 1, 1, 1).selectExpr("sum(id)").toArrow()
-
-    try:
-        _in_time(probe, PROBE_SECONDS)
-    except BaseException:
-        with suppress(Exception):
-            # Whoever does not answer cannot be told that we leave, either.
-            close = joined.session.client.close if _is_connect(joined.session) else joined.leave
-            _in_time(close, _CONNECT_SECONDS)
-        raise
-    return joined
-
-
-def _check_version(session: Any) -> None:
-    import pyspark
-
-    theirs, ours = str(session.version), str(pyspark.__version__)
-    # Connect is made to bridge minor versions; within one driver both halves must be the same.
-    parts = 1 if _is_connect(session) else 2
-    if theirs.split(".")[:parts] != ours.split(".")[:parts]:
-        version = ".".join(theirs.split(".")[:2])
-        raise CrowdtallyError(
-            f"Spark there is {theirs}, pyspark here is {ours}: pip install 'pyspark=={version}.*'. "
-            "Nothing was charged."
-        )
-
-
-def _in_time(work: Callable[[], None], seconds: float) -> None:
-    """Do it in a thread, which is left behind where Spark does not answer in time."""
-    failures: list[Exception] = []
-
-    def run() -> None:
-        try:
-            with without_warnings():
-                work()
-        except Exception as error:  # handed over to the thread that waits
-            failures.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        raise CrowdtallyError(
-            f"Spark gave no answer within {seconds:.0f} seconds. Has the cluster a worker with "
-            "free cores, and memory for spark.executor.memory? Nothing was charged."
-        )
-    for error in failures:
-        if isinstance(error, CrowdtallyError):
-            raise error
-        words = translation(error, "trying Spark out")
-        raise CrowdtallyError(f"{words} Nothing was charged.") from error
 
 
 def _nothing() -> None:

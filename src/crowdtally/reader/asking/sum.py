@@ -39,7 +39,7 @@ class Sum:
     standard_error: float
     """How far it typically is from what it is unbiased for, by noise and by sampling."""
     low: float | None
-    """``value`` less the half width of the 95% noise interval; None where more than noise is in it."""
+    """``value`` less the half width of the 95% noise interval; None if more than noise is in it."""
     high: float | None
     """``value`` plus the same."""
     cells: int

@@ -96,7 +96,8 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
     question = summed(table, lists, box).at_each(0)
     column, rows = _item_rows(table, lists[0], question)
     path, law = axes.published.path(table["name"]), _Law.of(table)
-    found = tables.largest(path, rows, column, law.least, k)
+    once = len(lists) == 1 and not rows
+    found = tables.largest(path, rows, column, law.least, k, once=once)
     if is_whole(table):
         errors = [(law.std(question.squares), question.squares)] * len(found)
     else:
