@@ -87,8 +87,11 @@ def _classic(master: str | None, settings: Mapping[str, str]) -> Joined:
     master = master or settings.get("spark.master") or "local[*]"
     is_local = bool(_MACHINE_LOCAL.fullmatch(master))
     reach(master)
-    started = _start(master, {**_OF_OURS, **settings}, is_local)
-    return checked(Joined(started.newSession(), is_local, _stopping(started)))
+    # Spark makes a folder for tables, by default in whatever folder we are in.
+    folder = tempfile.TemporaryDirectory(prefix="crowdtally-", ignore_cleanup_errors=True)
+    ours = {**_OF_OURS, "spark.sql.warehouse.dir": f"{folder.name}/tables"}
+    started = _start(master, {**ours, **settings}, is_local)
+    return checked(Joined(started.newSession(), is_local, _stopping(started, folder)))
 
 
 def _beside(running: Any, master: str | None, settings: Mapping[str, str]) -> Joined:
@@ -166,13 +169,14 @@ def _local_address(is_local: bool) -> Iterator[None]:
             os.environ.pop("SPARK_LOCAL_IP", None)
 
 
-def _stopping(started: Any) -> Callable[[], None]:
+def _stopping(started: Any, folder: Any) -> Callable[[], None]:
     work = Path(os.environ.get("SPARK_HOME") or _spark_home()) / "work"
-    folder = work / str(started.sparkContext.applicationId)
+    left_behind = work / str(started.sparkContext.applicationId)  # by local-cluster's workers
 
     def stop() -> None:
         started.stop()
-        shutil.rmtree(folder, ignore_errors=True)  # what local-cluster's workers leave behind
+        folder.cleanup()
+        shutil.rmtree(left_behind, ignore_errors=True)
 
     return stop
 
