@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crowdtally as ct
@@ -24,6 +24,7 @@ def domain_of(sizes: list[int]) -> Domain:
 sizes = st.lists(st.integers(1, 7), min_size=1, max_size=5)
 
 
+@settings(deadline=None)
 @given(sizes, st.data())
 def test_cells_and_codes_are_inverse(sizes: list[int], data: st.DataObject) -> None:
     domain = domain_of(sizes)
@@ -35,6 +36,7 @@ def test_cells_and_codes_are_inverse(sizes: list[int], data: st.DataObject) -> N
     assert domain.contexts_size == np.prod(sizes[1:], dtype=int)
 
 
+@settings(deadline=None)
 @given(sizes)
 def test_cells_are_numbered_in_the_order_of_the_lists(sizes: list[int]) -> None:
     """The last axis is the fastest, as in a table sorted by its columns."""
@@ -44,6 +46,7 @@ def test_cells_are_numbered_in_the_order_of_the_lists(sizes: list[int]) -> None:
     assert len(set(cells)) == domain.size
 
 
+@settings(deadline=None)
 @given(sizes)
 def test_names_of_cells(sizes: list[int]) -> None:
     domain = domain_of(sizes)
@@ -53,6 +56,7 @@ def test_names_of_cells(sizes: list[int]) -> None:
         assert found[axis.name].tolist() == axis.values[wanted[:, place]].tolist()
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_beyond_64_bits(data: st.DataObject) -> None:
     domain = domain_of([1000] * 10)
@@ -153,6 +157,7 @@ def test_bad_lists(values: object, error: type[Exception], words: str) -> None:
         Axis.of("x", values)  # type: ignore[arg-type]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=5))
 def test_text_is_kept_as_it_is_or_refused(text: str) -> None:
     if unicodedata.is_normalized("NFC", text):
@@ -167,6 +172,7 @@ def test_case_and_blanks_are_different_values() -> None:
     assert Axis.of("x", values).values.tolist() == values
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20, unique=True))
 def test_integers_become_text_and_back(values: list[int]) -> None:
     axis = Axis.of("x", values)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crowdtally as ct
@@ -18,22 +18,26 @@ from crowdtally.values.rational import LARGEST, exact, show
 positive = st.fractions(min_value=Fraction(1, 10**40), max_value=10**40)
 
 
+@settings(deadline=None)
 @given(st.fractions() | st.fractions(max_denominator=10**6))
 def test_shown_and_read_again(number: Fraction) -> None:
     assert exact(show(number), "x") == number
 
 
+@settings(deadline=None)
 @given(st.integers(-(10**300), 10**300), st.integers(0, 200))
 def test_decimals_are_shown_and_read_again(digits: int, places: int) -> None:
     number = Fraction(digits, 10**places)
     assert exact(show(number), "x") == number
 
 
+@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_means_its_shortest_decimal(number: float) -> None:
     assert exact(number, "x") == Fraction(Decimal(repr(number)))
 
 
+@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=12))
 def test_a_decimal_as_typed(number: Decimal) -> None:
     assert exact(str(number), "x") == Fraction(number)
@@ -91,6 +95,7 @@ def test_ends() -> None:
     assert len(str(caught.value)) < 200, "a message repeats no more than the start of it"
 
 
+@settings(deadline=None)
 @given(positive, positive)
 def test_epsilon(first: Fraction, second: Fraction) -> None:
     assert Epsilon.of(show(first)).value == first

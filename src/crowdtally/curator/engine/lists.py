@@ -88,7 +88,7 @@ def parse_values(text: str) -> Axis:
         first, last = int(ends[1]), int(ends[2])
         if not 0 < last - first + 1 <= _LONGEST_RANGE or max(abs(first), abs(last)) >= 2**63:
             raise UsageError(
-                f"the range {listed!r} of {name!r} is empty or longer than {_LONGEST_RANGE} values."
+                f"the range {listed!r} of {name!r} is empty or too long: at most {_LONGEST_RANGE}."
             )
         return Axis(name, np.arange(first, last + 1, dtype=np.int64), typed=False)
     return Axis.of(name, [value.strip() for value in listed.split(",")], typed=False)
