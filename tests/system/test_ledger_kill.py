@@ -70,7 +70,9 @@ def test_killed_at_random_moments_500_times() -> None:
 
 def test_a_charge_after_the_release_is_caught() -> None:
     """The test itself is tested: the wrong order must fail it."""
-    assert kill_at_random(30, seed=3, order="release-first")["failures"]
+    # Whether a kill falls between the two steps is chance, so it is tried until one does.
+    tries = (kill_at_random(30, seed=seed, order="release-first") for seed in range(3, 23))
+    assert any(found["failures"] for found in tries)
 
 
 def test_everything_is_flushed_when_a_charge_returns() -> None:
