@@ -71,7 +71,7 @@ def comparable(expression: str, sql_type: str, kind: Kind | None) -> str:
         )
     target = "VARCHAR" if kind == "text" else "BIGINT"
     # A 128-bit id outside 64 bits cannot be in a list: null, hence outside the domain.
-    return f"TRY_CAST({expression} AS {target})"
+    return expression if sql_type == target else f"TRY_CAST({expression} AS {target})"
 
 
 def whole_number(column: str, sql_type: str) -> str:
