@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -62,7 +63,8 @@ def _part(request: Request, name: str) -> Part:
     return Part(name, epsilon, "discrete-laplace", {key: bound, "unit": show(unit)}, Delta())
 
 
-def versions() -> dict[str, str]:
+@cache
+def versions() -> Mapping[str, str]:
     """Versions of the programs that make a release."""
     return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
 
