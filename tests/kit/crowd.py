@@ -1,26 +1,38 @@
 """Hundreds of small databases in one table: an engine that takes seconds a job sees them at once.
 
-The database's number is part of each user's id, so that they have no user in common.
+The database's number is part of each user's id and of each item, so that databases have neither a
+user nor a cell in common: what is kept or counted falls apart into what each alone would give.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+import ibis
 import numpy as np
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.bounding.tempered import Tempered
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.values.counts import What
-from kit.histories import CONTEXTS, DOMAIN, ITEMS, Kept, Row, Shape, kept_by
+from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.values.counts import Counts, What
+from crowdtally.values.domain import Domain
+from kit.histories import Row, Shape
+
+DATABASES, ITEMS, CONTEXTS = 300, 4, 3
+STEP = ITEMS + 1
+"""How far apart databases' items are: one more than are listed, so that some are outside."""
+LISTED = [STEP * number + item for number in range(DATABASES) for item in range(ITEMS)]
+DOMAIN = Domain(LISTED, {"context": range(CONTEXTS)}, item="item")
+PLAIN = Domain(LISTED, item="item")
 
 BARE, STORED = Shape("string"), Shape("string", id="int64")
-POPULARITY = np.array([9, -3, 4, 4], dtype=np.int64)
+POPULARITY = np.tile(np.array([9, -3, 4, 4], dtype=np.int64), DATABASES)
 RULES: dict[str, Callable[[int], Any]] = {
     "sra": SRA,
     "hpa": lambda limit: HPA(limit, POPULARITY),
@@ -29,11 +41,23 @@ RULES: dict[str, Callable[[int], Any]] = {
 # Names that some program or other takes for equal.
 _NAMES = ["1", "01", " 1", "1 ", "a", "A", "\u00e9", "e\u0301", "", "NULL"]
 
+Cell = tuple[int, ...]
+"""What names a cell: its item, then its context or the other item of a pair."""
+Tally = Counter[Cell]
+"""The count of each cell that is not zero."""
+Histories = dict[Any, Tally]
+"""For each user how many records of which cell."""
+Start = Callable[[], Any]
+"""What opens an engine."""
 
-def databases(count: int, seed: int) -> list[list[Row]]:
+
+# ---- databases -----------------------------------------------------------------------------------
+
+
+def databases(seed: int) -> list[list[Row]]:
     """Databases of one to four users: nulls, values outside the lists, repeated rows and ids."""
     rng = np.random.default_rng(seed)
-    return [_database(number, rng) for number in range(count)]
+    return [_database(number, rng) for number in range(DATABASES)]
 
 
 def _database(number: int, rng: np.random.Generator) -> list[Row]:
@@ -41,10 +65,11 @@ def _database(number: int, rng: np.random.Generator) -> list[Row]:
     rows: list[Row] = []
     for user in users:
         for _ in range(rng.integers(1, 9)):
-            item, context, place = rng.integers(0, [ITEMS + 1, CONTEXTS + 1, 12])
-            rows.append((f"{number}:{user}", *_with_nulls([item, context, place], rng)))
+            item, context, place = rng.integers(0, [STEP, CONTEXTS + 1, 12])
+            rows.append((f"{number}:{user}", *_with_nulls([STEP * number + item, context, place],
+                                                          rng)))  # fmt: skip
         rows.extend(rows[-1:] * rng.integers(0, 3))
-    rows.append((None, 0, 0, 0))
+    rows.append((None, STEP * number, 0, 0))
     return [rows[place] for place in rng.permutation(len(rows))]
 
 
@@ -65,20 +90,76 @@ def _first(rows: Sequence[Row]) -> str:
     return min(row[0] for row in rows if row[0] is not None)
 
 
-def kept(
-    start: Callable[[], Any], source: object, shape: Shape, rule: Any, key: int, what: What
-) -> Kept:
-    """What a rule keeps of each user of the source."""
+EVERYONE = databases(seed=5)
+OTHERS = neighbours(EVERYONE)
+
+
+# ---- what is compared ----------------------------------------------------------------------------
+
+
+def tally(counts: Counts) -> Tally:
+    """A table of counts by the names of its cells."""
+    named = counts.layout.columns(counts.cells)
+    names = zip(*(column.tolist() for column in named.values()), strict=True)
+    return Counter(dict(zip(names, counts.values.tolist(), strict=True)))
+
+
+def farthest(one: Mapping[Cell, int], other: Mapping[Cell, int]) -> int:
+    """The largest L1 distance of a table, over all databases."""
+    apart: Counter[int] = Counter()
+    for cell in one.keys() | other.keys():
+        apart[cell[0] // STEP] += abs(one.get(cell, 0) - other.get(cell, 0))
+    return max(apart.values())
+
+
+# ---- both sides of every database in an engine ---------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """All databases with every user, and all of them without their first, in one engine."""
+
+    engine: Any
+    everyone: Prepared
+    others: Prepared
+
+    def kept(self, rule: Any, key: int, what: What) -> tuple[Histories, Histories]:
+        """What a rule keeps of everyone's records and of the others', by one job."""
+        sides = [
+            rule.keep(self.engine, side.table, cells=side.domain.size, key=key, what=what)
+            for side in (self.everyone, self.others)
+        ]
+        marked = [kept.mutate(side=ibis.literal(number)) for number, kept in enumerate(sides)]
+        found = self.engine.columns(marked[0].union(marked[1]))
+        result: tuple[Histories, Histories] = (defaultdict(Counter), defaultdict(Counter))
+        for user, cell, side in zip(
+            *(found[name].tolist() for name in ("user", "cell", "side")), strict=True
+        ):
+            result[side][user][self._named(cell)] += 1
+        return result
+
+    def _named(self, cell: int) -> Cell:
+        item, context = divmod(cell, self.everyone.domain.contexts_size)
+        return (LISTED[item], context) if self.everyone.domain.contexts else (LISTED[item],)
+
+    def without_contexts(self) -> Crowd:
+        """The same records, of items alone."""
+        return Crowd(self.engine, _items_alone(self.everyone), _items_alone(self.others))
+
+
+def _items_alone(prepared: Prepared) -> Prepared:
+    rows = prepared.table
+    item = (rows.cell // prepared.domain.contexts_size).cast("int64")
+    return replace(prepared, table=rows.mutate(cell=item), lists=PLAIN)
+
+
+@contextmanager
+def crowd_in(start: Start, shape: Shape) -> Iterator[Crowd]:
+    """Both sides, prepared as a release prepares them and then held."""
     with start() as engine:
-        prepared = prepare(engine, shape.records(source, DOMAIN), DOMAIN)
-        return kept_by(engine, prepared, rule, key, what)
-
-
-def farthest(one: Kept, other: Kept, width: int) -> int:
-    """The largest L1 distance, over all databases, of the counts of cells ``width`` together."""
-    apart: dict[str, Counter[int]] = defaultdict(Counter)
-    for sign, found in ((1, one), (-1, other)):
-        for user, cells in found.items():
-            for cell, times in cells.items():
-                apart[str(user).partition(":")[0]][cell // width] += sign * times
-    return max(sum(map(abs, counts.values())) for counts in apart.values())
+        sides = []
+        for name, parts in (("everyone", EVERYONE), ("others", OTHERS)):
+            records = shape.records(shape.table(together(parts)), DOMAIN)
+            prepared = prepare(engine, records, DOMAIN)
+            sides.append(replace(prepared, table=engine.materialise(prepared.table, name)))
+        yield Crowd(engine, *sides)

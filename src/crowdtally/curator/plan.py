@@ -116,6 +116,8 @@ class Plan:
 
     def unknown(self) -> list[str]:
         """What no plan can know, in words."""
+        if self.request.method.by_row:
+            return ["how many rows lie outside the lists"]
         words = [
             "how many rows lie outside the lists or lack a user",
             "how unevenly records are spread over users, hence how many records bounding drops",

@@ -58,13 +58,22 @@ class Sum:
     def __str__(self) -> str:
         interval = ""
         if self.low is not None and self.high is not None:
-            interval = f"\n95% of the noise within {self.low:.12g} … {self.high:.12g}"
+            interval = f"\n95% of the noise within {_shown(self.low)} … {_shown(self.high)}"
         cells = "1 cell" if self.cells == 1 else f"{self.cells} cells"
         return (
-            f"{self.value:.12g} {self.counted}, standard error {self.standard_error:.4g}"
+            f"{_shown(self.value)} {self.counted}, standard error {self.standard_error:.4g}"
             f"{interval}\nover {cells} of the table {self.table!r}\n"
             f"unbiased for {self.unbiased_for}"
         )
+
+
+def _shown(value: float) -> str:
+    """For people: a tenth of a person is more than any answer knows.
+
+    >>> _shown(4231.02437), _shown(-12.0), _shown(2.0**40)
+    ('4231', '-12', '1099511627776')
+    """
+    return f"{round(value, 1):.16g}"
 
 
 def condition_of(axes: Axes, where: str | None, equals: Mapping[str, object]) -> Condition:
