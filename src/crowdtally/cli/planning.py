@@ -82,7 +82,8 @@ def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str) -> No
         print(json.dumps(facts, ensure_ascii=False))
         return
     delta = f", delta {request.delta}" if request.delta.value else ""
-    print(f"Cost: epsilon {request.epsilon}{delta} per user. {balance.describe()}")
+    who = request.records.unit.who
+    print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {balance.describe()}")
     print("Split: " + ", ".join(f"{name} {share}" for name, share in facts["split"].items()) + ".")
     for table in facts["tables"]:
         cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"

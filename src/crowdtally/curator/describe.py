@@ -86,6 +86,7 @@ def describe(
         "charged": {
             "entry": reservation.id,
             "epsilon": show(reservation.charge.epsilon.value),
+            "delta": show(reservation.charge.delta.value),
             "spent_before": show(reservation.before.spent.epsilon),
             "spent_after": show(reservation.after.spent.epsilon),
             "limit": show(reservation.after.limit.epsilon) if reservation.after.limit else None,
@@ -99,21 +100,16 @@ def _guarantee(request: Request) -> dict[str, Any]:
     unit, epsilon, delta = request.records.unit, request.epsilon, request.delta
     kind = f"({epsilon}, {delta})" if delta.value else str(epsilon)
     except_for = f", but for a probability of at most {delta}" if delta.value else ""
-    who = "user" if unit.kind == "user" else "person"
-    if request.records.weight is not None:
-        weighed = "; a row stands for as many persons as its weight says"
-    else:
-        weighed = ""
+    neighbours = request.records.neighbours
     return {
         "words": (
-            f"{kind}-differential privacy for {unit.neighbours}{weighed}: whatever one {who} "
-            "contributed "
+            f"{kind}-differential privacy for {neighbours}: whatever one {unit.who} contributed "
             f"changes the probability of any outcome by at most a factor e^{epsilon}{except_for}."
         ),
         "epsilon": str(epsilon),
         "delta": str(delta),
         "unit": {"kind": unit.kind, "column": unit.column},
-        "neighbours": unit.neighbours,
+        "neighbours": neighbours,
     }
 
 

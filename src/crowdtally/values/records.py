@@ -49,3 +49,13 @@ class Records:
     def unit(self) -> PrivacyUnit:
         """What one unit of protection covers."""
         return PrivacyUnit("row") if self.user is None else PrivacyUnit("user", self.user)
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation in words."""
+        if self.weight is None:
+            return self.unit.neighbours
+        return (
+            "databases that differ by one person, added or removed; a row stands for as many "
+            "persons as its weight says"
+        )

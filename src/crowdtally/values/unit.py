@@ -44,3 +44,8 @@ class PrivacyUnit:
     def neighbours(self) -> str:
         """The neighbouring relation in words."""
         return _NEIGHBOURS[self.kind]
+
+    @property
+    def who(self) -> str:
+        """Who is protected, in a word."""
+        return "user" if self.kind == "user" else "person"
