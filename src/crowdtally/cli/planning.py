@@ -131,7 +131,8 @@ def _show_advice(advice: dict[str, Any] | None) -> None:
     errors = ", ".join(f"{name} {error:.4g}" for name, error in advice["errors"].items())
     lost = ""
     if advice["cut_loses_at_most"] is not None:
-        lost = f" Of the guessed total a cut can lose {advice['cut_loses_at_most']:.4g} of it."
+        most = f"{advice['cut_loses_at_most']:.4g}"
+        lost = f" Of the guessed total it holds {most}, of which a cut may lose half, or all."
     print(
         f"A sum over {advice['query_cells']} cells of {advice['table']} has, from noise and "
         f"sampling of empty cells, an error of about: {errors} (summaries of {advice['size']} "

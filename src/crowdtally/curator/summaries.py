@@ -100,7 +100,8 @@ def _choice(errors: Mapping[str, float], lost: float | None, *, fits: bool) -> t
         choice, why = _UNWEIGHED[fits]
         return choice, f"{why} (with --guess-total N, what a cut may lose is weighed too)"
     whole = {
-        "filter-priority": hypot(errors["filter-priority"], lost),
+        # Between nothing and all of it: half is nearest to what was measured (docs/sparse.md).
+        "filter-priority": hypot(errors["filter-priority"], lost / 2),
         "priority": errors["priority"],
     }
     if fits:
