@@ -382,6 +382,14 @@ def test_a_release_without_a_folder_lives_as_long_as_the_object(tmp_path: Path) 
     assert ct.load(tmp_path / "kept").metadata == saved.metadata
 
 
+def test_a_folder_whose_name_could_be_a_pattern(tmp_path: Path) -> None:
+    release = town(tmp_path)
+    (tmp_path / "r1's").mkdir()
+    odd = release.save(tmp_path / "r[1]'s")
+    assert str(odd.top(3)) == str(release.top(3))
+    assert odd.table("items").fetchall() == release.table("items").fetchall()
+
+
 def test_save_is_a_whole_copy_and_replaces_nothing(tmp_path: Path) -> None:
     release = town(tmp_path)
     copy = release.save(tmp_path / "copy")
@@ -399,8 +407,13 @@ def test_save_is_a_whole_copy_and_replaces_nothing(tmp_path: Path) -> None:
 
 
 def test_not_a_release(tmp_path: Path) -> None:
-    for place in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(ct.InputError, match=r"is not a release: it has no release\.json"):
+    (tmp_path / "a.csv").write_text("a")
+    for place, lack in (
+        (tmp_path, r"it has no release\.json"),
+        (tmp_path / "nowhere", "there is no such folder"),
+        (tmp_path / "a.csv", "it is a file"),
+    ):
+        with pytest.raises(ct.InputError, match=f"is not a release: {lack}"):
             ct.load(place)
 
 

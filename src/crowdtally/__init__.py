@@ -71,6 +71,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("crowdtally")
     if name not in _HOMES:
         raise AttributeError(f"module 'crowdtally' has no attribute {name!r}")
     value = getattr(import_module(f"crowdtally.{_HOMES[name]}"), name)

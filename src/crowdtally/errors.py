@@ -16,6 +16,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_MOST_SHOWN = 40
+_LONGEST_SHOWN = 400
+
 
 class CrowdtallyError(Exception):
     """A failure that is nobody's declaration: a full disk, an engine that stopped."""
@@ -48,7 +51,21 @@ def did_you_mean(received: str, known: Iterable[str]) -> str:
     "Did you mean 'item'? There are: user, item."
     """
     names = list(known)
-    close = difflib.get_close_matches(received, names, n=1)
-    suggestion = f"Did you mean {close[0]!r}? " if close else ""
-    shown = ", ".join(names[:40]) + (", …" if len(names) > 40 else "")
-    return f"{suggestion}There are: {shown or 'none'}."
+    close = closest(received, names)
+    suggestion = f"Did you mean {close!r}? " if close is not None else ""
+    shown = names[:_MOST_SHOWN]
+    while len(shown) > 1 and sum(map(len, shown)) > _LONGEST_SHOWN:
+        shown.pop()
+    more = ", …" if len(names) > len(shown) else ""
+    return f"{suggestion}There are: {', '.join(shown) or 'none'}{more}."
+
+
+def closest(received: str, known: Iterable[str]) -> str | None:
+    """The name that was probably meant, whatever its capitals; None where none is close.
+
+    >>> closest("ITM", ["user", "item"])
+    'item'
+    """
+    folded = {name.casefold(): name for name in reversed(list(known))}
+    close = difflib.get_close_matches(received.casefold(), folded, n=1)
+    return folded[close[0]] if close else None

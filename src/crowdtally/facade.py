@@ -57,15 +57,37 @@ def read(
     if (user is None) != user_per_row:
         raise UsageError(
             "say whose records these are: user='COLUMN' (--user), or user_per_row=True "
-            "(--user-per-row) where each row is one person."
+            "(--user-per-row) where each row is one person; not both."
         )
-    if isinstance(contexts, str):
-        contexts = [contexts]
-    named = dict(contexts) if isinstance(contexts, Mapping) else dict.fromkeys(contexts)
+    named = _named(contexts)
     for name, expression in named.items():
         if expression is not None:
             row_expression(expression, name)
-    return Records(source, user, item, named, record_id, tuple(joins), tuple(attributes), weight)
+    columns = (attributes,) if isinstance(attributes, str) else tuple(attributes)
+    return Records(source, user, item, named, record_id, _pairs(joins), columns, weight)
+
+
+def _named(contexts: object) -> dict[str, str | None]:
+    if isinstance(contexts, str):
+        contexts = [contexts]
+    if not isinstance(contexts, Iterable):
+        raise UsageError(
+            f"contexts are names of columns, or {{name: expression}}: received {contexts!r}."
+        )
+    return dict(contexts) if isinstance(contexts, Mapping) else dict.fromkeys(contexts)
+
+
+def _pairs(joins: Iterable[object]) -> tuple[tuple[object, str], ...]:
+    listed: list[tuple[object, str]] = []
+    for pair in joins:
+        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[1], str):
+            raise UsageError(
+                "joins are pairs of a source and its key column, such as "
+                f"[('users.parquet', 'user_id')]: received a {type(pair).__name__} in the place "
+                "of a pair."
+            )
+        listed.append((pair[0], pair[1]))
+    return tuple(listed)
 
 
 def release(

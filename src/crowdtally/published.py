@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from crowdtally import laws, parquet
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.values.layout import Layout
-from crowdtally.values.rational import show
+from crowdtally.values.rational import exact, show
 
 SCHEMA = "crowdtally-release/1"
 """Name and version of the layout of ``release.json``; see docs/release-format.md."""
@@ -245,6 +245,22 @@ class _Facts(dict[str, Any]):
         raise InputError(f"release.json is damaged: it lacks {key!r}. Copy the release again.")
 
 
+def _lack(path: Path) -> str:
+    if path.is_dir():
+        return "it has no release.json"
+    return "it is a file" if path.exists() else "there is no such folder"
+
+
+def number(value: object, name: str) -> Fraction:
+    """An exact number of ``release.json``; ``name`` is what a message calls it."""
+    try:
+        return exact(value, name)
+    except UsageError:
+        raise InputError(
+            f"release.json is damaged: {name} is not a number. Copy the release again."
+        ) from None
+
+
 def load(folder: str | os.PathLike[str]) -> Published:
     """Open a release; its metadata is checked, its tables are not read."""
     path = Path(folder)
@@ -253,9 +269,9 @@ def load(folder: str | os.PathLike[str]) -> Published:
         metadata = json.loads(text, object_hook=_Facts)
         schema = metadata["schema"]
         tables = [table["file"] for table in metadata["tables"]]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(
-            f"{str(path)!r} is not a release: it has no release.json. Give the folder that "
+            f"{str(path)!r} is not a release: {_lack(path)}. Give the folder that "
             "`crowdtally release -o FOLDER` wrote."
         ) from None
     except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:

@@ -688,7 +688,7 @@ def test_debug_shows_where(town: Town) -> None:
 def test_reading_a_release_badly(town: Town) -> None:
     days = {"context": "weekday", "values": "weekday=Mon,Tue"}
     assert crowdtally(*town.arguments(**days)).code == 0
-    town.refuses(["top", "nowhere"], INPUT, "'nowhere' is not a release", "release.json")
+    town.refuses(["top", "nowhere"], INPUT, "'nowhere' is not a release", "no such folder")
     town.refuses(["top", "out", "-k", "0"], USAGE, "at least 1", "received 0")
     town.refuses(["top", "out", "-k", "ten"], USAGE, "whole number", "ten")
     town.refuses(["top", "out", "--context", "weekday"], USAGE, "NAME=VALUE")

@@ -148,4 +148,4 @@ def test_weight_goes_with_rows_as_persons(town: Town) -> None:
 
 
 def test_sums_of_what_is_no_release(town: Town) -> None:
-    town.refuses(["sum", "nowhere"], INPUT, "not a release", "release.json")
+    town.refuses(["sum", "nowhere"], INPUT, "not a release", "no such folder")

@@ -91,7 +91,7 @@ def test_the_command_says_it(tmp_path, monkeypatch):
     ]  # fmt: skip
     ended = crowdtally(*command)
     assert ended.code == 0, str(ended)
-    assert "A sum over 10 cells of cells" in ended.out
+    assert "A sum over 10 cells of the table 'cells'" in ended.out
     assert (
         "holds 5, of which a cut may lose half, or all. For it choose --publishing filter-"
         in ended.out

@@ -53,7 +53,7 @@ class RememberingEngine(DuckDBEngine):
         """Prepare records that are held in memory, and keep them in a table of the engine's own."""
         prepared = prepare(self, records, domain)
         self._connection.execute("CREATE TABLE held AS FROM source")
-        self._connection.unregister("source")
+        self._connection.execute("DROP VIEW source")
         self._connection.execute("ALTER TABLE held RENAME TO source")
         return prepared
 

@@ -99,6 +99,13 @@ def test_a_probability_within_a_word_of_one_or_zero():
     assert not bernoulli(near_zero, 1, Scripted(0, 2**63)).any()
 
 
+def test_a_probability_that_a_ball_does_not_tell_from_one():
+    nearest = Real.ball("1-2^-300", lambda bits: 1 / (1 + number(Fraction(1, 2**300))))
+    assert bernoulli(nearest, 1, Scripted(0)).all()
+    assert bernoulli(nearest, 1, Scripted(*[ONES] * 4, 0)).all()
+    assert not bernoulli(nearest, 1, Scripted(*[ONES] * 8)).any()
+
+
 def test_certain_coins():
     for one in (Fraction(1), Real.exact(1)):
         assert bernoulli(one, 1000, system_words()).all()

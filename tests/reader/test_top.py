@@ -11,6 +11,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import laws
+from crowdtally.reader.asking.top import TopItem, TopList
 from crowdtally.reader.estimating.sums import sum_interval, sum_std
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws
@@ -192,3 +193,34 @@ def test_coverage_of_the_interval_of_a_sum(tmp_path: Path) -> None:
     assert 0.95 - 5 * error <= covered <= 0.965, covered
     spread = float(np.std([row.count for row in found]))
     assert spread == pytest.approx(found[0].noise_std, rel=0.05)
+
+
+def test_more_than_there_are_and_numbers_of_numpy(release: ct.Release) -> None:
+    assert len(release.top(10**30)) == len(PLACES)
+    assert release.top(np.int64(2)) == release.top(2)
+    with pytest.raises(ct.UsageError, match=r"without a name: top\(3, …\)"):
+        release.top(k=3)
+
+
+def test_counts_that_are_not_whole_are_shown_to_a_tenth() -> None:
+    item = TopItem(1, "zoo", 4358.37786768, 1.0, 3719.08860067, 4997.66713469, 4358.37786768, 1.0)
+    assert "4358.4        3719.1 … 4997.7  zoo" in str(TopList((item,), "users"))
+
+
+def test_a_table_becomes_any_frame(release: ct.Release) -> None:
+    found = release.table("items")
+    frames = [found.df(), found.pl().to_pandas(), found.to_arrow_table().to_pandas()]
+    for frame in frames:
+        assert frame["item"].tolist() == PLACES
+        assert frame["count"].tolist() == frames[0]["count"].tolist()
+
+
+def test_values_to_sum_may_be_an_array_or_a_series(release: ct.Release) -> None:
+    names = release.table("items").df()["item"][:2]
+    assert (
+        release.sum(item=names)
+        == release.sum(item=names.to_numpy())
+        == release.sum(item=["zoo", "arena"])
+    )
+    with pytest.raises(ct.UsageError, match="a condition is text"):
+        release.sum(5)  # type: ignore[arg-type]

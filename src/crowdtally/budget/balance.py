@@ -49,21 +49,24 @@ class Balance:
         """Refuse another unit: its ε says something else, and the sum would say nothing."""
         if self.unit is not None and self.unit != unit:
             same = f" If the same users were meant, type --user {self.unit.column}."
+            has_users = self.unit.kind == "user"
             raise UsageError(
                 f"dataset {self.dataset!r} counts its budget by the privacy unit "
                 f"{self.unit.key!r}, and this request is for {unit.key!r}."
-                f"{same if self.unit.column is not None else ''} Epsilons of different units do "
+                f"{same if has_users else ''} Epsilons of different units do "
                 "not add up: other users' records need another name, --dataset NAME."
             )
 
-    def describe(self) -> str:
-        """One or two sentences for a person."""
+    def describe(self, ledger: str | None = None) -> str:
+        """One or two sentences for a person; ``ledger`` is the one they named, if they did."""
         spent = f"Dataset {self.dataset!r}: spent so far {_amount(self.spent)}"
         remaining = self.remaining
         if self.limit is None or remaining is None:
+            delta = " --delta D" if self.spent.delta else ""
+            where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
             return (
                 f"{spent}; no limit is set. To set one: "
-                f"crowdtally ledger create {shlex.quote(self.dataset)} --epsilon E"
+                f"crowdtally ledger create {shlex.quote(self.dataset)} --epsilon E{delta}{where}"
             )
         return f"{spent} of {_amount(self.limit)}; remaining {_amount(remaining)}."
 

@@ -63,6 +63,9 @@ class Ledger:
     def __exit__(self, *exception: object) -> None:
         self.close()  # and nothing more: an exception gives no charge back
 
+    def __repr__(self) -> str:
+        return f"<Ledger {self.location}>"
+
     @property
     def location(self) -> str:
         """Where it is, without a password."""
@@ -99,7 +102,10 @@ class Ledger:
             if unit is not None:
                 found.require_unit(unit)
             if limit is None or found.limit is not None:
-                raise UsageError(f"dataset {name!r} exists already. {found.describe()}")
+                raise UsageError(
+                    f"dataset {name!r} exists already. {found.describe()} To change its "
+                    "limit: crowdtally ledger limit."
+                )
             return book.append(name, LimitSet(limit)).balance
 
         return self._write(work)

@@ -6,9 +6,16 @@ that ``crowdtally --help`` answers at once.
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -23,6 +30,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"crowdtally {version('crowdtally')}")
+        raise typer.Exit
+
+
+@app.callback()
+def crowdtally(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Publish counts about a crowd without publishing anyone in it."""
+
+
 app.command("demo")(demonstrating.demo)
 app.command("release")(releasing.release)
 app.command("plan")(planning.plan)
@@ -32,41 +61,89 @@ app.add_typer(ledgering.app, name="ledger")
 app.command("check")(checking.check)
 
 
+_INTERRUPTED = "interrupted. `crowdtally ledger show` says whether it was charged before."
+
+
 def main() -> None:
     """Run the command line; every failure is one message and one exit code."""
     debug = "--debug" in sys.argv
+    _print_anywhere()
+    with _noted_signals() as stopped:
+        try:
+            app()
+        except BaseException as error:
+            if debug and not isinstance(error, SystemExit):
+                traceback.print_exc()
+            if stopped:
+                _fail(128 + stopped[0], _INTERRUPTED)
+            if isinstance(error, SystemExit):
+                raise
+            _explain(error)
+
+
+def _explain(error: BaseException) -> NoReturn:
+    match error:
+        case CrowdtallyError():
+            _fail(error.exit_code, str(error))
+        case BrokenPipeError():
+            # The reader of our output has gone, as in `crowdtally top … | head -1`.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        case KeyboardInterrupt():
+            _fail(130, _INTERRUPTED)
+        case OSError():
+            _fail(
+                1,
+                f"{error.filename or 'a file'}: {error.strerror or 'cannot be used'}. "
+                "Check the path, its permissions and the free space.",
+            )
+    # A last net: no traceback, no record's value, unless asked for.
+    _fail(
+        1,
+        f"an unforeseen failure ({type(error).__name__}); run again with --debug and report what "
+        "it shows, without private values.",
+    )
+
+
+def _fail(code: int, words: str) -> NoReturn:
+    print(f"crowdtally: {words}", file=sys.stderr)
+    sys.exit(code)
+
+
+@contextmanager
+def _noted_signals() -> Iterator[list[int]]:
+    """Whatever an interruption becomes in the libraries it passes through, we know it was one.
+
+    A program that is told to end (SIGTERM) clears up in the same way.
+    """
+    noted: list[int] = []
+
+    def note(number: int, frame: object) -> None:
+        noted.append(number)
+        raise KeyboardInterrupt
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    ours = [n for n, how in before.items() if how in (signal.default_int_handler, signal.SIG_DFL)]
+    if threading.current_thread() is not threading.main_thread():
+        ours = []  # only the main thread may
+    for number in ours:
+        signal.signal(number, note)
     try:
-        app()
-    except CrowdtallyError as error:
-        if debug:
-            traceback.print_exc()
-        print(f"crowdtally: {error}", file=sys.stderr)
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader of our output has gone, as in `crowdtally top … | head -1`.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
-    except KeyboardInterrupt:
-        print(
-            "crowdtally: interrupted. `crowdtally ledger show` says whether it was charged before.",
-            file=sys.stderr,
-        )
-        sys.exit(130)
-    except OSError as error:
-        if debug:
-            traceback.print_exc()
-        print(
-            f"crowdtally: {error.filename or 'a file'}: {error.strerror or 'cannot be used'}. "
-            "Check the path, its permissions and the free space.",
-            file=sys.stderr,
-        )
-        sys.exit(1)
-    except Exception as error:  # a last net: no traceback, no record's value, unless asked for
-        if debug:
-            traceback.print_exc()
-        print(
-            f"crowdtally: an unforeseen failure ({type(error).__name__}); run again with --debug "
-            "and report what it shows, without private values.",
-            file=sys.stderr,
-        )
-        sys.exit(1)
+        yield noted
+    finally:
+        for number in ours:
+            signal.signal(number, before[number])
+
+
+def _print_anywhere() -> None:
+    """Write what the encoding of the output lacks as JSON does: right there, readable elsewhere."""
+
+    def escaped(error: UnicodeError) -> tuple[str, int]:
+        if not isinstance(error, UnicodeEncodeError):
+            raise error
+        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+
+    codecs.register_error("crowdtally-escape", escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="crowdtally-escape")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -60,12 +61,13 @@ def demo(
         true = truth.get(str(row.item), 0)
         print(f"{row.rank:>2}  {row.item:<22} {row.count:>9}  {interval:>17}  {true:>7}")
     print(
-        "\nReleased counts lie below the truth because at most 30 visits of each visitor are "
-        "counted;\nthe noise interval speaks of the noise alone. (The truth is known only because "
+        "\nReleased counts differ from the truth by noise, of which alone the interval speaks, and "
+        "because\nat most 30 visits of each visitor are counted. (The truth is known only because "
         "it was invented.)"
     )
     print(f"\nThe release lies in {released.folder}. Ask it more:", file=sys.stderr)
-    print(f"  crowdtally top {released.folder} --context weekday=Saturday", file=sys.stderr)
+    quoted = shlex.quote(str(released.folder))
+    print(f"  crowdtally top {quoted} --context weekday=Saturday", file=sys.stderr)
 
 
 def _free(name: str) -> Path:

@@ -61,7 +61,8 @@ def limit(
 ) -> None:
     """Change the limit of a dataset; the change stays on the record."""
     total = None if epsilon == "none" else epsilon
-    print(_open(ledger).set_limit(name, epsilon=total, delta=delta if total else None).describe())
+    changed = _open(ledger).set_limit(name, epsilon=total, delta=delta if total else None)
+    print(changed.describe(ledger))
 
 
 @app.command("show")
@@ -82,11 +83,12 @@ def show(
     if not balances:
         print(f"No dataset yet in {books.location}.")
     for balance in balances:
-        print(balance.describe())
+        print(balance.describe(ledger))
         for charged in books.charges(balance.dataset):
-            reason = f": {charged.reason}" if charged.reason else ""
+            charge, reason = charged.charge, f": {charged.reason}" if charged.reason else ""
+            delta = f"  delta {charge.delta}" if charge.delta.value else ""
             print(
-                f"  {charged.id}  {charged.time}  epsilon {charged.charge.epsilon}  "
+                f"  {charged.id}  {charged.time}  epsilon {charge.epsilon}{delta}  "
                 f"{charged.state}{reason}"
             )
 
@@ -123,4 +125,4 @@ def void(
     debug: options.DebugOption = False,
 ) -> None:
     """Give a charge back: only if you are certain that nothing left this machine."""
-    print(_open(ledger).void(entry, reason).describe())
+    print(_open(ledger).void(entry, reason).describe(ledger))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from crowdtally.cli import options
-from crowdtally.cli.options import remark, takes_request
+from crowdtally.cli.options import remark
+from crowdtally.cli.requesting import takes_request
 
 
 @takes_request
@@ -58,10 +59,30 @@ def release(
         engine=engine, engine_settings=parse_settings(engine_setting or []),
     )  # fmt: skip
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
+    for words in _found(made.metadata):
+        say(words)
     charged = made.metadata["charged"]
     limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
     say(f"Charged epsilon {charged['epsilon']}; spent so far {charged['spent_after']}{limit}.")
     if not charged["limit"]:
+        delta = " --delta D" if request.delta.value else ""
         where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
-        say(f"Set a limit with: crowdtally ledger create {shlex.quote(name)} --epsilon E{where}")
+        create = f"crowdtally ledger create {shlex.quote(name)} --epsilon E{delta}{where}"
+        say(f"Set a limit with: {create}")
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
+
+
+def _found(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """What the release itself found out, all of it public: bounds that were chosen, and items."""
+    method = metadata["method"]
+    if method["chosen_by"]:
+        for table, chosen in method["bounds"].items():
+            scaling = "" if chosen["scaling"] == "1" else f", scaling {chosen['scaling']}"
+            say = f"Chosen privately for {table}: a bound of {chosen['bound']}{scaling}"
+            yield f"{say} (at most {method['largest_candidate']})."
+    if "other" in metadata:
+        items, threshold = metadata["domain"]["items"]["size"], metadata["tables"][0]["threshold"]
+        yield (
+            f"Discovered {items} items whose noisy number of users is at least {threshold}; all "
+            f"others together: {metadata['other']['count']} ({metadata['other']['counts']})."
+        )

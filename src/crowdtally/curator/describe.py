@@ -7,7 +7,7 @@ import platform
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -70,13 +70,20 @@ def versions() -> Mapping[str, str]:
 
 
 def describe(
-    request: Request, domain: Domain | None, reservation: Reservation, outcome: Outcome
+    request: Request,
+    domain: Domain | None,
+    reservation: Reservation,
+    outcome: Outcome,
+    began: datetime,
 ) -> dict[str, Any]:
-    """The contents of ``release.json``: public parameters, never anything read off the records."""
+    """The contents of ``release.json``: public parameters, never anything read off the records.
+
+    ``began`` is a moment before the records were read: how long they took says how many they are.
+    """
     facts = {
         "schema": SCHEMA,
         "id": reservation.charge.release_id,
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": began.isoformat(timespec="seconds"),
         "guarantee": _guarantee(request),
         "counted": "users" if request.method.discover else request.method.what,
         "method": _method(request.method, request.records.record_id, outcome.bounds),
@@ -100,16 +107,16 @@ def _guarantee(request: Request) -> dict[str, Any]:
     unit, epsilon, delta = request.records.unit, request.epsilon, request.delta
     kind = f"({epsilon}, {delta})" if delta.value else str(epsilon)
     except_for = f", but for a probability of at most {delta}" if delta.value else ""
-    neighbours = request.records.neighbours
     return {
         "words": (
-            f"{kind}-differential privacy for {neighbours}: whatever one {unit.who} contributed "
-            f"changes the probability of any outcome by at most a factor e^{epsilon}{except_for}."
+            f"{kind}-differential privacy for {unit.neighbours}: whatever one {unit.who} "
+            "contributed changes the probability of any outcome by at most a factor "
+            f"e^{epsilon}{except_for}."
         ),
         "epsilon": str(epsilon),
         "delta": str(delta),
         "unit": {"kind": unit.kind, "column": unit.column},
-        "neighbours": neighbours,
+        "neighbours": unit.neighbours,
     }
 
 

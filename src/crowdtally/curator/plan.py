@@ -13,6 +13,7 @@ from typing import Any
 
 from crowdtally import laws
 from crowdtally.curator.choosing.theory import Guess, best_limit, expected_error
+from crowdtally.curator.plan_words import lines
 from crowdtally.curator.request import Request
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.shape import form_layout
@@ -20,6 +21,7 @@ from crowdtally.curator.summaries import advice, planned_summary
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
+from crowdtally.values.transformed import Nodes
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,11 @@ class Plan:
     query_cells: int | None = None
     """r: how many cells a typical question will sum over; None where nothing was said."""
 
+    def __str__(self) -> str:
+        delta = f", delta {self.request.delta}" if self.request.delta.value else ""
+        cost = f"Cost: epsilon {self.request.epsilon}{delta} per {self.request.records.unit.who}."
+        return "\n".join([cost, *lines(self.as_dict())])
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         request, method = self.request, self.request.method
@@ -161,7 +168,8 @@ def _tables(request: Request) -> list[TablePlan]:
         shaped = form_layout(request.form, layout)
         bound, unit = request.sensitivity(name)
         epsilon = request.table_epsilon(name).value
-        summary = planned_summary(request.form, shaped.size, bound / epsilon, unit)
+        tree = isinstance(shaped, Nodes)
+        summary = planned_summary(request.form, shaped.size, bound / epsilon, unit, tree=tree)
         sensitivity = bound * unit
         tables.append(TablePlan(name, shaped.names, shaped.size, epsilon, sensitivity, summary))
     return tables

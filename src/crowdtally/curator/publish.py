@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from crowdtally.budget import Ledger, Reservation
@@ -40,7 +41,7 @@ def publish(
     start_engine: Callable[[], Engine] = DuckDBEngine,
 ) -> Published:
     """Make the release that ``request`` describes in the new folder ``target``."""
-    unit, charge = request.records.unit, charge_of(request)
+    began, unit, charge = datetime.now(UTC), request.records.unit, charge_of(request)
     ledger.check(dataset, unit, charge.epsilon, charge.delta)  # exit 3: nothing was read yet
     with staging(target) as staged, start_engine() as engine:
         prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
@@ -49,7 +50,7 @@ def publish(
         reservation = ledger.reserve(dataset, unit, charge)  # durable from here on
         with _charged(reservation):
             outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
-            metadata = describe(request, prepared.lists, reservation, outcome)
+            metadata = describe(request, prepared.lists, reservation, outcome, began)
             staged.write(metadata, outcome.tables)
             staged.commit()
             ledger.mark_published(reservation.id)
@@ -74,7 +75,10 @@ def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
         joined = " or without a join partner" if request.records.joins else ""
         weighed = " or without a weight of at least 1" if request.records.weight else ""
         reasons.append(f"{dropped.outside} with a value outside the lists{joined}{weighed}")
+    left = dropped.rows - dropped.without_user - dropped.outside
     if not reasons:
+        if not left:
+            tell("The source has no rows: what is released is noise alone.")
         return
     words = f"of {dropped.rows} rows, {' and '.join(reasons)}"
     if request.strict:
@@ -83,6 +87,11 @@ def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
             "without --strict. Nothing was charged."
         )
     tell(f"Dropped, {words} (for your eyes only: the release does not say so).")
+    if not left:
+        tell(
+            "No row is left to count, so what is released is noise alone. Compare the spelling and "
+            "the types of the lists with the records; --strict would have stopped, uncharged."
+        )
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,18 +14,21 @@ from crowdtally.curator.method import ROW, Method, MethodOptions, make_method
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.split import complete_split
 from crowdtally.curator.steps.shape import form_factor, form_keeping, form_layout
-from crowdtally.errors import UsageError
-from crowdtally.values.domain import Domain
+from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.values.domain import RESERVED, Domain
 from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.keeping import Keeping
 from crowdtally.values.layout import Layout, Pairs, grid
 from crowdtally.values.rational import show
 from crowdtally.values.records import Records
+from crowdtally.values.transformed import Nodes
 
 LARGEST_DENSE = 500_000_000
 """Cells beyond which a dense table is refused: about 20 GB while it is written."""
 LARGEST_SAMPLE = 200_000_000
 """Published cells beyond which a summary is refused: about 20 GB while it is written."""
 _LARGEST_SCALE = 2**50  # in units of a count: beyond it noise is beyond any count
+_LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
 _WIDEST_ITEMS = 2**62
 
 
@@ -99,9 +102,11 @@ def make_request(
     **options: Any,
 ) -> Request:
     """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
+    _check_kinds(records, domain, split)
     unknown = sorted(options.keys() - ReleaseOptions.__annotations__.keys())
     if unknown:
-        raise UsageError(f"unknown option {unknown[0]!r} of a release.")
+        known = did_you_mean(unknown[0], ReleaseOptions.__annotations__)
+        raise UsageError(f"unknown option {unknown[0]!r} of a release. {known}")
     method = make_method(**{k: v for k, v in options.items() if k in _METHOD})
     form = make_form(**{k: v for k, v in options.items() if k not in _METHOD})
     if records.user is None:
@@ -117,6 +122,17 @@ def make_request(
     request = Request(records, domain, total, exact_delta, method, form, shares, strict)
     _check_sizes(request)
     return request
+
+
+def _check_kinds(records: object, domain: object, split: object) -> None:
+    """Refuse what a notebook passes by mistake, before it fails somewhere inside."""
+    for given, kind, words in (
+        (records, Records, "records come from ct.read(SOURCE, user=…, item=…)"),
+        (domain, Domain | None, "a domain comes from ct.Domain(ITEMS, {CONTEXT: VALUES})"),
+        (split, Mapping | None, "a split is {'items': '0.5', 'edges': '0.5'}"),
+    ):
+        if not isinstance(given, kind):
+            raise UsageError(f"{words}: received a {type(given).__name__}.")
 
 
 def _by_row(method: Method) -> Method:
@@ -182,11 +198,14 @@ def _check_domain(records: Records, domain: Domain, method: Method, form: Form) 
         raise UsageError(
             "a user of whom one record is kept has no pairs: --pairs needs --max-records 2 or more."
         )
+    if method.pairs and len(domain.items) < 2:
+        raise UsageError("a list of one item has no pairs: --pairs needs two items or more.")
     if method.pairs and form.transform != "none":
         raise UsageError("--pairs cannot be transformed: use --transform none.")
     if not method.samples and not method.by_row:
         smallest = len(domain.items) if domain.has_items else domain.size
-        check_theta(method.limit, smallest, method.cap, 1)
+        weighed = method.limit * len(method.scalings) if method.choose == "dpsense" else 1
+        check_theta(method.limit, smallest, method.cap, weighed)
     check_ordered(form, [axis.name for axis in domain.axes])
 
 
@@ -194,8 +213,13 @@ def _check_sizes(request: Request) -> None:
     form = request.form
     if not form.is_dense and (form.size or 0) > LARGEST_SAMPLE:
         raise UsageError(f"--size must be at most {LARGEST_SAMPLE}: received {form.size}.")
+    _check_popularity(request)
+    if request.domain is None:
+        _check_names([str(request.records.item)])
     for name, layout in request.layouts().items():
-        size = form_layout(form, layout).size
+        shaped = form_layout(form, layout)
+        size = shaped.size
+        _check_names(shaped.names)
         bound, unit = request.sensitivity(name)
         scale = bound / request.table_epsilon(name).value
         if scale * unit > _LARGEST_SCALE:
@@ -211,8 +235,40 @@ def _check_sizes(request: Request) -> None:
                 "use fewer contexts."
             )
         if not form.is_dense:
-            keeping = form_keeping(form, size, scale, unit)
+            keeping = form_keeping(form, size, scale, unit, tree=isinstance(shaped, Nodes))
+            _check_odds(name, keeping, request.table_epsilon(name))
             _check_summary(name, size, expected_size(size, scale, keeping))
+
+
+def _check_names(columns: Sequence[str]) -> None:
+    """Refuse columns that a table's file cannot tell apart: DuckDB ignores upper and lower case."""
+    seen: set[str] = set()
+    for column in (*columns, *RESERVED):
+        if column.lower() in seen:
+            raise UsageError(
+                f"two columns of the release would be called {column!r}, upper and lower case "
+                f"being one: rename one, for example --context my_{column}=COLUMN."
+            )
+        seen.add(column.lower())
+
+
+def _check_popularity(request: Request) -> None:
+    records = request.method.popularity_records
+    if records and records / request.part("popularity").value > _LARGEST_SCALE:
+        raise UsageError(
+            f"the noise of the popularity would be beyond any count: epsilon "
+            f"{show(request.epsilon.value)} is too small for --popularity-records {records}. Raise "
+            "one or lower the other."
+        )
+
+
+def _check_odds(name: str, keeping: Keeping, epsilon: Epsilon) -> None:
+    """One-sided without a cut, a negative noisy count has a chance of about e^(−ε/L), L ≥ 1."""
+    if keeping.least == 0 and not keeping.keeps_all and epsilon.value > _LARGEST_EPSILON:
+        raise UsageError(
+            f"with epsilon {show(epsilon.value)} for {name!r} no empty cell would ever be dropped: "
+            f"give --cut 1, or an epsilon of at most {_LARGEST_EPSILON}."
+        )
 
 
 def _check_summary(name: str, cells: int, expected: float) -> None:

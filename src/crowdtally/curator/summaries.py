@@ -35,12 +35,12 @@ _UNWEIGHED = {
 
 
 def planned_summary(
-    form: Form, cells: int, scale: Fraction, unit: Fraction
+    form: Form, cells: int, scale: Fraction, unit: Fraction, *, tree: bool = False
 ) -> dict[str, Any] | None:
     """κ, τ and the expected size of a table's summary; None where every cell is published."""
     if form.is_dense:
         return None
-    keeping = form_keeping(form, cells, scale, unit)
+    keeping = form_keeping(form, cells, scale, unit, tree=tree)
     threshold = keeping.threshold
     noise_cells = expected_size(cells, scale, keeping)
     wanted = form.size if "priority" in form.publishing else None

@@ -76,7 +76,8 @@ def _real(p: Real, n: int, source: WordSource) -> Coins:
     with precision(_BITS):
         scaled = p.enclose(_BITS) * (1 << _WIDTH)
         first = int(scaled.lower().floor().unique_fmpz())
-        last = int(scaled.upper().ceil().unique_fmpz()) - 1  # of the touched words: never 2^64
+        last = int(scaled.upper().ceil().unique_fmpz()) - 1  # of the touched words
+    last = min(last, (1 << _WIDTH) - 1)  # a ball around almost 1 reaches above it
     words = source.words(n)
     coins = words < np.uint64(first)
     for position in np.flatnonzero(~coins & (words <= np.uint64(last))).tolist():

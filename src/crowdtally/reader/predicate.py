@@ -32,7 +32,9 @@ _EXAMPLE = "for example: age BETWEEN 30 AND 40 AND sex = 'F'"
 
 def parse(text: str, lists: Lists) -> Condition:
     """The condition that the text states about these columns, or a UsageError that says why not."""
-    if not isinstance(text, str) or not text.strip():
+    if not isinstance(text, str):
+        raise UsageError(f"a condition is text, {_EXAMPLE}: received a {type(text).__name__}.")
+    if not text.strip():
         raise UsageError(f"the condition is empty: state one, {_EXAMPLE}; or none, for all cells.")
     try:
         parsed = _DIALECT.parse_into(exp.Condition, text)

@@ -76,7 +76,11 @@ class Release:
         return sum_over(self._axes, every([ends, condition_of(self._axes, None, equals)]))
 
     def table(self, name: str = "items") -> Any:
-        """A whole table as a DuckDB result: ``.df()``, ``.pl()`` or ``.fetchall()`` it."""
+        """A whole table as a DuckDB relation, in the order of the public lists.
+
+        ``release.table("items").df()`` is a pandas frame, ``.pl()`` a Polars one,
+        ``.to_arrow_table()`` a pyarrow table, ``.fetchall()`` plain Python.
+        """
         known = [table["name"] for table in self.metadata["tables"]]
         if name not in known:
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")

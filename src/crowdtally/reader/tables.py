@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,8 +36,11 @@ def rows(path: Path, query: str, parameters: Sequence[object] = ()) -> list[tupl
 
 
 def relation(path: Path) -> Any:
-    """The whole table as a DuckDB result, to be turned into a frame of any kind."""
-    return _run(path, "SELECT * EXCLUDE (file_row_number) FROM release", ())
+    """The whole table as a DuckDB relation, to be turned into a frame of any kind."""
+    try:
+        return _database(os.getpid()).cursor().sql(f"FROM read_parquet({_literal(path)})")
+    except duckdb.Error as error:
+        raise _damaged(path) from error
 
 
 def column(path: Path, name: str) -> NDArray[Any]:
@@ -122,13 +126,21 @@ def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
 
 
 def _run(path: Path, query: str, parameters: Sequence[object]) -> Any:
-    file = str(path).replace("'", "''")
     # file_row_number keeps the domain's order, which breaks ties between equal counts.
-    source = f"WITH release AS (FROM read_parquet('{file}', file_row_number = true))"
+    source = f"WITH release AS (FROM read_parquet({_literal(path)}, file_row_number = true))"
     try:
         return _database(os.getpid()).cursor().execute(f"{source} {query}", list(parameters))
     except duckdb.Error as error:
-        raise InputError(f"{str(path)!r} is damaged: copy the release again.") from error
+        raise _damaged(path) from error
+
+
+def _literal(path: Path) -> str:
+    """The path in SQL, as a name: DuckDB would take its brackets for a pattern."""
+    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
+
+
+def _damaged(path: Path) -> InputError:
+    return InputError(f"{str(path)!r} is damaged: copy the release again.")
 
 
 @cache

@@ -53,7 +53,7 @@ class Axis:
         """
         if isinstance(values, str | bytes):
             raise UsageError(f"values of {name!r} must be a list, not one string.")
-        listed: list[Any] = values.tolist() if hasattr(values, "tolist") else list(values)
+        listed = _listed(values)
         if any(value is None or value != value for value in listed):
             raise InputError(f"the list of values for {name!r} contains a null: remove it.")
         kinds = {type(value) for value in listed}
@@ -100,6 +100,14 @@ class Axis:
             return Axis(self.name, np.array(numbers, dtype=np.int64)) if same else None
         except (ValueError, OverflowError):
             return None
+
+
+def _listed(values: Iterable[object]) -> list[Any]:
+    """Plain Python values, also from arrays, Series and pyarrow columns."""
+    for method in ("tolist", "to_pylist"):
+        if hasattr(values, method):
+            return list(getattr(values, method)())
+    return list(values)
 
 
 def _objects(values: Sequence[object]) -> NDArray[np.object_]:

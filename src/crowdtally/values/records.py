@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -33,6 +35,14 @@ class Records:
     weight: str | None = None
     """Where each row is one person: a column that says how many persons a row stands for."""
 
+    def __repr__(self) -> str:
+        """The declaration alone: a frame's own repr would show records, a URL a password."""
+        roles = {name: value for name, value in vars(self).items() if name != "source" and value}
+        if self.joins:
+            roles["joins"] = [(_shown(source), key) for source, key in self.joins]
+        named = "".join(f", {name}={value!r}" for name, value in roles.items())
+        return f"Records({_shown(self.source)!r}{named})"
+
     def __post_init__(self) -> None:
         if (self.item is None) == (not self.attributes):
             raise UsageError("say what is counted: --item COL, or --attributes A,B,C; not both.")
@@ -48,14 +58,23 @@ class Records:
     @property
     def unit(self) -> PrivacyUnit:
         """What one unit of protection covers."""
-        return PrivacyUnit("row") if self.user is None else PrivacyUnit("user", self.user)
+        if self.user is not None:
+            return PrivacyUnit("user", self.user)
+        return PrivacyUnit("row") if self.weight is None else PrivacyUnit("person", self.weight)
 
-    @property
-    def neighbours(self) -> str:
-        """The neighbouring relation in words."""
-        if self.weight is None:
-            return self.unit.neighbours
-        return (
-            "databases that differ by one person, added or removed; a row stands for as many "
-            "persons as its weight says"
-        )
+
+def _shown(source: object) -> str:
+    """What a source may be called in public."""
+    if isinstance(source, str | os.PathLike):
+        return without_secrets(os.fspath(source))
+    return f"a {type(source).__module__.partition('.')[0]} {type(source).__name__}"
+
+
+def without_secrets(url: str) -> str:
+    """The address without user and password, wherever they stand in it.
+
+    >>> without_secrets("postgres://ana:p@ss@host/db?sslmode=on&password=x#t")
+    'postgres://host/db?sslmode=on&password=…#t'
+    """
+    bare = re.sub(r"//[^/?#]*@", "//", url)
+    return re.sub(r"([?&][^=&#]*(?:pass|secret|token|key)[^=&#]*=)[^&#]*", r"\1…", bare)

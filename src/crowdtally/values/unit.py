@@ -7,11 +7,13 @@ from typing import Literal
 
 from crowdtally.errors import UsageError
 
-Kind = Literal["user", "row", "item"]
+Kind = Literal["user", "row", "person", "item"]
 
 _NEIGHBOURS = {
     "user": "databases that differ by all records of one user, added or removed",
     "row": "databases that differ by one row, added or removed; each row is one person",
+    "person": "databases that differ by one person, added or removed; a row stands for as many "
+    "persons as its weight says",
     "item": "histories of one person that differ by one item, added or removed, on that device",
 }
 
@@ -21,15 +23,18 @@ class PrivacyUnit:
     """What neighbouring databases differ by. Epsilons of different units never add up."""
 
     kind: Kind
-    """``user``: all records of one user. ``row``: one row. ``item``: one item of a history."""
+    """``user``: all records of one user. ``row``: one row. ``person``: one of those that a row's
+    weight counts. ``item``: one item of a history."""
     column: str | None = None
-    """The column that says whose record it is; only for ``user``."""
+    """For ``user``: the column that says whose record it is. For ``person``: the weight."""
 
     def __post_init__(self) -> None:
         if self.kind not in _NEIGHBOURS:
-            raise UsageError(f"unknown privacy unit {self.kind!r}: use user, row or item.")
-        if (self.kind == "user") != (self.column is not None):
-            raise UsageError("a privacy unit of kind 'user' names its column, and only that kind.")
+            raise UsageError(f"unknown privacy unit {self.kind!r}: use {', '.join(_NEIGHBOURS)}.")
+        if (self.kind in ("user", "person")) != (self.column is not None):
+            raise UsageError(
+                "a privacy unit of kind 'user' or 'person' names its column, and only those kinds."
+            )
 
     @property
     def key(self) -> str:

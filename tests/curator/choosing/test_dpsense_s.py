@@ -83,6 +83,18 @@ def test_python_integers_take_over_where_int64_would_not_do():
     assert choice(publish="1").scores(row_table(database)).dtype == np.int64
 
 
+def test_columns_that_nobody_has_cost_nothing():
+    """They add no error; with the noise term taken off, 10^12 columns score as three do."""
+    table = row_table(((1, 1, 0), (1, 1, 1), (1, 0, 0)))
+    thetas, ks = np.arange(1, 4)[:, None], np.array([2, 3, 4])
+    narrow, wide = (
+        choice(cells=cells, most=3, publish="1", scalings=HALVES, grid=10).scores(table)
+        + cells * 10 * thetas * ks
+        for cells in (3, 10**12)
+    )
+    assert np.array_equal(narrow, wide)
+
+
 @pytest.mark.parametrize("totals", [2**33, 2**40, 2**60])
 def test_totals_near_the_end_of_64_bits(totals):
     """One row sum, one column: q_s is known in closed form, however large the crowd."""

@@ -39,8 +39,8 @@ def check_theta(most: int, cells: int, cap: int, candidates: int) -> None:
     check_whole(cap, "the cap per cell", 1, 2**31)
     if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= cells * cap:
         raise UsageError(
-            f"the largest bound to choose from must be a whole number between 1 and {cells * cap} "
-            f"(cells times the cap per cell): received {most!r}."
+            f"--max-records must be a whole number between 1 and {cells * cap} (cells times the "
+            f"cap per cell), which no row can exceed: received {most!r}."
         )
     if candidates > MOST_CANDIDATES:
         raise UsageError(

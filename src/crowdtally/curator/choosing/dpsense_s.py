@@ -22,6 +22,7 @@ from crowdtally.curator.choosing.sweep import Integers, truncation_errors
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.rational import show
 
 GRID = 17_297_280
 """Units per count: 24·lcm(1..16), so that the weights of short rows are not even rounded."""
@@ -65,7 +66,6 @@ class DPSenseSChoice:
         numerators = [int(s * whole) for s in self.scalings]
         errors = truncation_errors(
             table,
-            cells=self.cells,
             most=self.most,
             numerators=numerators,
             whole=whole,
@@ -104,13 +104,16 @@ def check_scalings(scalings: tuple[Fraction, ...]) -> None:
     >>> check_scalings((Fraction(1), Fraction(5, 2)))
     Traceback (most recent call last):
     ...
-    crowdtally.errors.UsageError: the scalings of DPSense-S must lie between 1 and 2, ascending.
+    crowdtally.errors.UsageError: scalings must be ascending and between 1 and 2: received 1, 2.5.
     """
     if not scalings or not all(isinstance(s, Fraction) for s in scalings):
         raise UsageError("the scalings of DPSense-S must be exact Fractions, at least one.")
     ascending = all(s < t for s, t in pairwise(scalings))
     if not ascending or scalings[0] < 1 or scalings[-1] > 2:
-        raise UsageError("the scalings of DPSense-S must lie between 1 and 2, ascending.")
+        raise UsageError(
+            "scalings must be ascending and between 1 and 2: received "
+            f"{', '.join(map(show, scalings))}."
+        )
     if lcm(*(s.denominator for s in scalings)) > _FINEST:
         raise UsageError(
             f"the scalings of DPSense-S must be multiples of one 1/d with d at most {_FINEST}."

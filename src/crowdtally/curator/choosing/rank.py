@@ -43,7 +43,8 @@ class RankChoice:
     """ε_p: with what the counts will be published once the bound is known."""
 
     def __post_init__(self) -> None:
-        check_whole(self.cells, "the number of cells", 1, 2**62)
+        if self.cells < 1:  # of any size: it only shifts the scores
+            raise UsageError(f"the number of cells must be at least 1: received {self.cells!r}.")
         for candidate in self.candidates:
             check_whole(candidate, "a bound to choose from", 1, 2**62)
         if not 1 <= len(set(self.candidates)) == len(self.candidates) <= MOST_CANDIDATES:

@@ -26,13 +26,12 @@ Integers = NDArray[Any]
 
 
 def truncation_errors(
-    table: RowTable, *, cells: int, most: int, numerators: Sequence[int], whole: int, grid: int
+    table: RowTable, *, most: int, numerators: Sequence[int], whole: int, grid: int
 ) -> Integers:
     """E(θ, k) for θ = 1..most (rows) and k in ``numerators`` (columns). Exact.
 
     Args:
-        table: column totals by row sum.
-        cells: N, the number of columns; those the table does not mention are 0.
+        table: column totals by row sum; of N columns those that somebody has.
         most: θ_max.
         numerators: K, ascending, from D to 2D.
         whole: D.
@@ -42,7 +41,10 @@ def truncation_errors(
     largest = 4 * whole * grid * int(table.totals.sum())
     kind = np.int64 if largest < 2**63 else object
     last = min(most, int(table.sums.max(initial=0)))
-    sweep = _Sweep(table, cells, np.array(numerators, dtype=kind), whole, grid)
+    # Columns that nobody has err by 0 for every θ and s: they are left out, so N may be 10^12.
+    columns, places = np.unique(table.columns, return_inverse=True)
+    table = RowTable(table.sums, places.astype(np.int64), table.totals)
+    sweep = _Sweep(table, len(columns), np.array(numerators, dtype=kind), whole, grid)
     scaled = np.zeros((last, len(numerators) + 1), dtype=kind)  # Σ C_j by θ and bucket
     true = np.zeros_like(scaled)  # Σ D·G·c_j by θ and bucket
     for theta, leaving in enumerate(_by_row_sum(table, last), 1):

@@ -78,15 +78,24 @@ class DuckDBEngine:
             raise UsageError(f"{located.label or 'a Spark DataFrame'} is read by --engine spark.")
         folder = Path(self._folder.name)
         with translated(f"opening {located.label or 'the records'}"):
-            if located.kind == "duckdb":
-                opening.attach(self._connection, located, name)
-            elif located.kind == "frame":
-                self._connection.register(name, opening.frame(located.held))
-                self._held.append(located.held)
+            if located.kind in ("duckdb", "frame"):
+                found = f"{name}_as_found"
+                self._find(located, found)
+                query = f"SELECT {opening.plain(self.schema(found))} FROM {quoted(found)}"
+                self.define(name, query, located.label or "the records")
             else:
+                opening.require_one_schema(self._connection, located)
                 query = f"SELECT * FROM {opening.table_function(located, folder)}"
                 self.define(name, query, located.label or "the records")
         return self.schema(name)
+
+    def _find(self, located: Located, name: str) -> None:
+        """Define the view ``name`` over a table that DuckDB takes as it is, types and all."""
+        if located.kind == "duckdb":
+            opening.attach(self._connection, located, name)
+            return
+        self._connection.register(name, opening.frame(located.held))
+        self._held.append(located.held)
 
     def define(self, name: str, query: str, of: str = "the records") -> None:
         """Define a view by SQL; ``of`` is what a message says it shows."""

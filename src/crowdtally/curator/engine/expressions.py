@@ -47,6 +47,7 @@ _OTHER_ROWS: tuple[tuple[type[Any], str], ...] = (
     (exp.Parameter, "a parameter"),
     (exp.Lambda, "a lambda"),
     (exp.UDTF, "a table function"),
+    (exp.Collate, "a collation, which makes different texts equal"),
 )
 
 

@@ -88,7 +88,14 @@ def parse_values(text: str) -> Axis:
         first, last = int(ends[1]), int(ends[2])
         if not 0 < last - first + 1 <= _LONGEST_RANGE or max(abs(first), abs(last)) >= 2**63:
             raise UsageError(
-                f"the range {listed!r} of {name!r} is empty or too long: at most {_LONGEST_RANGE}."
+                f"the range {listed!r} of {name!r} is empty or too long: at most {_LONGEST_RANGE} "
+                "values, the smaller end first."
             )
         return Axis(name, np.arange(first, last + 1, dtype=np.int64), typed=False)
-    return Axis.of(name, [value.strip() for value in listed.split(",")], typed=False)
+    values = [value.strip() for value in listed.split(",")]
+    if "" in values:
+        raise UsageError(
+            f"the list of values for {name!r} has an empty value between two commas or at an end: "
+            f"received {listed!r}. Remove the comma, or give the list as {name}=@FILE."
+        )
+    return Axis.of(name, values, typed=False)

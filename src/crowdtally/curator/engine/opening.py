@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import glob
 import gzip
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import CrowdtallyError, InputError
 
 _DELIMITERS = ",\t;|"
+_ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 
 
 def table_function(located: Located, folder: Path) -> str:
@@ -23,6 +27,24 @@ def table_function(located: Located, folder: Path) -> str:
     if located.kind == "parquet":
         return _parquet(located.paths)
     return _parquet([str(_spool(located, folder))])
+
+
+def require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) -> None:
+    """Refuse Parquet files that give one column two types.
+
+    DuckDB would take the first file's types for all, so that whose records lie in the first file
+    would decide how everybody's ids are read.
+    """
+    if located.kind != "parquet" or len(located.paths) < 2:
+        return
+    known: dict[str, str] = {}
+    for path in located.paths:
+        for column, kind, *_ in connection.execute(f"DESCRIBE FROM {_parquet([path])}").fetchall():
+            if known.setdefault(column, kind) != kind:
+                raise InputError(
+                    f"column {column!r} is {kind} in {path!r} and {known[column]} in a file before "
+                    "it: write all of them with one schema."
+                )
 
 
 def frame(held: Any) -> Any:
@@ -52,19 +74,50 @@ def attach(connection: duckdb.DuckDBPyConnection, located: Located, name: str) -
         ) from None
 
 
-def _parquet(paths: Any) -> str:
-    return f"read_parquet([{', '.join(_text(path) for path in paths)}])"
+def plain(schema: Mapping[str, str]) -> str:
+    """SQL for the columns of a table, as values that mean the same whatever other rows hold.
+
+    An ENUM's numbers and order come from the values of all rows: it becomes text. A collation
+    makes different texts equal, so that one record would match several values of a list: it goes.
+    """
+    return ", ".join(_plain(quoted(name), kind) for name, kind in schema.items())
+
+
+def _plain(column: str, kind: str) -> str:
+    """One column.
+
+    >>> _plain("k", "ENUM('it''s', 'b')[]"), _plain("k", "BIGINT")
+    ('CAST(k AS VARCHAR[]) AS k', 'k')
+    """
+    if kind == "VARCHAR":
+        return f'{column} COLLATE "C" AS {column}'
+    replaced = _ENUM.sub("VARCHAR", kind)
+    return column if replaced == kind else f"CAST({column} AS {replaced}) AS {column}"
+
+
+def _parquet(paths: Iterable[str]) -> str:
+    # Values in the names of folders are text: a type guessed from all of them would let one
+    # user's change the hash of everyone's.
+    return f"read_parquet([{_files(paths)}], hive_types_autocast = false)"
+
+
+def _files(paths: Iterable[str]) -> str:
+    """Files by their names: DuckDB would take ``day[1].csv`` for a pattern, and read ``day1.csv``.
+
+    >>> _files(["day[1].csv"])
+    "'day[[]1].csv'"
+    """
+    return ", ".join(_text(glob.escape(path)) for path in paths)
 
 
 def _csv(paths: tuple[str, ...]) -> str:
     """All columns as text, by the header: nothing is guessed from the records."""
     delimiter, columns = common_header(paths)
     declared = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in columns)
-    files = ", ".join(_text(path) for path in paths)
     return (
-        f"read_csv([{files}], columns = {{{declared}}}, auto_detect = false, header = true, "
-        f"delim = {_text(delimiter)}, quote = '\"', escape = '\"', strict_mode = true, "
-        "nullstr = '')"
+        f"read_csv([{_files(paths)}], columns = {{{declared}}}, auto_detect = false, "
+        f"header = true, delim = {_text(delimiter)}, quote = '\"', escape = '\"', "
+        "strict_mode = true, nullstr = '', hive_types_autocast = false)"
     )
 
 

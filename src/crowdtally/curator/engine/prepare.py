@@ -122,7 +122,7 @@ def _join(
         table, name = f"join_{number}", located.label or "the joined table"
         offered = engine.open(located, table)
         columns.require(key, offered, "the join key", name)
-        if columns.kind_of(offered[key]) != columns.kind_of(known[key]):
+        if not columns.same_key(offered[key], known[key]):
             raise InputError(
                 f"the join key {key!r} is {columns.shown(offered[key])} in {name} but "
                 f"{columns.shown(known[key])} in the records: store both in one type."
@@ -211,8 +211,10 @@ def _match(engine: Engine, domain: Domain | None) -> Prepared:
     if "user" in rows.columns:
         table = table.filter(table.user.notnull())
     if "weight" in rows.columns:
-        # What stands for nobody, or for more than there are people, is a fault.
-        table = table.filter((table.weight > 0) & (table.weight <= _MOST_PERSONS))
+        # What stands for nobody is a fault. More than there are people is cut, not dropped: one
+        # person more would else take all of a row's persons away.
+        table = table.filter(table.weight > 0)
+        table = table.mutate(weight=ibis.least(table.weight, _MOST_PERSONS))
     stored = [name for name in ("user", "id", "weight") if name in rows.columns]
     if domain is None:
         known = table.filter(table.item.notnull())

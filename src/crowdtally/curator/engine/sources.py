@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from crowdtally.errors import InputError, UsageError
+from crowdtally.errors import InputError, UsageError, closest
+from crowdtally.values.records import without_secrets
 
 Kind = Literal[
     "parquet", "csv", "duckdb", "url", "frame", "relation", "ibis", "spark-table", "spark-frame"
@@ -70,9 +71,14 @@ def locate(source: object) -> Located:
     name, hash_sign, table = source.rpartition("#")
     if hash_sign and "://" in name:
         return _locate_url(name, table)
+    if source.startswith(("http://", "https://")):
+        raise UsageError(
+            f"files are not read over the web: received {without_secrets(source)!r}; download it "
+            "and give its path."
+        )
     if "://" in source:
         raise UsageError(
-            f"a database URL must name its table: received {_without_secrets(source)!r}; "
+            f"a database URL must name its table: received {without_secrets(source)!r}; "
             "type URL#table."
         )
     if hash_sign and _ending(name) == "duckdb":
@@ -111,36 +117,49 @@ def _locate_spark_files(address: str) -> Located:
     """Files that the cluster sees and this machine may not: nothing is looked up here."""
     kind = _ending(address)
     if kind not in ("parquet", "csv"):
-        raise InputError(f"{_without_secrets(address)!r} does not end in .parquet or .csv: type a "
+        raise InputError(f"{without_secrets(address)!r} does not end in .parquet or .csv: type a "
                          "pattern such as s3a://bucket/events/*.parquet.")  # fmt: skip
-    return Located(kind, _without_secrets(address), (address,))
+    return Located(kind, without_secrets(address), (address,))
 
 
 def _locate_url(url: str, table: str) -> Located:
     if not table:
-        raise UsageError(f"no table after '#' in {_without_secrets(url)!r}: type URL#table.")
+        raise UsageError(f"no table after '#' in {without_secrets(url)!r}: type URL#table.")
     parts = urlsplit(url)
     if parts.scheme == "duckdb":
         return _locate_duckdb(_existing(url.removeprefix("duckdb://")), table)
+    label = f"{without_secrets(url)}#{table}"
     if parts.scheme == "sqlite":
-        _existing(parts.netloc + parts.path)  # SQLite would make an empty database of a slip
-    return Located("url", f"{_without_secrets(url)}#{table}", table=table, held=url)
-
-
-def _without_secrets(url: str) -> str:
-    return re.sub(r"//[^/@]*@", "//", url)
+        path = _existing(parts.netloc + parts.path)  # SQLite would make an empty one of a slip
+        label = f"sqlite://{Path(path).resolve()}#{table.lower()}"
+    return Located("url", label, table=table, held=url)
 
 
 def _locate_duckdb(path: str, table: str) -> Located:
     if not table:
         raise UsageError(f"no table after '#': type {path}#TABLE.")
-    return Located("duckdb", f"{Path(path).resolve()}#{table}", (path,), table)
+    # To DuckDB these are one name, and one name has one budget.
+    name = table.lower().removeprefix("main.")
+    return Located("duckdb", f"{Path(path).resolve()}#{name}", (path,), table)
 
 
 def _existing(path: str) -> str:
     if not Path(path).exists():
-        raise InputError(f"no such file: {path!r}. {_READABLE}")
+        raise InputError(_missing(path))
     return path
+
+
+def _missing(path: str) -> str:
+    """What to say of a file that is not there: the one beside it that was probably meant."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        return f"no such file: {path!r}. There is no folder {str(folder)!r}: check the path."
+    alike = [found for found in folder.iterdir() if _ending(found.name) == _ending(path)]
+    readable = {found.stem: found for found in alike}
+    near = closest(Path(path).stem, readable)
+    if near is not None:
+        return f"no such file: {path!r}. Did you mean {str(readable[near])!r}?"
+    return f"no such file: {path!r}. Check the path; relative ones start at {str(Path.cwd())!r}."
 
 
 def _locate_files(pattern: str) -> Located:
@@ -161,6 +180,8 @@ def _locate_files(pattern: str) -> Located:
 
 
 def _expand(pattern: str) -> list[str]:
+    if not pattern.strip():
+        raise UsageError(f"a file's name is empty: received {pattern!r}. {_READABLE}")
     if Path(pattern).is_dir():
         raise InputError(
             f"{pattern!r} is a folder: type a pattern such as '{pattern.rstrip('/')}/*.parquet'."
@@ -170,6 +191,8 @@ def _expand(pattern: str) -> list[str]:
     # An order that does not depend on the file system, so that a release can be explained.
     paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
     if not paths:
+        if not glob.has_magic(pattern) and _ending(pattern) is not None:
+            raise InputError(_missing(pattern))
         what = "no file matches" if glob.has_magic(pattern) else "no such file:"
         raise InputError(f"{what} {pattern!r}. {_READABLE}")
     return paths

@@ -26,6 +26,8 @@ REQUIRED = {
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.csv.parser.columnPruning.enabled": "false",  # else ragged lines pass unseen
     "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+    # Values in the names of folders are text: a type guessed from all of them is not one row's.
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.storeAssignmentPolicy": "ANSI",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",

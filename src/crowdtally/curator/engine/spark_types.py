@@ -27,7 +27,9 @@ _NAMES = {
     "decimal(20,0)": ("UBIGINT", "decimal(20, 0)"),
     "decimal(38,0)": ("HUGEINT", "decimal(38, 0)"),
 }
-_OTHER_TEXT = re.compile(r"(string collate .*|(var)?char\(\d+\))")
+# Not "string collate …": there different texts are equal, and a record would match several values
+# of a list.
+_OTHER_TEXT = re.compile(r"(var)?char\(\d+\)")
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 
 

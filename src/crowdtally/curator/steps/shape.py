@@ -57,10 +57,15 @@ def form_threshold(form: Form, cells: int, scale: Fraction, unit: Fraction) -> F
     return sampling_threshold(cells, form.size or 1, scale, sides=form.sides, total=total)
 
 
-def form_keeping(form: Form, cells: int, scale: Fraction, unit: Fraction) -> Keeping:
-    """The public rule by which a summary keeps cells, in integer units."""
+def form_keeping(
+    form: Form, cells: int, scale: Fraction, unit: Fraction, *, tree: bool = False
+) -> Keeping:
+    """The public rule by which a summary keeps cells, in integer units.
+
+    Of the nodes of a ``tree`` a priority sample is taken only after the whole filter was drawn.
+    """
     cut = form_cut(form, cells, scale, unit)
-    if form.publishing == "filter":
+    if form.publishing == "filter" or (tree and form.publishing == "filter-priority"):
         return Keeping(cut, None, form.sides)
     if form.publishing == "threshold":
         return Keeping(cut, form_threshold(form, cells, scale, unit), form.sides)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
+from crowdtally.published import number
 from crowdtally.reader import tables
 from crowdtally.reader.asking.boxes import Summed
 from crowdtally.reader.axes import Listed
@@ -19,7 +20,6 @@ from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
 from crowdtally.reader.estimating.sketch import sketch_sum
 from crowdtally.reader.estimating.sums import sum_interval, sum_std
-from crowdtally.values.rational import exact
 from crowdtally.values.sketching import Sketching
 
 MOST_SKETCHED = 5_000_000
@@ -55,7 +55,7 @@ def from_table(
 ) -> Answer:
     """From a table whose cells, nodes or coefficients add up to the answer."""
     noise = {
-        name: exact(table["noise"][name], name) for name in ("scale", "unit", "interval_level")
+        name: number(table["noise"][name], name) for name in ("scale", "unit", "interval_level")
     }
     sampled, unit = Sampled.of(table, noise["scale"]), float(noise["unit"])
     squares = min(float(sum(question.squares for question in questions)), _LARGEST)
@@ -87,7 +87,7 @@ def from_sketch(
         )
     facts, size = table["transform"], prod(len(axis) for axis in lists)
     sketching = Sketching(size, facts["buckets"], facts["rows"], facts["seed"])
-    unit = float(exact(table["noise"]["unit"], "the unit"))
+    unit = float(number(table["noise"]["unit"], "the unit"))
     buckets = np.rint(tables.column(path, "count") / unit)
     numbers = np.concatenate([_numbers(box, lists, size) for box in found])
     return Answer(sketch_sum(buckets, numbers, sketching))
@@ -101,3 +101,12 @@ def _numbers(box: Box, lists: Sequence[Listed], size: int) -> NDArray[Any]:
         codes = np.arange(len(axis)) if axis.name not in box else np.flatnonzero(box[axis.name])
         numbers = np.add.outer(numbers * len(axis), codes.astype(kind)).ravel()
     return numbers
+
+
+def shown(value: float) -> str:
+    """For people: a tenth of a person is more than any answer knows.
+
+    >>> shown(4231.02437), shown(-12.0), shown(2.0**40)
+    ('4231', '-12', '1099511627776')
+    """
+    return f"{round(float(value), 1):.16g}"

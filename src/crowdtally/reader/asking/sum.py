@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import prod
@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from crowdtally.errors import UsageError
+from crowdtally.published import number
 from crowdtally.reader import predicate
-from crowdtally.reader.asking.answering import from_sketch, from_table
+from crowdtally.reader.asking.answering import from_sketch, from_table, shown
 from crowdtally.reader.asking.boxes import summed, transform_of
 from crowdtally.reader.axes import Axes, Listed
 from crowdtally.reader.condition import (
@@ -27,7 +28,6 @@ from crowdtally.reader.condition import (
     pieces,
     some,
 )
-from crowdtally.values.rational import exact
 
 
 @dataclass(frozen=True)
@@ -58,22 +58,13 @@ class Sum:
     def __str__(self) -> str:
         interval = ""
         if self.low is not None and self.high is not None:
-            interval = f"\n95% of the noise within {_shown(self.low)} … {_shown(self.high)}"
+            interval = f"\n95% of the noise within {shown(self.low)} … {shown(self.high)}"
         cells = "1 cell" if self.cells == 1 else f"{self.cells} cells"
         return (
-            f"{_shown(self.value)} {self.counted}, standard error {self.standard_error:.4g}"
+            f"{shown(self.value)} {self.counted}, standard error {shown(self.standard_error)}"
             f"{interval}\nover {cells} of the table {self.table!r}\n"
             f"unbiased for {self.unbiased_for}"
         )
-
-
-def _shown(value: float) -> str:
-    """For people: a tenth of a person is more than any answer knows.
-
-    >>> _shown(4231.02437), _shown(-12.0), _shown(2.0**40)
-    ('4231', '-12', '1099511627776')
-    """
-    return f"{round(value, 1):.16g}"
 
 
 def condition_of(axes: Axes, where: str | None, equals: Mapping[str, object]) -> Condition:
@@ -82,9 +73,16 @@ def condition_of(axes: Axes, where: str | None, equals: Mapping[str, object]) ->
     parts: list[Condition] = [] if where is None else [predicate.parse(where, lists)]
     for name, wanted in equals.items():
         axis = predicate.column(name, lists)
-        several = wanted if isinstance(wanted, list | tuple | set | frozenset | range) else [wanted]
-        parts.append(Among(name, axis.among([axis.spelt(value) for value in several])))
+        parts.append(Among(name, axis.among([axis.spelt(value) for value in _several(wanted)])))
     return every(parts)
+
+
+def _several(wanted: object) -> Iterable[object]:
+    """The values of a column that are wanted: one, or a list, array or Series of them."""
+    if isinstance(wanted, list | tuple | set | frozenset | range):
+        return wanted
+    plain = wanted.tolist() if hasattr(wanted, "tolist") else wanted
+    return plain if isinstance(plain, list) else [wanted]
 
 
 def range_of(axes: Axes, name: str, low: object, high: object) -> Condition:
@@ -110,7 +108,7 @@ def sum_over(axes: Axes, condition: Condition) -> Sum:
             "no cell of the public domain satisfies the condition: its sum is 0 whatever the "
             "records are. Ranges go by the order of the lists."
         )
-    path, unit = axes.published.path(table["name"]), exact(table["noise"]["unit"], "the unit")
+    path, unit = axes.published.path(table["name"]), number(table["noise"]["unit"], "the unit")
     if transform_of(table)["kind"] == "sketch":
         answer = from_sketch(table, path, lists, found, cells)
     else:

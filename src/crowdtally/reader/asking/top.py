@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.published import number
 from crowdtally.reader import tables
-from crowdtally.reader.asking.answering import is_whole
+from crowdtally.reader.asking.answering import is_whole, shown
 from crowdtally.reader.asking.boxes import Summed, leaves, summed, transform_of
 from crowdtally.reader.axes import Axes, Listed, Mask
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
 from crowdtally.reader.estimating.sums import sum_interval, sum_std
 from crowdtally.reader.tables import Weights
-from crowdtally.values.rational import exact
+
+_MOST = 2**62
+"""More lines than any release has: what SQL takes as a limit."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,12 @@ class TopList:
         more = f"  {'stands for':>14}  {'standard error':>14}" if sampled else ""
         lines = [f"{'rank':>4}  {'count':>10}  {'noise interval':>21}{more}  item"]
         for row in self.rows:
-            interval = "" if row.low is None else f"{row.low:.12g} … {row.high:.12g}"
-            more = f"  {row.estimate:>14.6g}  {row.standard_error:>14.4g}" if sampled else ""
-            lines.append(f"{row.rank:>4}  {row.count:>10.12g}  {interval:>21}{more}  {row.item}")
+            interval = ""
+            if row.low is not None and row.high is not None:
+                interval = f"{shown(row.low)} … {shown(row.high)}"
+            if sampled:
+                more = f"  {shown(row.estimate):>14}  {shown(row.standard_error):>14}"
+            lines.append(f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}{more}  {row.item}")
         return "\n".join(lines)
 
 
@@ -86,7 +92,7 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
 
     A context that is not named is summed over, and the noise of the sum is what is reported.
     """
-    if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
     box = {name: _chosen(axes, name, value) for name, value in context.items()}
     table = axes.published.table("edges" if box else "items")
@@ -97,7 +103,7 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
     column, rows = _item_rows(table, lists[0], question)
     path, law = axes.published.path(table["name"]), _Law.of(table)
     once = len(lists) == 1 and not rows
-    found = tables.largest(path, rows, column, law.least, k, once=once)
+    found = tables.largest(path, rows, column, law.least, min(int(k), _MOST), once=once)
     if is_whole(table):
         errors = [(law.std(question.squares), question.squares)] * len(found)
     else:
@@ -119,8 +125,8 @@ class _Law:
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> _Law:
         noise = table["noise"]
-        sampled = Sampled.of(table, exact(noise["scale"], "the scale"))
-        return cls(sampled, exact(noise["interval_level"], "the level"))
+        sampled = Sampled.of(table, number(noise["scale"], "the scale"))
+        return cls(sampled, number(noise["interval_level"], "the level"))
 
     @property
     def unit(self) -> float:
@@ -168,6 +174,8 @@ def _sampling_errors(
 def _chosen(axes: Axes, name: str, value: object) -> Mask:
     """Where a context has the value that is asked for."""
     contexts = {known: axis for known, axis in axes.by_name.items() if axes.is_context(known)}
+    if name == "k" and name not in contexts:
+        raise UsageError(f"how many comes first, without a name: top({value!r}, …).")
     if not contexts:
         raise UsageError("this release has no contexts: ask for the top items overall.")
     if name not in contexts:

@@ -19,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.errors import UsageError
 from crowdtally.laws import laplace_std
+from crowdtally.published import number
 from crowdtally.tails import EmptyCell, empty_cell
 from crowdtally.values.keeping import Keeping
-from crowdtally.values.rational import exact
 
 Floats = NDArray[np.float64]
 
@@ -63,9 +63,9 @@ class Sampled:
     def of(cls, facts: Mapping[str, Any], scale: Fraction) -> Sampled:
         """From a table's entry in ``release.json``."""
         threshold = facts.get("estimating_threshold")
-        tau = None if threshold is None else exact(threshold, "the threshold")
+        tau = None if threshold is None else number(threshold, "the threshold")
         keeping = Keeping(facts.get("cut", 0), tau, facts.get("sides", "two"))
-        unit = exact(facts.get("noise", {}).get("unit", 1), "the unit")
+        unit = number(facts.get("noise", {}).get("unit", 1), "the unit")
         what = _WHAT[facts.get("transform", {}).get("kind", "none")]
         return cls(keeping, scale, facts.get("consistency") == "ancestors", unit, what)
 
