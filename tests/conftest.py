@@ -10,6 +10,34 @@ import pytest
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
 
+ON_SHARED_SPARK = ("tests/engine/", "tests/spark/")
+APART = "tests/spark/apart/"
+"""Tests that start a Spark of their own, or none."""
+
+
+def shares_spark(nodeid: str) -> bool:
+    """Whether a test may use the one Spark that a run starts."""
+    return nodeid.startswith(ON_SHARED_SPARK) and not nodeid.startswith(APART)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spark's tests come first: in one worker they take longest."""
+    items.sort(key=lambda item: not shares_spark(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadfile`` a worker takes a file, and one of them all that share Spark."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class SparkTogether(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if shares_spark(nodeid) else super()._split_scope(nodeid)
+
+    return SparkTogether(config, log)
+
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:

@@ -92,6 +92,7 @@ def _first(rows: Sequence[Row]) -> str:
 
 EVERYONE = databases(seed=5)
 OTHERS = neighbours(EVERYONE)
+ROWS = sum(map(len, EVERYONE))
 
 
 # ---- what is compared ----------------------------------------------------------------------------

@@ -78,7 +78,7 @@ def test_releases_through_a_server(connect_url: str, tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "r.parquet")
     lines = [f"{number},{'xy'[number % 2]}" for number in range(38)]
     (tmp_path / "people.csv").write_text("user,g\n" + "\n".join(lines) + "\n")
-    tests = Path(__file__).parent.parent
+    tests = Path(__file__).parents[2]
     ended = subprocess.run(
         [sys.executable, "-c", SCRIPT, connect_url, tmp_path],
         capture_output=True, text=True, env={"PYTHONPATH": str(tests), "PATH": ""}, timeout=200,

@@ -1,0 +1,131 @@
+"""What the private choices read of the records: exact on every engine."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from crowdtally.curator.choosing.candidates import log_spaced
+from crowdtally.curator.engine.prepare import Prepared
+from crowdtally.curator.request import make_request
+from crowdtally.curator.steps import bounds
+from crowdtally.curator.steps.work import Work
+from crowdtally.values.layout import Layout
+from kit import reference
+from kit.crowd import BARE, DOMAIN, EVERYONE, OTHERS, PLAIN, ROWS, Crowd, Histories, together
+from kit.histories import Shape
+from kit.silent import SilentDraws
+
+Crowds = Callable[[Shape], Crowd]
+FULL, FEWER = (reference.histories(together(side)) for side in (EVERYONE, OTHERS))
+MOST = 20
+
+
+class Reading:
+    """Stands where a choice does, and remembers what it was given."""
+
+    def __init__(self, answer: Any) -> None:
+        self._answer = answer
+        self.parameters: list[tuple[Any, ...]] = []
+        self.read: list[Any] = []
+
+    def __call__(self, *parameters: Any) -> Reading:
+        self.parameters.append(parameters)
+        return self
+
+    def pick(self, read: Any, draws: Any) -> Any:
+        self.read.append(read)
+        return self._answer
+
+
+def work_on(crowd: Crowd, side: Prepared, **options: Any) -> Work:
+    domain = DOMAIN if side.domain.contexts else PLAIN
+    records = BARE.records(None, domain)
+    request = make_request(records, domain, epsilon=1, max_records=MOST, **options)
+    return Work(request, crowd.engine, side, ROWS, SilentDraws())
+
+
+def read_by(
+    choice: str, crowd: Crowd, side: Prepared, patch: pytest.MonkeyPatch, **options: Any
+) -> Reading:
+    """What one of the choices reads of one side."""
+    reading = Reading((3, Fraction(1)) if choice == "DPSenseSChoice" else 3)
+    patch.setattr(bounds, choice, reading)
+    found = bounds.find_bounds(work_on(crowd, side, **options))
+    assert {bound.value for bound in found.values()} == {3}
+    return reading
+
+
+def histogram(read: Any) -> Counter[int]:
+    assert len(set(read.sums.tolist())) == len(read.sums)
+    return Counter(dict(zip(read.sums.tolist(), read.users.tolist(), strict=True)))
+
+
+def sums_of(own: Histories, cap: int) -> Counter[int]:
+    return Counter(reference.row_sums(own, cap).values())
+
+
+def test_the_rank_rule_reads_how_many_records_users_have(
+    crowds: Crowds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = crowds(BARE)
+    for side, own in ((crowd.everyone, FULL), (crowd.others, FEWER)):
+        reading = read_by("RankChoice", crowd, side, monkeypatch, choose="rank")
+        expected = Counter(cells.total() for cells in own.values())
+        assert [histogram(read) for read in reading.read] == [expected]
+        # Candidates that end at the longest row would tell how long it is.
+        assert max(expected) < MOST
+        assert reading.parameters[0][1] == log_spaced(MOST)
+
+
+def test_the_rank_rule_of_users_reads_distinct_items(
+    crowds: Crowds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = crowds(BARE).without_contexts()
+    options = {"choose": "rank", "count": "users", "pairs": True}
+    reading = read_by("RankChoice", crowd, crowd.everyone, monkeypatch, **options)
+    own = reference.of_items(FULL, "users")
+    assert [histogram(read) for read in reading.read] == [sums_of(own, 1)]
+
+
+def test_scaled_rows_are_read_table_by_table(
+    crowds: Crowds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = crowds(BARE)
+    options = {"bounding": "dpsense", "choose": "dpsense", "cap": 2}
+    reading = read_by("DPSenseChoice", crowd, crowd.everyone, monkeypatch, **options)
+    expected = [sums_of(own, 2) for own in (reference.of_items(FULL), FULL)]
+    assert [histogram(read) for read in reading.read] == expected
+
+
+def test_rows_and_columns_are_read_together(
+    crowds: Crowds, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = crowds(BARE)
+    options = {"bounding": "dpsense-s", "choose": "dpsense", "cap": 2}
+    reading = read_by("DPSenseSChoice", crowd, crowd.everyone, monkeypatch, **options)
+    layouts = work_on(crowd, crowd.everyone, **options).request.layouts().values()
+    tables = (reference.of_items(FULL), FULL)
+    for read, layout, own in zip(reading.read, layouts, tables, strict=True):
+        assert read.fits(layout.size, 2)
+        assert by_row_sum(read, layout) == totals(own, 2)
+
+
+def by_row_sum(read: Any, layout: Layout) -> Counter[tuple[int, ...]]:
+    named = layout.columns(read.columns)
+    keys = zip(read.sums.tolist(), *(column.tolist() for column in named.values()), strict=True)
+    return Counter(dict(zip(keys, read.totals.tolist(), strict=True)))
+
+
+def totals(own: Histories, cap: int) -> Counter[tuple[int, ...]]:
+    """For each row sum and cell, what users of that row sum have there."""
+    found: Counter[tuple[int, ...]] = Counter()
+    sums = reference.row_sums(own, cap)
+    for user, cells in own.items():
+        for cell, times in cells.items():
+            found[sums[user], *cell] += min(times, cap)
+    return found
