@@ -192,7 +192,7 @@ TABLES = {"adult": adult, "lodes": lodes, "homes": homes}
 def released(folder: Path, table: Table, form: FormOptions, epsilon: str) -> Release:
     counts = Counts(grid(table.axes), table.cells, table.counts, "users", 1)
     noisy = publish_table("cells", counts, make_form(**form), Epsilon.of(epsilon), SystemDraws())
-    parquet.write(folder / "cells.parquet", noisy.blocks())
+    parquet.write(folder, {"cells": noisy.blocks()})
     axes = [{"name": axis.name, "values": axis.values.tolist()} for axis in table.axes]
     facts = {"tables": [noisy.description()], "domain": {"attributes": axes}, "counted": "users"}
     return Release(Published(folder, facts))

@@ -230,15 +230,15 @@ def test_release_json_tells_no_count_of_the_records(tmp_path: Path) -> None:
 def test_a_failure_in_the_middle_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write, written = parquet.write, []
+    flush, flushed = parquet.flush, []
 
-    def fail_at_the_second(path: Path, blocks: Any) -> None:
-        if written:
+    def fail_at_the_second(path: Path) -> None:
+        if flushed:
             raise OSError(28, "No space left on device")
-        written.append(path)
-        write(path, blocks)
+        flushed.append(path)
+        flush(path)
 
-    monkeypatch.setattr(parquet, "write", fail_at_the_second)
+    monkeypatch.setattr(parquet, "flush", fail_at_the_second)
     with pytest.raises(ct.CrowdtallyError, match=r"No space left.*The charge stands") as caught:
         town(tmp_path)
     assert caught.value.exit_code == 1

@@ -16,32 +16,37 @@ Block = Mapping[str, NDArray[np.generic]]
 """Equally long columns by name; text is an object array."""
 
 
-def write(path: Path, blocks: Iterable[Block]) -> None:
-    """Write the blocks, in order, as one Parquet file and flush it to the disk.
+def write(folder: Path, tables: Mapping[str, Iterable[Block]]) -> None:
+    """Write the blocks of each table, in order, as ``NAME.parquet`` and flush it to the disk.
 
     Raises:
         OSError: the disk is full or cannot be written.
     """
-    spill = path.with_suffix(".spill")
+    spill = folder / "spill"
     try:
         with duckdb.connect(":memory:") as connection:
             # Rows beyond this wait on the disk; each thread more would want its own share of it.
             connection.execute(f"SET temp_directory = '{_escaped(spill)}'")
             connection.execute("SET memory_limit = '512MB'; SET threads = 2")
-            for number, block in enumerate(blocks):
-                connection.register("block", dict(block))
-                connection.execute(
-                    "INSERT INTO rows FROM block" if number else "CREATE TABLE rows AS FROM block"
-                )
-                connection.unregister("block")
-            connection.execute(
-                f"COPY rows TO '{_escaped(path)}' (FORMAT parquet, COMPRESSION zstd)"
-            )
-        shutil.rmtree(spill, ignore_errors=True)
-        flush(path)
+            for name, blocks in tables.items():
+                _write(connection, folder / f"{name}.parquet", blocks)
     except duckdb.IOException as error:
         code = errno.ENOSPC if "No space left" in str(error) else errno.EIO
         raise OSError(code, os.strerror(code)) from error
+    shutil.rmtree(spill, ignore_errors=True)
+
+
+def _write(connection: duckdb.DuckDBPyConnection, path: Path, blocks: Iterable[Block]) -> None:
+    for number, block in enumerate(blocks):
+        connection.register("block", dict(block))
+        connection.execute(
+            "INSERT INTO rows FROM block"
+            if number
+            else "CREATE OR REPLACE TABLE rows AS FROM block"
+        )
+        connection.unregister("block")
+    connection.execute(f"COPY rows TO '{_escaped(path)}' (FORMAT parquet, COMPRESSION zstd)")
+    flush(path)
 
 
 def flush(path: Path) -> None:

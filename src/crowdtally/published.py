@@ -155,8 +155,7 @@ class Staged:
     def write(self, metadata: Mapping[str, Any], tables: Sequence[NoisyTable]) -> None:
         """Write metadata and tables under the temporary name and flush them."""
         try:
-            for table in tables:
-                parquet.write(self.path / f"{table.name}.parquet", table.blocks())
+            parquet.write(self.path, {table.name: table.blocks() for table in tables})
             text = json.dumps(metadata, indent=2, ensure_ascii=False) + "\n"
             (self.path / "release.json").write_text(text, encoding="utf-8")
             parquet.flush(self.path / "release.json")

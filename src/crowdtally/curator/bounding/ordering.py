@@ -63,6 +63,7 @@ def keep_first(
         return engine.least(wide, limit).select("user", "cell")
     # The cell rides in the low bits: one integer orders the records, breaks ties by their content
     # and gives the cell back.
-    packed = records.select("user", priority=(order >> bits) * 2**bits + records.cell)
+    low = 2**bits - 1
+    packed = records.select("user", priority=(order & (2**HASH_BITS - 1 - low)) | records.cell)
     kept = engine.least(packed, limit)
-    return kept.select("user", cell=kept.priority & (2**bits - 1))
+    return kept.select("user", cell=kept.priority & low)
