@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -66,8 +67,10 @@ def demo(
         "it was invented.)"
     )
     print(f"\nThe release lies in {released.folder}. Ask it more:", file=sys.stderr)
-    quoted = shlex.quote(str(released.folder))
-    print(f"  crowdtally top {quoted} --context weekday=Saturday", file=sys.stderr)
+    # As it was called here: `make demo` installs it beside the checkout, not on the path.
+    program = "crowdtally" if shutil.which("crowdtally") else sys.argv[0]
+    command = shlex.join([program, "top", str(released.folder), "--context", "weekday=Saturday"])
+    print(f"  {command}", file=sys.stderr)
 
 
 def _free(name: str) -> Path:
