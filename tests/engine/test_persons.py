@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from crowdtally.curator.engine.counting import count_rows
 from crowdtally.curator.engine.prepare import prepare
+from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 from kit.crowd import CONTEXTS, DATABASES, DOMAIN, LISTED, STEP, Start, Tally, farthest, tally
 
@@ -75,6 +76,18 @@ def test_each_row_as_many_persons_as_its_weight(start_engine: Start) -> None:
     assert full == expected(everyone, True)
     assert fewer == expected(others, True)
     assert farthest(full, fewer) == 1
+
+
+def test_weights_in_text_are_cut_and_not_dropped(start_engine: Start) -> None:
+    """Beyond 64 bits too: one person more never takes a row's other persons away."""
+    weights = ["1", "0007", str(2**63 - 1), str(2**63), "9" * 400, "", "x", "-2", None]
+    persons = [1, 7, MOST_PERSONS, MOST_PERSONS, MOST_PERSONS, 0, 0, 0, 0]
+    items = list(range(len(weights)))
+    source = pa.table({"item": items, "weight": pa.array(weights, pa.string())})
+    with start_engine() as engine:
+        records = Records(source, None, "item", weight="weight")
+        counts, _ = count_rows(engine, prepare(engine, records, Domain(items, item="item")))
+    assert counts.dense().tolist() == persons
 
 
 def test_each_row_one_person(start_engine: Start) -> None:

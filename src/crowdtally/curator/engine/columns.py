@@ -93,10 +93,15 @@ def whole_number(column: str, sql_type: str) -> str:
         raise InputError(
             f"the weight {column!r} has type {sql_type}: it must be a whole number of persons."
         )
-    # Beyond 64 bits there is no cast; nobody's row stands for so many, and a later step cuts it.
-    wide = sql_type not in _UP_TO_64_BITS and sql_type != "VARCHAR"
-    value = f"LEAST({quoted(column)}, {2**62})" if wide else quoted(column)
-    return f"TRY_CAST({value} AS BIGINT)"
+    # Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut
+    # by a later step. Dropped, it would take them all away for one person more.
+    value = quoted(column)
+    if sql_type == "VARCHAR":
+        digits = f"{value} <> '' AND translate({value}, '0123456789', '') = ''"
+        beyond = f"CASE WHEN {digits} THEN {2**62} END"
+        return f"COALESCE(TRY_CAST({value} AS BIGINT), {beyond})"
+    wide = sql_type not in _UP_TO_64_BITS
+    return f"TRY_CAST({f'LEAST({value}, {2**62})' if wide else value} AS BIGINT)"
 
 
 def quoted(name: str) -> str:
