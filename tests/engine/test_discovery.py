@@ -62,7 +62,8 @@ def discovered(start: Start, rows: list[Row], limit: int) -> Tally:
     assert other["count"] == 0
     items = table.layout.columns(np.arange(table.layout.size))["item"].tolist()
     assert items == sorted(items)
-    return Counter({(item,): n for item, n in zip(items, table.values.tolist(), strict=True)})
+    assert all(isinstance(item, str) for item in items), "no schema declares a frame's types"
+    return Counter({(int(item),): n for item, n in zip(items, table.values.tolist(), strict=True)})
 
 
 def test_all_items_of_all_users(start_engine: Start) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import InputError, UsageError
+from crowdtally.values.origin import Origin
 
 RESERVED = ("count", "noise_std", "low", "high")
 """Column names of every release table that a user's column may not take."""
@@ -27,9 +28,8 @@ class Axis:
     """The column it belongs to."""
     values: NDArray[np.int64] | NDArray[np.object_]
     """Distinct 64-bit integers, or distinct NFC strings (an object array)."""
-    typed: bool = field(default=True, kw_only=True)
-    """False where the list came from a place without types (CSV, the command line): then it takes
-    the type of the records' column."""
+    origin: Origin | None = field(default=None, kw_only=True)
+    """Where the list was read from; None where it was typed or computed."""
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -45,7 +45,7 @@ class Axis:
             )
 
     @classmethod
-    def of(cls, name: str, values: Iterable[object], *, typed: bool = True) -> Axis:
+    def of(cls, name: str, values: Iterable[object]) -> Axis:
         """An axis from a Python sequence, array or Series of text or integers.
 
         >>> Axis.of("day", ["Mon", "Tue"]).kind
@@ -58,13 +58,27 @@ class Axis:
             raise InputError(f"the list of values for {name!r} contains a null: remove it.")
         kinds = {type(value) for value in listed}
         if kinds <= {str}:
-            return cls(name, _objects(listed), typed=typed)
+            return cls(name, _objects(listed))
         if kinds == {int} and all(-(2**63) <= value < 2**63 for value in listed):
-            return cls(name, np.array(listed, dtype=np.int64), typed=typed)
+            return cls(name, np.array(listed, dtype=np.int64))
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise UsageError(
             f"values of {name!r} must be all text or all 64-bit integers: received {names}."
         )
+
+    @classmethod
+    def plainest(cls, name: str, texts: Sequence[str], *, origin: Origin | None = None) -> Axis:
+        """An axis from a place without types (CSV, the command line).
+
+        The list alone decides its type: integers where all of it are, in plain spelling.
+
+        >>> Axis.plainest("age", ["7", "11"]).kind, Axis.plainest("zip", ["02139", "7"]).kind
+        ('integer', 'text')
+        """
+        numbers = _plain_integers(texts) if len(texts) else None
+        if numbers is None:
+            return cls(name, _objects(texts), origin=origin)
+        return cls(name, np.array(numbers, dtype=np.int64), origin=origin)
 
     @property
     def kind(self) -> Kind:
@@ -80,26 +94,23 @@ class Axis:
             return self
         # The values were checked when this axis was made; a list may have ten million of them.
         other = object.__new__(Axis)
-        for field_name, value in (("name", name), ("values", self.values), ("typed", self.typed)):
+        for field_name, value in (("name", name), ("values", self.values), ("origin", self.origin)):
             object.__setattr__(other, field_name, value)
         return other
 
-    def as_kind(self, kind: Kind) -> Axis | None:
-        """The list as text or integers, or None where that would not be exact.
 
-        Integers become text in their plain spelling; text becomes integers only if every value is
-        spelt that way, so no two values can fall together.
-        """
-        if kind == self.kind:
-            return self
-        if kind == "text":
-            return Axis(self.name, _objects([str(value) for value in self.values.tolist()]))
+def _plain_integers(texts: Iterable[str]) -> list[int] | None:
+    """The integers that texts spell plainly, one way for each: '7' is one, '07' is a text."""
+    numbers = []
+    for text in texts:
         try:
-            numbers = [int(value) for value in self.values]
-            same = all(str(n) == v for n, v in zip(numbers, self.values, strict=True))
-            return Axis(self.name, np.array(numbers, dtype=np.int64)) if same else None
-        except (ValueError, OverflowError):
+            number = int(text)
+        except ValueError:
             return None
+        if str(number) != text or not -(2**63) <= number < 2**63:
+            return None
+        numbers.append(number)
+    return numbers
 
 
 def _listed(values: Iterable[object]) -> list[Any]:

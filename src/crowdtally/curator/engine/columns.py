@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection
 
+from crowdtally.curator.engine.canonical import Column
 from crowdtally.errors import InputError, did_you_mean
-from crowdtally.values.domain import Axis, Kind
+from crowdtally.values.domain import Kind
 
 _UP_TO_64_BITS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
@@ -15,7 +16,7 @@ _INTEGERS = _UP_TO_64_BITS | {"HUGEINT", "UBIGINT", "UHUGEINT"}
 _AS_TEXT = {"VARCHAR", "UUID", "BOOLEAN", "DATE"}
 
 
-def require(name: str, schema: Mapping[str, str], role: str, source: str) -> None:
+def require(name: str, schema: Collection[str], role: str, source: str) -> None:
     """Raise unless the column exists; say which do."""
     if name not in schema:
         raise InputError(f"{source} has no column {name!r} ({role}). {did_you_mean(name, schema)}")
@@ -42,66 +43,97 @@ def same_key(first: str, second: str) -> bool:
     return first == second or {first, second} <= exact
 
 
-def identity(column: str, sql_type: str, role: str) -> str:
+def stored(name: str, column: Column) -> tuple[str, str]:
+    """SQL for a column's values and their type, of which neither depends on other rows."""
+    return (quoted(name), column.type) if column.twin is None else (quoted(column.twin), "VARCHAR")
+
+
+def identity(name: str, column: Column, role: str) -> str:
     """SQL for an id column in a form whose equality and hash depend on this row alone."""
+    value, sql_type = stored(name, column)
     kind = kind_of(sql_type)
     if kind is None and not sql_type.startswith(("DECIMAL", "TIMESTAMP", "BLOB", "TIME")):
         raise InputError(
-            f"column {column!r} ({role}) has type {shown(sql_type)}, which cannot identify: "
+            f"column {name!r} ({role}) has type {shown(sql_type)}, which cannot identify: "
             "use text or integers (a float that came from missing values can be cast back)."
         )
     if kind == "text":
-        return f"CAST({quoted(column)} AS VARCHAR)"
+        return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
     # Narrow and wide columns hash a negative id differently: one width for all that fit it.
-    return f"CAST({quoted(column)} AS BIGINT)" if sql_type in _UP_TO_64_BITS else quoted(column)
+    return f"CAST({value} AS BIGINT)" if sql_type in _UP_TO_64_BITS else value
 
 
-def matchable(expression: str, sql_type: str, axis: Axis, source_typed: bool) -> tuple[str, Axis]:
-    """SQL for a column, and the public list in the column's type, so that they can be joined."""
-    kind = kind_of(sql_type)
-    if kind is None:
+def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:
+    """SQL for a value as a public list's kind; null, so outside the list, where it has none.
+
+    The list alone decides the kind, because the kind is published. Text is an integer only in its
+    plain spelling: '07' and '7' are two texts, and may be two items.
+    """
+    held = kind_of(sql_type)
+    if held is None:
         raise InputError(
-            f"{axis.name!r} has type {shown(sql_type)}, which cannot be matched with a list of "
+            f"{name!r} has type {shown(sql_type)}, which cannot be matched with a list of "
             "values: store it as text or integers, or turn a context into them, for example "
             '--context "NAME=CAST(floor(COLUMN) AS INTEGER)".'
         )
-    loose = not (axis.typed and source_typed)
-    converted = axis if kind == axis.kind else axis.as_kind(kind) if loose else None
-    if converted is None:
+    if kind == "text":
+        return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    if held == "integer":
+        # A 128-bit id outside 64 bits cannot be in a list: null, hence outside the domain.
+        return value if sql_type == "BIGINT" else f"TRY_CAST({value} AS BIGINT)"
+    if sql_type != "VARCHAR" and not sql_type.startswith("ENUM"):
         raise InputError(
-            f"the list of values for {axis.name!r} is {axis.kind}, but the records hold {kind} "
-            f"({shown(sql_type)}): give the list as {kind}."
+            f"the list of values for {name!r} is integer, but the records hold {shown(sql_type)}: "
+            "give the list as text."
         )
-    return comparable(expression, sql_type, kind), converted
+    number = f"TRY_CAST({value} AS BIGINT)"
+    return f"CASE WHEN CAST({number} AS VARCHAR) = {value} THEN {number} END"
 
 
-def comparable(expression: str, sql_type: str, kind: Kind | None) -> str:
-    """SQL for a column as text or as 64-bit integers."""
+def discovered(name: str, column: Column) -> str:
+    """SQL for items without a public list: in the type that a schema declares, else text."""
+    value, sql_type = stored(name, column)
+    kind = kind_of(sql_type)
     if kind is None:
         raise InputError(
             f"the item column has type {shown(sql_type)}: items must be text or integers. "
             "Store them so."
         )
-    target = "VARCHAR" if kind == "text" else "BIGINT"
-    # A 128-bit id outside 64 bits cannot be in a list: null, hence outside the domain.
-    return expression if sql_type == target else f"TRY_CAST({expression} AS {target})"
+    return matchable(value, sql_type, kind, name)
 
 
-def whole_number(column: str, sql_type: str) -> str:
-    """SQL for a weight: how many persons a row stands for."""
-    if kind_of(sql_type) != "integer" and sql_type != "VARCHAR":
+def whole_number(name: str, column: Column) -> str:
+    """SQL for a weight: how many persons a row stands for.
+
+    Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut
+    by a later step. Dropped, it would take them all away for one person more.
+    """
+    value = quoted(name)
+    if column.type == "VARCHAR":
+        return _digits(value)
+    if column.type in ("DOUBLE", "FLOAT") and column.twin is not None:
+        # NaN exceeds everything, and an infinity is no whole number.
+        whole = f"{value} = floor({value}) AND {value} BETWEEN 0 AND 1e300"
+        return f"CASE WHEN {whole} THEN CAST(LEAST({value}, {2.0**52}) AS BIGINT) END"
+    if kind_of(column.type) != "integer":
         raise InputError(
-            f"the weight {column!r} has type {sql_type}: it must be a whole number of persons."
+            f"the weight {name!r} has type {shown(column.type)}: it must be a whole number of "
+            "persons."
         )
-    # Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut
-    # by a later step. Dropped, it would take them all away for one person more.
-    value = quoted(column)
-    if sql_type == "VARCHAR":
-        digits = f"{value} <> '' AND translate({value}, '0123456789', '') = ''"
-        beyond = f"CASE WHEN {digits} THEN {2**62} END"
-        return f"COALESCE(TRY_CAST({value} AS BIGINT), {beyond})"
-    wide = sql_type not in _UP_TO_64_BITS
+    wide = column.type not in _UP_TO_64_BITS
     return f"TRY_CAST({f'LEAST({value}, {2**62})' if wide else value} AS BIGINT)"
+
+
+def _digits(value: str) -> str:
+    """Text of digits alone, spaces around it aside, as a number; so long that it has none, cut."""
+    bare = f"trim({value})"
+    digits = f"{bare} <> '' AND translate({bare}, '0123456789', '') = ''"
+    significant = f"ltrim({bare}, '0')"
+    number = f"TRY_CAST('0' || {significant} AS BIGINT)"
+    return (
+        f"CASE WHEN {digits} THEN "
+        f"CASE WHEN length({significant}) > 18 THEN {2**62} ELSE {number} END END"
+    )
 
 
 def quoted(name: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from sqlglot import tokenize
 
 from crowdtally.curator.engine import hashing, opening, window
+from crowdtally.curator.engine.canonical import Column, canonical_text, twin_of
 from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.compiling import compiler
+from crowdtally.curator.engine.opening import Opened
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.values.domain import Axis
@@ -72,30 +74,27 @@ class DuckDBEngine:
 
     # ---- sources -------------------------------------------------------------------------------
 
-    def open(self, located: Located, name: str) -> dict[str, str]:
-        """Define the view ``name`` over a source; return its columns and their types."""
+    def open(self, located: Located, name: str, keys: Iterable[str] = ()) -> dict[str, Column]:
+        """Define the view ``name`` over a source; return its columns."""
+        label = located.label or "the records"
         if located.needs_spark:
             raise UsageError(f"{located.label or 'a Spark DataFrame'} is read by --engine spark.")
-        folder = Path(self._folder.name)
-        with translated(f"opening {located.label or 'the records'}"):
-            if located.kind in ("duckdb", "frame"):
-                found = f"{name}_as_found"
-                self._find(located, found)
-                query = f"SELECT {opening.plain(self.schema(found))} FROM {quoted(found)}"
-                self.define(name, query, located.label or "the records")
-            else:
-                opening.require_one_schema(self._connection, located)
-                query = f"SELECT * FROM {opening.table_function(located, folder)}"
-                self.define(name, query, located.label or "the records")
-        return self.schema(name)
-
-    def _find(self, located: Located, name: str) -> None:
-        """Define the view ``name`` over a table that DuckDB takes as it is, types and all."""
-        if located.kind == "duckdb":
-            opening.attach(self._connection, located, name)
-            return
-        self._connection.register(name, opening.frame(located.held))
-        self._held.append(located.held)
+        with translated(f"opening {label}"):
+            found = opening.opened(self._connection, located, name, Path(self._folder.name))
+            self._held.append(found.keep)
+            types = self._types(found.rows)
+            texts = _texts(types, found, keys)
+            twins = [f"{text} AS {quoted(twin_of(column))}" for column, text in texts.items()]
+            columns = "*" if located.kind in ("parquet", "csv") else opening.plain(types)
+            self.define(name, f"SELECT {', '.join([columns, *twins])} FROM {found.rows}", label)
+        return {
+            column: Column(
+                opening.without_enum(kind),
+                found.of(column) == "declared",
+                twin_of(column) if column in texts and found.of(column) != "declared" else None,
+            )
+            for column, kind in types.items()
+        }
 
     def define(self, name: str, query: str, of: str = "the records") -> None:
         """Define a view by SQL; ``of`` is what a message says it shows."""
@@ -104,8 +103,11 @@ class DuckDBEngine:
 
     def schema(self, name: str) -> dict[str, str]:
         """Columns and DuckDB types of a table or view."""
-        rows = self._connection.execute(f"DESCRIBE {quoted(name)}").fetchall()
-        return {str(row[0]): str(row[1]) for row in rows}
+        return self._types(quoted(name))
+
+    def _types(self, rows: str) -> dict[str, str]:
+        described = self._connection.execute(f"DESCRIBE FROM {rows}").fetchall()
+        return {str(row[0]): str(row[1]) for row in described}
 
     def table(self, name: str) -> ibis.Table:
         """A table or view as an Ibis expression."""
@@ -218,6 +220,18 @@ class DuckDBEngine:
         with translated("reading"):
             (row,) = self._connection.execute(query).fetchall()
         return tuple(row)
+
+
+def _texts(types: Mapping[str, str], found: Opened, keys: Iterable[str]) -> dict[str, str]:
+    """SQL for the twins: columns whose canonical text is not the value itself, and keys."""
+    texts = {}
+    for column, kind in types.items():
+        how, wanted = found.of(column), column in keys
+        if wanted or how == "guessed" or (how == "inferred" and kind != "VARCHAR"):
+            text = canonical_text(*opening.bare(column, kind), how)
+            if text is not None:
+                texts[column] = text
+    return texts
 
 
 def _bytes(text: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 
@@ -10,6 +10,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.engine.canonical import Column
 from crowdtally.curator.engine.sources import Located
 from crowdtally.values.domain import Axis
 
@@ -27,8 +28,11 @@ class Engine(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None: ...
 
-    def open(self, located: Located, name: str) -> dict[str, str]:
-        """Define the view ``name`` over a source; return its columns and their SQL types."""
+    def open(self, located: Located, name: str, keys: Iterable[str] = ()) -> dict[str, Column]:
+        """Define the view ``name`` over a source; return its columns.
+
+        Beside each column whose type was inferred, and each of ``keys``, stands its twin.
+        """
 
     def define(self, name: str, query: str) -> None:
         """Define a view by a query in DuckDB's SQL."""

@@ -35,7 +35,23 @@ _FORBIDDEN = frozenset(
     user current_connection_id
     """.split()
 )
+# Functions whose result has any length that an argument says: one record could fill the memory.
+_OF_ANY_LENGTH = frozenset(
+    """
+    repeat lpad rpad pad bar printf format list_resize array_resize space sequence array_repeat
+    """.split()
+)
+# Functions that make text longer, so that a few of them inside each other make it long.
+_GROWING = frozenset(
+    """
+    replace regexp_replace hex to_hex bin to_binary base64 to_base64 url_encode list_concat
+    array_concat array_to_string
+    """.split()
+)
+_LONGEST, _DEEPEST, _MOST_GROWING, _SHOWN = 2_000, 100, 3, 120
 _WITHOUT_PARENTHESES = {"rowid", "current_date", "current_time", "current_timestamp"}
+
+_TOO_DEEP = f"is nested deeper than {_DEEPEST} levels"
 
 _OTHER_ROWS: tuple[tuple[type[Any], str], ...] = (
     (exp.AggFunc, "an aggregate"),
@@ -72,8 +88,13 @@ def split_definition(text: str) -> tuple[str, str | None]:
 
 def row_expression(text: str, context: str) -> Tree:
     """The syntax tree of a row-wise expression, or a UsageError that says why it is not one."""
+    if len(text) > _LONGEST:
+        why = f"has {len(text)} characters, and at most {_LONGEST} are read"
+        raise UsageError(_refusal(context, text, why))
     try:
         parsed = sqlglot.parse(text, read="duckdb")
+    except RecursionError:
+        raise UsageError(_refusal(context, text, _TOO_DEEP)) from None
     except SqlglotError:
         raise UsageError(_refusal(context, text, "cannot be parsed as an SQL expression")) from None
     if len(parsed) != 1 or parsed[0] is None:
@@ -81,11 +102,38 @@ def row_expression(text: str, context: str) -> Tree:
     tree = parsed[0]
     if isinstance(tree, exp.DDL | exp.DML | exp.Command | exp.Query | exp.Alias):
         raise UsageError(_refusal(context, text, "must be an expression, not a statement"))
-    for node in tree.walk():
+    nodes = list(tree.walk())
+    if max(node.depth for node in nodes) > _DEEPEST:
+        raise UsageError(_refusal(context, text, _TOO_DEEP))
+    for node in nodes:
         problem = _problem(node)
         if problem:
             raise UsageError(_refusal(context, text, f"contains {problem}"))
+    growing = sum(map(_grows, nodes))
+    if growing > _MOST_GROWING:
+        why = f"has {growing} functions that can lengthen text, and may have {_MOST_GROWING}"
+        raise UsageError(_refusal(context, text, why))
     return tree
+
+
+def _grows(node: Tree) -> bool:
+    """Whether a function can make a text longer; replacing by something shorter cannot."""
+    if not _names(node) & _GROWING:
+        return False
+    pattern, shorter = node.args.get("expression"), node.args.get("replacement")
+    constants = isinstance(pattern, exp.Literal) and isinstance(shorter, exp.Literal)
+    return not (
+        constants
+        and type(node).__name__ == "Replace"
+        and 0 < len(pattern.name) >= len(shorter.name)
+    )
+
+
+def _names(node: Tree) -> set[str]:
+    """Every name by which a function is known; sqlglot gives some of DuckDB's another."""
+    if not isinstance(node, exp.Func):
+        return set()
+    return {_function_name(node), *(name.lower() for name in node.sql_names())}
 
 
 def _problem(node: Tree) -> str | None:
@@ -94,6 +142,8 @@ def _problem(node: Tree) -> str | None:
         # With one argument age() counts from today.
         if name in _FORBIDDEN or (name == "age" and len(node.expressions) < 2):
             return f"{name}(), whose value is not a function of one record"
+        if _names(node) & _OF_ANY_LENGTH:
+            return f"{name}(), whose result can have any length"
     if isinstance(node, exp.Column) and node.name.lower() in _WITHOUT_PARENTHESES:
         return f"{node.name}, whose value is not a function of one record"
     for kind, words in _OTHER_ROWS:
@@ -109,8 +159,9 @@ def _function_name(node: exp.Func) -> str:
 
 
 def _refusal(context: str, text: str, why: str) -> str:
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return (
-        f"the expression of context {context!r} {why}: received {text!r}. "
+        f"the expression of context {context!r} {why}: received {shown!r}. "
         "Use columns, arithmetic, CASE, casts and row-wise functions, "
         'for example "day=dayname(to_timestamp(timestamp))".'
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +32,11 @@ def read_list(source: object, name: str, column: str | None = None) -> Axis:
         schema = engine.open(located, "list")
         column = column or _default_column(schema, name, label)
         columns.require(column, schema, "the list", label)
-        kind = columns.kind_of(schema[column])
+        kind = columns.kind_of(schema[column].type)
         if kind is None:
             raise InputError(
-                f"column {column!r} of {label} has type {schema[column]}: a list of values must "
-                "be text or integers."
+                f"column {column!r} of {label} has type {schema[column].type}: a list of values "
+                "must be text or integers."
             )
         target = "VARCHAR" if kind == "text" else "BIGINT"
         engine.define(
@@ -45,10 +46,12 @@ def read_list(source: object, name: str, column: str | None = None) -> Axis:
             values = engine.column("typed", "value")
     if values is None:
         raise InputError(f"the list in {label} ({column}) contains a null: remove it.")
-    return Axis(name, values, typed=located.typed)
+    if located.kind == "csv":
+        return Axis.plainest(name, values.tolist(), origin=located.origin)
+    return Axis(name, values, origin=located.origin)
 
 
-def _default_column(schema: dict[str, str], name: str, label: str) -> str:
+def _default_column(schema: Collection[str], name: str, label: str) -> str:
     if name in schema:
         return name
     if len(schema) == 1:
@@ -91,11 +94,11 @@ def parse_values(text: str) -> Axis:
                 f"the range {listed!r} of {name!r} is empty or too long: at most {_LONGEST_RANGE} "
                 "values, the smaller end first."
             )
-        return Axis(name, np.arange(first, last + 1, dtype=np.int64), typed=False)
+        return Axis(name, np.arange(first, last + 1, dtype=np.int64))
     values = [value.strip() for value in listed.split(",")]
     if "" in values:
         raise UsageError(
             f"the list of values for {name!r} has an empty value between two commas or at an end: "
             f"received {listed!r}. Remove the comma, or give the list as {name}=@FILE."
         )
-    return Axis.of(name, values, typed=False)
+    return Axis.plainest(name, values)

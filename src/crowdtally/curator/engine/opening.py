@@ -1,41 +1,95 @@
-"""Opening each kind of source in DuckDB."""
+"""Opening each kind of source in DuckDB: where its rows are, and how their types are known."""
 
 from __future__ import annotations
 
-import csv
-import glob
-import gzip
+import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from crowdtally.curator.engine import csv_files, frames, postgres_rows, sqlite_rows
+from crowdtally.curator.engine.canonical import Knowledge
 from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.sources import Located
-from crowdtally.errors import CrowdtallyError, InputError
+from crowdtally.errors import InputError, UsageError, did_you_mean
 
-_DELIMITERS = ",\t;|"
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
+# What reads rows with a schema that is stored with them; other readers guess one from the rows.
+_STORED = {"SEQ_SCAN", "TABLE_SCAN", "PARQUET_SCAN", "READ_PARQUET", "ARROW_SCAN"}
+_NO_ROWS = {"EMPTY_RESULT", "DUMMY_SCAN", "COLUMN_DATA_SCAN", "CHUNK_SCAN"}
 
 
-def table_function(located: Located, folder: Path) -> str:
-    """SQL that reads the source; a source outside DuckDB is first spooled into ``folder``."""
+@dataclass(frozen=True)
+class Opened:
+    """A source within DuckDB's reach."""
+
+    rows: str
+    """What to write after FROM."""
+    knowledge: Knowledge | Mapping[str, Knowledge] = "declared"
+    """How the columns' types are known: all of them, or each."""
+    keep: object = None
+    """What must live as long as the rows are read."""
+
+    def of(self, column: str) -> Knowledge:
+        """How the type of one column is known."""
+        return self.knowledge if isinstance(self.knowledge, str) else self.knowledge[column]
+
+
+def opened(
+    connection: duckdb.DuckDBPyConnection, located: Located, name: str, folder: Path
+) -> Opened:
+    """Bring a source within reach; one outside DuckDB is first copied into ``folder``."""
     if located.kind == "csv":
-        return _csv(located.paths)
+        return Opened(csv_files.rows_of(located.paths))
     if located.kind == "parquet":
-        return _parquet(located.paths)
-    return _parquet([str(_spool(located, folder))])
+        _require_one_schema(connection, located)
+        return Opened(_parquet(located.paths))
+    if located.kind == "duckdb":
+        return _attached(connection, located, name)
+    if located.kind == "frame":
+        held, knowledge = frames.ready(located.held)
+        connection.register(f"{name}_held", held)
+        return Opened(quoted(f"{name}_held"), knowledge, held)
+    return _copied(connection, located, name, folder)
 
 
-def require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) -> None:
+def plain(schema: Mapping[str, str]) -> str:
+    """SQL for the columns of a table, as values that mean the same whatever other rows hold."""
+    bares = {quoted(name): bare(name, kind)[0] for name, kind in schema.items()}
+    return ", ".join(name if sql == name else f"{sql} AS {name}" for name, sql in bares.items())
+
+
+def bare(column: str, kind: str) -> tuple[str, str]:
+    """SQL for one column, and its type, freed from what other rows decide.
+
+    An ENUM's numbers and order come from the values of all rows: it becomes text. A collation
+    makes different texts equal, so that one record would match several values of a list: it goes.
+
+    >>> bare("k", "ENUM('it''s', 'b')[]")
+    ('CAST("k" AS VARCHAR[])', 'VARCHAR[]')
+    """
+    name, freed = quoted(column), without_enum(kind)
+    if kind == "VARCHAR":
+        return f'{name} COLLATE "C"', kind
+    return (name, kind) if freed == kind else (f"CAST({name} AS {freed})", freed)
+
+
+def without_enum(kind: str) -> str:
+    """The type with text in place of an ENUM, whose values are the rows' own."""
+    return _ENUM.sub("VARCHAR", kind)
+
+
+def _require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) -> None:
     """Refuse Parquet files that give one column two types.
 
     DuckDB would take the first file's types for all, so that whose records lie in the first file
     would decide how everybody's ids are read.
     """
-    if located.kind != "parquet" or len(located.paths) < 2:
+    if len(located.paths) < 2:
         return
     known: dict[str, str] = {}
     for path in located.paths:
@@ -47,157 +101,96 @@ def require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) 
                 )
 
 
-def frame(held: Any) -> Any:
-    """A frame in a form that DuckDB registers."""
-    return held.collect() if type(held).__name__ == "LazyFrame" else held
-
-
-def attach(connection: duckdb.DuckDBPyConnection, located: Located, name: str) -> None:
-    """Attach a DuckDB file read-only and define the view ``name`` over its table."""
-    database = f"file_of_{name}"
-    path = _text(located.paths[0])
-    connection.execute(f"ATTACH {path} AS {quoted(database)} (READ_ONLY)")
-    table = ".".join(quoted(part) for part in str(located.table).split("."))
-    try:
-        connection.execute(
-            f"CREATE VIEW {quoted(name)} AS SELECT * FROM {quoted(database)}.{table}"
-        )
-    except duckdb.CatalogException:
-        known = connection.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE database_name = ? UNION ALL "
-            "SELECT view_name FROM duckdb_views() WHERE database_name = ? AND NOT internal",
-            [database, database],
-        ).fetchall()
-        names = ", ".join(str(row[0]) for row in known) or "none"
-        raise InputError(
-            f"{located.paths[0]!r} has no table {located.table!r}. There are: {names}."
-        ) from None
-
-
-def plain(schema: Mapping[str, str]) -> str:
-    """SQL for the columns of a table, as values that mean the same whatever other rows hold.
-
-    An ENUM's numbers and order come from the values of all rows: it becomes text. A collation
-    makes different texts equal, so that one record would match several values of a list: it goes.
-    """
-    return ", ".join(_plain(quoted(name), kind) for name, kind in schema.items())
-
-
-def _plain(column: str, kind: str) -> str:
-    """One column.
-
-    >>> _plain("k", "ENUM('it''s', 'b')[]"), _plain("k", "BIGINT")
-    ('CAST(k AS VARCHAR[]) AS k', 'k')
-    """
-    if kind == "VARCHAR":
-        return f'{column} COLLATE "C" AS {column}'
-    replaced = _ENUM.sub("VARCHAR", kind)
-    return column if replaced == kind else f"CAST({column} AS {replaced}) AS {column}"
-
-
 def _parquet(paths: Iterable[str]) -> str:
     # Values in the names of folders are text: a type guessed from all of them would let one
     # user's change the hash of everyone's.
-    return f"read_parquet([{_files(paths)}], hive_types_autocast = false)"
+    return f"read_parquet([{csv_files.files(paths)}], hive_types_autocast = false)"
 
 
-def _files(paths: Iterable[str]) -> str:
-    """Files by their names: DuckDB would take ``day[1].csv`` for a pattern, and read ``day1.csv``.
-
-    >>> _files(["day[1].csv"])
-    "'day[[]1].csv'"
-    """
-    return ", ".join(_text(glob.escape(path)) for path in paths)
-
-
-def _csv(paths: tuple[str, ...]) -> str:
-    """All columns as text, by the header: nothing is guessed from the records."""
-    delimiter, columns = common_header(paths)
-    declared = ", ".join(f"{_text(column)}: 'VARCHAR'" for column in columns)
-    return (
-        f"read_csv([{_files(paths)}], columns = {{{declared}}}, auto_detect = false, "
-        f"header = true, delim = {_text(delimiter)}, quote = '\"', escape = '\"', "
-        "strict_mode = true, nullstr = '', hive_types_autocast = false)"
+def _attached(connection: duckdb.DuckDBPyConnection, located: Located, name: str) -> Opened:
+    """A table or view of a DuckDB file, attached read-only."""
+    database, path = f"file_of_{name}", csv_files.text(located.paths[0])
+    connection.execute(f"ATTACH {path} AS {quoted(database)} (READ_ONLY)")
+    parts = str(located.table).split(".")
+    rows = ".".join(quoted(part) for part in (database, *parts))
+    known = connection.execute(
+        "SELECT schema_name, table_name, 'declared' FROM duckdb_tables() WHERE database_name = $1 "
+        "UNION ALL SELECT schema_name, view_name, 'inferred' FROM duckdb_views() "
+        "WHERE database_name = $1 AND NOT internal",
+        [database],
+    ).fetchall()
+    wanted = [part.lower() for part in (["main", *parts] if len(parts) == 1 else parts)]
+    for schema, table, how in known:
+        if [schema.lower(), table.lower()] == wanted[-2:]:
+            guessed = how == "inferred" and not _stored(connection.sql(f"FROM {rows}"))
+            return Opened(rows, "guessed" if guessed else how)
+    names = [table if schema == "main" else f"{schema}.{table}" for schema, table, _ in known]
+    raise InputError(
+        f"{located.paths[0]!r} has no table {located.table!r}. "
+        f"{did_you_mean(str(located.table), names)}"
     )
 
 
-def common_header(paths: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The delimiter and the column names of CSV files, which must have them in common."""
-    headers = {path: _header(path) for path in paths}
-    delimiter, columns = headers[paths[0]]
-    for path, (_, other) in headers.items():
-        if other != columns:
-            raise InputError(f"{path!r} has another header than {paths[0]!r}: make them equal.")
-    return delimiter, columns
+def _stored(relation: duckdb.DuckDBPyRelation) -> bool:
+    """Whether all that a relation reads has a stored schema; a CSV, say, has a guessed one."""
+    (row,) = relation.query("asked", "EXPLAIN (FORMAT json) FROM asked").fetchall()
+    return set(_leaves(json.loads(row[1]))) <= _STORED | _NO_ROWS
 
 
-def _header(path: str) -> tuple[str, list[str]]:
-    opener: Any = gzip.open if path.lower().endswith(".gz") else open
-    try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            line = file.readline(1 << 20)
-    except (OSError, UnicodeDecodeError, EOFError):
-        raise InputError(f"{path!r} cannot be read as text in UTF-8: convert it.") from None
-    return header_of(line, path)
-
-
-def header_of(line: str, path: str) -> tuple[str, list[str]]:
-    """The delimiter and the column names that a first line gives."""
-    delimiter = max(_DELIMITERS, key=line.count)
-    columns = next(csv.reader([line], delimiter=delimiter), [])
-    if not columns or "" in columns or len(set(columns)) != len(columns):
-        raise InputError(
-            f"{path!r} needs a first line with a distinct, non-empty name for each column."
-        )
-    return delimiter, columns
-
-
-def _spool(located: Located, folder: Path) -> Path:
-    """Stream a relation, an Ibis table or a database's table into a Parquet file of our own."""
-    path = folder / f"spool-{len(list(folder.iterdir()))}.parquet"
-    if located.kind == "relation":
-        located.held.write_parquet(str(path))  # type: ignore[attr-defined]
-        return path
-    try:
-        import ibis
-
-        if located.kind == "url":
-            backend = ibis.connect(located.held)
-            try:
-                _copy(backend.table(located.table), path)
-            finally:
-                backend.disconnect()
+def _leaves(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for node in nodes:
+        if node.get("children"):
+            yield from _leaves(node["children"])
         else:
-            _copy(located.held, path)
-    except ImportError as error:
-        raise CrowdtallyError(
-            "reading this database needs a package that is not installed: "
-            "pip install pyarrow pandas 'ibis-framework[postgres]' (or [sqlite], [mysql], …)."
-        ) from error
-    except CrowdtallyError:
-        raise
-    except Exception as error:  # drivers raise classes of their own
-        raise InputError(
-            f"{located.label or 'the table'} cannot be read ({type(error).__name__}): check the "
-            "address, the credentials and the table's name."
-        ) from error
-    return path
+            yield str(node["name"]).strip()
 
 
-def _copy(table: Any, path: Path) -> None:
+def _copied(
+    connection: duckdb.DuckDBPyConnection, located: Located, name: str, folder: Path
+) -> Opened:
+    """A relation, an Ibis table or a database's table, copied into a database of our own."""
+    database = quoted(f"copy_of_{name}")
+    connection.execute(f"ATTACH {csv_files.text(str(folder / f'{name}.duckdb'))} AS {database}")
+    rows, spool = f"{database}.rows", folder / f"{name}.spool"
+    if located.kind == "sqlite":
+        sqlite_rows.copy_table(located.paths[0], str(located.table), connection, rows)
+        return Opened(rows)
+    if located.kind == "postgres":
+        label, table = str(located.label).partition("#")[0], str(located.table)
+        postgres_rows.copy_table(str(located.held), label, table, connection, rows, spool)
+        return Opened(rows)
+    if located.kind == "relation":
+        return _from_relation(connection, located.held, rows, spool)
+    return _from_ibis(connection, located.held, rows, spool)
+
+
+def _from_relation(
+    connection: duckdb.DuckDBPyConnection, relation: Any, rows: str, spool: Path
+) -> Opened:
+    """Through a file: a relation belongs to another connection."""
+    relation.write_parquet(str(spool))
+    connection.execute(f"CREATE TABLE {rows} AS FROM {_parquet([str(spool)])}")
+    spool.unlink()
+    return Opened(rows, "inferred" if _stored(relation) else "guessed")
+
+
+def _from_ibis(connection: duckdb.DuckDBPyConnection, table: Any, rows: str, spool: Path) -> Opened:
     import ibis
 
     backend = table.get_backend()
     if backend.name == "duckdb":
-        backend.con.sql(ibis.to_sql(table)).write_parquet(str(path))
-        return
-    import pyarrow.parquet as parquet
-
-    schema = table.schema().to_pyarrow()
-    with parquet.ParquetWriter(path, schema) as writer:
-        for batch in table.to_pyarrow_batches():
-            writer.write_batch(batch.cast(schema))
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+        return _from_relation(connection, backend.con.sql(ibis.to_sql(table)), rows, spool)
+    query = str(ibis.to_sql(table))
+    if backend.name == "sqlite":
+        kinds = {
+            column: sqlite_rows.declared_type(str(kind)) for column, kind in table.schema().items()
+        }
+        sqlite_rows.copy_query(backend.con, query, kinds, connection, rows)
+    elif backend.name == "postgres":
+        postgres_rows.copy_query(backend.con, query, connection, rows, spool)
+    else:
+        raise UsageError(
+            f"an Ibis table on {backend.name} is not read: no reading of it is known to be exact. "
+            "Write it to a Parquet file, and give that."
+        )
+    return Opened(rows, "inferred")

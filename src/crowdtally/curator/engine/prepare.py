@@ -15,10 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.engine import columns
+from crowdtally.curator.engine.canonical import Column
 from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import columns_of, row_expression
-from crowdtally.curator.engine.sources import Located, locate
+from crowdtally.curator.engine.joining import Joined, join
+from crowdtally.curator.engine.own_lists import refuse_own_lists
+from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
 from crowdtally.values.domain import Axis, Domain
 from crowdtally.values.records import Records
@@ -38,7 +41,7 @@ class Prepared:
     table: ibis.Table
     """(user, cell[, id]), or (cell[, weight]) where each row is one person; not yet bounded."""
     lists: Domain | None
-    """The domain, its lists in the types of the records' columns; None without a list."""
+    """The domain; None where the items have no public list."""
     all_rows: ibis.Table
     """Every record, for the curator's eyes: how many are dropped."""
 
@@ -70,21 +73,22 @@ class Dropped:
 def prepare(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
     """Open the sources, check the declaration against their schema, build the expression."""
     source = locate(records.source)
-    schema = engine.open(source, "source")
+    joins = [(locate(other), key) for other, key in records.joins]
+    if domain is not None:
+        refuse_own_lists(domain, source, [other for other, key in joins if key == records.user])
+    schema = engine.open(source, "source", keys=[key for _, key in joins])
     name = source.label or "the table"
     for column, role in _needed(records):
         columns.require(column, schema, role, name)
-    joined, schema, partner = _join(engine, records, source, schema)
-    selected = _identities(records, schema)
+    joined = join(engine, joins, schema)
+    selected = _identities(records, joined.columns)
     if domain is not None:
-        matched, domain = _match_types(engine, records, domain, schema, joined, source.typed)
-        selected |= matched
+        selected |= _matched(engine, records, domain, joined)
     elif records.item is not None:
-        kind = columns.kind_of(schema[records.item])
-        selected["item"] = columns.comparable(quoted(records.item), schema[records.item], kind)
-    selected["partner"] = partner
+        selected["item"] = columns.discovered(records.item, joined.columns[records.item])
+    selected["partner"] = joined.partner
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
-    engine.define("records", f"SELECT {projection} FROM {joined}")
+    engine.define("records", f"SELECT {projection} FROM {joined.clause}")
     return _match(engine, domain)
 
 
@@ -112,38 +116,7 @@ def _needed(records: Records) -> list[tuple[str, str]]:
     return [(column, role) for column, role in roles if column is not None]
 
 
-def _join(
-    engine: Engine, records: Records, source: Located, schema: Mapping[str, str]
-) -> tuple[str, dict[str, str], str]:
-    """FROM clause, the columns it offers, and whether a record has a partner in every join."""
-    clause, known, partners = '"source"', dict(schema), ["TRUE"]
-    for number, (other, key) in enumerate(records.joins):
-        located = locate(other)
-        table, name = f"join_{number}", located.label or "the joined table"
-        offered = engine.open(located, table)
-        columns.require(key, offered, "the join key", name)
-        if not columns.same_key(offered[key], known[key]):
-            raise InputError(
-                f"the join key {key!r} is {columns.shown(offered[key])} in {name} but "
-                f"{columns.shown(known[key])} in the records: store both in one type."
-            )
-        if not engine.is_unique(table, key):
-            raise InputError(
-                f"the join key {key!r} repeats in {name}: a join must find at most one partner "
-                "for each record, or one record would become several. Remove the repeated keys."
-            )
-        clash = sorted((set(offered) - {key}) & set(known))
-        if clash:
-            raise InputError(
-                f"column {clash[0]!r} is in the records and in {name}: rename one of them."
-            )
-        clause += f" LEFT JOIN {quoted(table)} USING ({quoted(key)})"
-        partners.append(f"{quoted(table)}.{quoted(key)} IS NOT NULL")
-        known.update(offered)
-    return clause, known, " AND ".join(partners)
-
-
-def _identities(records: Records, schema: Mapping[str, str]) -> dict[str, str]:
+def _identities(records: Records, schema: Mapping[str, Column]) -> dict[str, str]:
     """The user, the stored record id and the weight, under names of our own."""
     selected = {}
     for alias, column, role in (
@@ -157,25 +130,21 @@ def _identities(records: Records, schema: Mapping[str, str]) -> dict[str, str]:
     return selected
 
 
-def _match_types(
-    engine: Engine,
-    records: Records,
-    domain: Domain,
-    schema: Mapping[str, str],
-    clause: str,
-    typed: bool,
-) -> tuple[dict[str, str], Domain]:
-    """The columns to match, under names of our own, and the lists in the columns' types."""
-    selected, axes = {}, []
+def _matched(engine: Engine, records: Records, domain: Domain, joined: Joined) -> dict[str, str]:
+    """The columns to match, under names of our own, each as its list's kind."""
+    selected = {}
     for number, axis in enumerate(domain.axes):
         is_item = domain.has_items and number == 0
-        expression = (
-            quoted(str(records.item)) if is_item else _context(engine, records, axis, schema)
-        )
-        sql_type = _type_of(engine, expression, clause, axis.name)
-        selected[f"axis_{number}"], matched = columns.matchable(expression, sql_type, axis, typed)
-        axes.append(matched)
-    return selected, domain.with_axes(axes)
+        text = None if is_item else records.contexts.get(axis.name)
+        if text is None:
+            column = str(records.item) if is_item else axis.name
+            columns.require(column, joined.columns, "a context", "the table, with its joins,")
+            value, sql_type = columns.stored(column, joined.columns[column])
+        else:
+            value = _context(engine, text, axis, joined.columns)
+            sql_type = _type_of(engine, value, joined.clause, axis.name)
+        selected[f"axis_{number}"] = columns.matchable(value, sql_type, axis.kind, axis.name)
+    return selected
 
 
 def _type_of(engine: Engine, expression: str, clause: str, name: str) -> str:
@@ -186,11 +155,7 @@ def _type_of(engine: Engine, expression: str, clause: str, name: str) -> str:
         raise type(error)(f"{name!r} cannot be computed from the columns: {error}") from error
 
 
-def _context(engine: Engine, records: Records, axis: Axis, schema: Mapping[str, str]) -> str:
-    text = records.contexts.get(axis.name)
-    if text is None:
-        columns.require(axis.name, schema, "a context", "the table, with its joins,")
-        return quoted(axis.name)
+def _context(engine: Engine, text: str, axis: Axis, schema: Mapping[str, Column]) -> str:
     tree = row_expression(text, axis.name)
     for column in columns_of(tree):
         if column.lower() not in {name.lower() for name in schema}:

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
+from crowdtally.curator.engine.naming import POSTGRES, one_name, postgres_name
 from crowdtally.errors import InputError, UsageError, closest
+from crowdtally.values.origin import Origin
 from crowdtally.values.records import without_secrets
 
 Kind = Literal[
-    "parquet", "csv", "duckdb", "url", "frame", "relation", "ibis", "spark-table", "spark-frame"
+    "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "relation", "ibis", "spark-table",
+    "spark-frame",
 ]  # fmt: skip
 
 _SPARK_TABLE = "spark:"
@@ -27,7 +30,8 @@ _ENDINGS: dict[str, Kind] = {
 }  # fmt: skip
 _READABLE = (
     "Crowdtally reads .parquet and .csv files (also .tsv, .gz and globs such as 'data/*.parquet'), "
-    "file.duckdb#table, and DATABASE_URL#table; on Spark also addresses of files such as s3a://… "
+    "file.duckdb#table, sqlite://FILE#table and postgresql://HOST/DATABASE#table; on Spark also "
+    "addresses of files such as s3a://… "
     "and spark:CATALOG.SCHEMA.TABLE."
 )
 
@@ -48,9 +52,14 @@ class Located:
     """The frame, relation or Ibis table, or the URL with its secrets."""
 
     @property
-    def typed(self) -> bool:
-        """CSV has no types: all its columns are text."""
-        return self.kind != "csv"
+    def origin(self) -> Origin:
+        """What the rows come from: the same for two sources that share some of their rows."""
+        files = {
+            one_name(path if "://" in path else str(Path(path).resolve())) for path in self.paths
+        }
+        if self.table is not None and self.label is not None:
+            files = {self.label}  # one table of the file
+        return Origin(frozenset(files), self.held if self.label is None else None)
 
     @property
     def needs_spark(self) -> bool:
@@ -119,20 +128,27 @@ def _locate_spark_files(address: str) -> Located:
     if kind not in ("parquet", "csv"):
         raise InputError(f"{without_secrets(address)!r} does not end in .parquet or .csv: type a "
                          "pattern such as s3a://bucket/events/*.parquet.")  # fmt: skip
-    return Located(kind, without_secrets(address), (address,))
+    return Located(kind, one_name(without_secrets(address)), (address,))
 
 
 def _locate_url(url: str, table: str) -> Located:
     if not table:
         raise UsageError(f"no table after '#' in {without_secrets(url)!r}: type URL#table.")
     parts = urlsplit(url)
-    if parts.scheme == "duckdb":
+    scheme, _, driver = parts.scheme.partition("+")
+    if scheme == "duckdb":
         return _locate_duckdb(_existing(url.removeprefix("duckdb://")), table)
-    label = f"{without_secrets(url)}#{table}"
-    if parts.scheme == "sqlite":
+    if scheme == "sqlite":
         path = _existing(parts.netloc + parts.path)  # SQLite would make an empty one of a slip
-        label = f"sqlite://{Path(path).resolve()}#{table.lower()}"
-    return Located("url", label, table=table, held=url)
+        name = table.lower().removeprefix("main.")
+        return Located("sqlite", f"sqlite://{Path(path).resolve()}#{name}", (path,), table)
+    if scheme in POSTGRES:
+        plain = url.replace(f"+{driver}", "", 1) if driver else url
+        return Located("postgres", postgres_name(plain, table), table=table, held=plain)
+    raise UsageError(
+        f"{scheme} databases are not read, only DuckDB, SQLite and PostgreSQL: received "
+        f"{without_secrets(url)!r}. Write the table to a Parquet or CSV file, and give that."
+    )
 
 
 def _locate_duckdb(path: str, table: str) -> Located:

@@ -8,7 +8,7 @@ Only the non-zero cells of a table come to the driver.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.engine import hashing, spark_expressions, spark_sources
+from crowdtally.curator.engine.canonical import Column
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark_errors import translated
 from crowdtally.curator.engine.spark_probe import Joined
@@ -56,17 +57,19 @@ class SparkEngine:
 
     # ---- sources -------------------------------------------------------------------------------
 
-    def open(self, located: Located, name: str) -> dict[str, str]:
-        """Define the view ``name`` over a source; return its columns and their types."""
-        label = located.label or "the table"
+    def open(self, located: Located, name: str, keys: Iterable[str] = ()) -> dict[str, Column]:
+        """Define the view ``name`` over a source; return its columns."""
+        session, wanted = self._session, frozenset(keys)
         with translated(f"opening {located.label or 'the records'}"):
             if located.kind == "spark-frame":
-                frame = self._adopt(located.held, name)
+                adopted = self._adopt(located.held, name)
+                frame, columns = spark_sources.with_twins(adopted, wanted, declared=False)
             else:
-                frame = spark_sources.frame_of(self._session, located, self._joined.is_local)
-            refuse_same_names(frame.columns, label)
+                is_local = self._joined.is_local
+                frame, columns = spark_sources.opened(session, located, is_local, wanted)
+            refuse_same_names(columns, located.label or "the table")
             self._view(name, frame)
-        return self.schema(name)
+        return columns
 
     def _adopt(self, frame: Any, name: str) -> Any:
         """A DataFrame of another session, whose settings it keeps, in ours."""

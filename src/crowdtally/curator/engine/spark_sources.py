@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from crowdtally.curator.engine import opening
+from crowdtally.curator.engine import csv_files
+from crowdtally.curator.engine.canonical import Column, twin_of
 from crowdtally.curator.engine.columns import quoted as duckdb_quoted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark_sql import quoted
-from crowdtally.curator.engine.spark_types import shipped_as
+from crowdtally.curator.engine.spark_types import canonical_text, duckdb_name, kinds, shipped_as
 from crowdtally.errors import InputError
 
 LARGEST_SENT = 256 * 2**20
@@ -24,17 +27,38 @@ _NOT_REPEATABLE = re.compile(
 )
 
 
-def frame_of(session: Any, located: Located, is_local: bool) -> Any:
-    """The source as a Spark DataFrame; nothing of it is read by the cluster yet."""
+def opened(
+    session: Any, located: Located, is_local: bool, keys: Collection[str]
+) -> tuple[Any, dict[str, Column]]:
+    """The source as a Spark DataFrame, twins and all; nothing is read by the cluster yet."""
     if located.kind == "spark-table":
-        return session.table(_table_name(str(located.table)))
-    if located.kind == "spark-frame":
-        raise AssertionError("a DataFrame is handed over, not opened")
+        name = _table_name(str(located.table))
+        return with_twins(session.table(name), keys, declared=_is_stored(session, name))
     # A small CSV is read here as well, by DuckDB, which names the line that is at fault.
     seen = is_local and located.kind == "parquet"
     if located.kind in ("parquet", "csv") and (seen or _too_large_to_send(located)):
-        return _read(session, located)
-    return session.createDataFrame(_arrow(located))
+        return with_twins(_read(session, located), keys, declared=True)
+    return _shipped(session, located, keys)
+
+
+def with_twins(
+    frame: Any, keys: Collection[str], *, declared: bool
+) -> tuple[Any, dict[str, Column]]:
+    """A DataFrame with the twins of its keys and, where its types were inferred, of all columns."""
+    columns, twins = {}, []
+    for name, kind in kinds(frame).items():
+        text = canonical_text(quoted(name), kind)
+        inferred = not declared and kind != "string" and text is not None
+        if inferred or (name in keys and text is not None):
+            twins.append(f"{text} AS {quoted(twin_of(name))}")
+        twin = twin_of(name) if inferred else None
+        columns[name] = Column(duckdb_name(kind), declared, twin)
+    return (frame.selectExpr("*", *twins) if twins else frame), columns
+
+
+def _is_stored(session: Any, name: str) -> bool:
+    """Whether the catalogue has a table of that name: a view's types may come from its rows."""
+    return session.catalog.getTable(name).tableType in ("MANAGED", "EXTERNAL")
 
 
 def refuse_unrepeatable(frame: Any) -> None:
@@ -102,9 +126,9 @@ def _records(lines: Any, located: Located) -> Any:
     if "://" in located.paths[0]:
         first = lines.limit(1).toArrow().column(0).to_pylist()
         header = str(first[0]).removeprefix("\ufeff") if first else ""
-        delimiter, columns = opening.header_of(header, str(located.label))
+        delimiter, columns = csv_files.header_of(header, str(located.label))
     else:
-        delimiter, columns = opening.common_header(located.paths)
+        delimiter, columns = csv_files.common_header(located.paths)
     schema = ", ".join(f"{quoted(column)} STRING" for column in columns)
     options = {
         "sep": delimiter, "quote": '"', "escape": '"', "mode": "FAILFAST",
@@ -127,12 +151,18 @@ def _text(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _arrow(located: Located) -> Any:
+def _shipped(
+    session: Any, located: Located, keys: Collection[str]
+) -> tuple[Any, dict[str, Column]]:
     """What this machine holds, read by DuckDB, in types that Spark takes."""
     with DuckDBEngine() as engine:
-        schema = engine.open(located, "held")
+        columns = engine.open(located, "held", keys)
         casts = []
-        for column, kind in schema.items():
+        for column, kind in engine.schema("held").items():
             name, target = duckdb_quoted(column), shipped_as(kind)
             casts.append(f"TRY_CAST({name} AS {target}) AS {name}" if target else name)
-        return engine.arrow(f"SELECT {', '.join(casts)} FROM held")
+        frame = session.createDataFrame(engine.arrow(f"SELECT {', '.join(casts)} FROM held"))
+    types = kinds(frame)
+    return frame, {
+        name: replace(column, type=duckdb_name(types[name])) for name, column in columns.items()
+    }

@@ -8,6 +8,7 @@ from typing import Any
 
 import ibis.expr.datatypes as dt
 
+from crowdtally.curator.engine.canonical import EXACT
 from crowdtally.errors import InputError
 
 _NAMES = {
@@ -57,6 +58,27 @@ def ibis_type(kind: str) -> dt.DataType:
 def kinds(frame: Any) -> dict[str, str]:
     """Columns of a Spark DataFrame and Spark's own words for their types."""
     return {field.name: field.dataType.simpleString().lower() for field in frame.schema.fields}
+
+
+def canonical_text(value: str, kind: str) -> str | None:
+    """Spark's SQL for a value as text that depends on the value, not on its column's type.
+
+    A fraction is null: it looks different on each engine. None for lists, maps and the like.
+
+    >>> canonical_text("x", "int"), canonical_text("x", "array<int>")
+    ('CAST(x AS STRING)', None)
+    """
+    if kind in ("float", "double"):
+        exact = EXACT if kind == "double" else 2**24
+        number = f"CAST({value} AS BIGINT)"  # NaN exceeds everything, and is not below 2^53
+        whole = f"abs({value}) < {exact} AND {value} = CAST({number} AS DOUBLE)"
+        return f"CASE WHEN {whole} THEN CAST({number} AS STRING) END"
+    if kind == "string":
+        return value
+    if kind == "binary":
+        return f"hex({value})"
+    known = kind in _NAMES or _OTHER_TEXT.fullmatch(kind) or _DECIMAL.fullmatch(kind)
+    return f"CAST({value} AS STRING)" if known else None
 
 
 def refuse_same_names(columns: Iterable[str], label: str) -> None:

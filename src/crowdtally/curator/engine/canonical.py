@@ -1,0 +1,82 @@
+"""How a column's type is known, and a reading of its values that does not depend on it.
+
+A stored schema (Parquet, a database's table) is a public fact. A frame's or view's type is not: it
+was inferred from its rows, so that one user's value can change it for everybody. ``guest`` among
+integers makes a column text; a missing value makes pandas turn integers into floats. So a column
+whose type was inferred is identified, matched and joined by its *canonical text*, in which 7, 7.0
+and '7' are one value. It stands beside the column in a twin; expressions see the column itself.
+
+In a column whose type was *guessed*, integers pass through floats as soon as another row wants it:
+by then those of 2^53 and beyond are not the records' own any more. They are left out always:
+leaving them out only then would let one user's value decide about everybody's records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Knowledge = Literal["declared", "inferred", "guessed"]
+"""How a type is known: from a stored schema; from the rows; from the rows, and through floats."""
+
+EXACT = 2**53
+"""From here on different integers are one float."""
+_INTEGERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
+}  # fmt: skip
+_FLOATS = {"DOUBLE": EXACT, "FLOAT": 2**24}
+_PLAIN = ("BOOLEAN", "DATE", "TIME", "TIMESTAMP", "UUID", "DECIMAL", "BLOB")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a source, as far as it is known before a row is read."""
+
+    type: str
+    """Its type, by DuckDB's name."""
+    declared: bool = True
+    """Whether a stored schema declares the type."""
+    twin: str | None = None
+    """The column beside it that holds its canonical text, where that is not the value itself."""
+
+
+def twin_of(column: str) -> str:
+    """The name of a column's twin: one that nobody gives to a column."""
+    return f"{column}\u001ftext"
+
+
+def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | None:
+    """SQL for a value as text that depends on the value, not on its column's type.
+
+    None where no value of the type can identify or be listed (a list, a map).
+
+    >>> canonical_text("x", "BIGINT", "inferred")
+    'CAST(x AS VARCHAR)'
+    """
+    if sql_type in _INTEGERS:
+        text = f"CAST({value} AS VARCHAR)"
+        within = f"{value} BETWEEN {1 - EXACT} AND {EXACT - 1}"
+        return f"CASE WHEN {within} THEN {text} END" if knowledge == "guessed" else text
+    if sql_type in _FLOATS:
+        return _float_text(value, _FLOATS[sql_type])
+    if sql_type == "VARCHAR":
+        return _without_long_numbers(value) if knowledge == "guessed" else value
+    return f"CAST({value} AS VARCHAR)" if sql_type.startswith(_PLAIN) else None
+
+
+def _float_text(value: str, exact: int) -> str:
+    """A whole number as that integer; what is not a number, or not exact, is null."""
+    whole = (
+        f"CASE WHEN abs({value}) < {exact} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR) END"
+    )
+    fraction = f"CASE WHEN isfinite({value}) THEN CAST({value} AS VARCHAR) END"
+    # DuckDB's NaN equals itself and exceeds everything, so it is neither below 2^53 nor finite.
+    return f"CASE WHEN {value} = floor({value}) THEN {whole} ELSE {fraction} END"
+
+
+def _without_long_numbers(value: str) -> str:
+    """Text, but null where it is an integer's plain spelling that floats do not hold exactly."""
+    long = f"regexp_full_match({value}, '-?[1-9][0-9]{{15,}}')"
+    beyond = f"COALESCE(abs(TRY_CAST({value} AS DOUBLE)) >= {EXACT}, TRUE)"
+    return f"CASE WHEN {long} AND {beyond} THEN NULL ELSE {value} END"

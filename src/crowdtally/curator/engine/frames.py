@@ -1,0 +1,54 @@
+"""Frames held in memory, in a form that DuckDB takes, and how their columns' types are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from crowdtally.curator.engine.canonical import EXACT, Knowledge
+
+
+def ready(held: Any) -> tuple[Any, Knowledge | Mapping[str, Knowledge]]:
+    """The frame as DuckDB registers it, and how its types are known: from its rows, at best."""
+    if type(held).__module__.partition(".")[0] != "pandas":
+        return (held.collect() if type(held).__name__ == "LazyFrame" else held), "inferred"
+    loose = {column: as_text(held[column]) for column in held.columns if _is_loose(held[column])}
+    return held.assign(**loose) if loose else held, {
+        str(column): _known(held[column]) for column in held.columns
+    }
+
+
+def _known(series: Any) -> Knowledge:
+    """Only pandas's nullable types keep their integers when a value is missing."""
+    import pandas
+
+    return "inferred" if getattr(series.dtype, "na_value", None) is pandas.NA else "guessed"
+
+
+def _is_loose(series: Any) -> bool:
+    """Whether the column holds Python objects, of any mixture of types."""
+    dtype = getattr(series.dtype, "categories", series).dtype
+    return bool(dtype == np.dtype(object))
+
+
+def as_text(series: Any) -> Any:
+    """A column of Python objects as text, in which 7, 7.0 and '7' are one value."""
+    return series.astype(object).map(_text, na_action="ignore")
+
+
+def _text(value: object) -> str:
+    """One object as text.
+
+    >>> [_text(value) for value in (7, 7.0, np.int64(7), "07", True, 1.5)]
+    ['7', '7', '7', '07', 'true', '1.5']
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()  # as an engine writes a column of truth values
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < EXACT else str(number)
+    return str(value)

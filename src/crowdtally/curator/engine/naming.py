@@ -1,0 +1,57 @@
+"""One name for one source, however its address was typed: one name has one budget."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, urlsplit
+
+POSTGRES = ("postgres", "postgresql")
+"""Schemes of PostgreSQL's addresses, which mean the same."""
+_PORT = "5432"
+
+
+def postgres_name(url: str, table: str) -> str:
+    """The name of a PostgreSQL table: where it is, not who asks or how.
+
+    Capitals of the table's name do not count. Should two tables differ in nothing else, they share
+    a budget, which promises less than two would.
+
+    >>> postgres_name("postgres://ana:pw@Host/town?sslmode=require", "public.Visits")
+    'postgresql://host/town#visits'
+    >>> postgres_name("postgresql://host:5432/town", "visits")
+    'postgresql://host/town#visits'
+    >>> postgres_name("postgresql:///town?host=/run/pg&user=ana", "raw.visits")
+    'postgresql:///town?host=/run/pg#raw.visits'
+    """
+    parts = urlsplit(url)
+    given = dict(parse_qsl(parts.query, keep_blank_values=True))
+    asked = {name: value for name, value in given.items() if name in ("hostaddr", "service")}
+    places = parts.netloc.rpartition("@")[2].lower()
+    if not places and given.get("host", "").startswith(("/", "@")):
+        asked["host"] = given["host"]  # a folder of sockets
+    elif not places:
+        places = given.get("host", "").lower()
+    if "port" in given and places:
+        places = f"{places}:{given['port']}"
+    elif "port" in given and given["port"] != _PORT:
+        asked["port"] = given["port"]
+    places = ",".join(re.sub(rf":({_PORT})?$", "", place) for place in places.split(","))
+    database = given.get("dbname", parts.path.removeprefix("/"))
+    query = "&".join(f"{name}={value}" for name, value in sorted(asked.items()))
+    name = table.lower().removeprefix("public.")
+    return f"postgresql://{places}/{database}{'?' + query if query else ''}#{name}"
+
+
+def one_name(name: str) -> str:
+    """The one name of a source that an earlier version, or another spelling, called ``name``.
+
+    >>> one_name("postgres://host/town#Visits"), one_name("file:///data/a.parquet")
+    ('postgresql://host/town#visits', '/data/a.parquet')
+    """
+    scheme, separator, rest = name.partition("://")
+    if separator and scheme.partition("+")[0] in POSTGRES and "#" in rest:
+        url, _, table = name.rpartition("#")
+        return postgres_name(url, table)
+    if separator and scheme == "file":
+        return rest
+    return name
