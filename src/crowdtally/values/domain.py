@@ -100,17 +100,26 @@ class Axis:
 
 
 def _plain_integers(texts: Iterable[str]) -> list[int] | None:
-    """The integers that texts spell plainly, one way for each: '7' is one, '07' is a text."""
     numbers = []
     for text in texts:
-        try:
-            number = int(text)
-        except ValueError:
-            return None
-        if str(number) != text or not -(2**63) <= number < 2**63:
+        number = plain_integer(text)
+        if number is None:
             return None
         numbers.append(number)
     return numbers
+
+
+def plain_integer(text: str) -> int | None:
+    """The 64-bit integer that a text spells in the one plain way, so that no two fall together.
+
+    >>> [plain_integer(text) for text in ("7", "-7", "07", "7.0", "seven")]
+    [7, -7, None, None, None]
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        return None
+    return number if str(number) == text and -(2**63) <= number < 2**63 else None
 
 
 def _listed(values: Iterable[object]) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from crowdtally.curator.engine.canonical import Column
 from crowdtally.errors import InputError, did_you_mean
-from crowdtally.values.domain import Kind
+from crowdtally.values.domain import Axis, Kind, plain_integer
 
 _UP_TO_64_BITS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
@@ -88,6 +88,17 @@ def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:
         )
     number = f"TRY_CAST({value} AS BIGINT)"
     return f"CASE WHEN CAST({number} AS VARCHAR) = {value} THEN {number} END"
+
+
+def refuse_hopeless(axis: Axis, column: Column) -> None:
+    """Refuse a list of which no value can be in a column whose declared type is integer."""
+    if not column.declared or kind_of(column.type) != "integer" or axis.kind == "integer":
+        return
+    if all(plain_integer(text) is None for text in axis.values.tolist()):
+        raise InputError(
+            f"the list of values for {axis.name!r} is text, but the records hold integer "
+            f"({shown(column.type)}): give the list as integers."
+        )
 
 
 def discovered(name: str, column: Column) -> str:

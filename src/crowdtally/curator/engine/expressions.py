@@ -51,7 +51,7 @@ _GROWING = frozenset(
 _LONGEST, _DEEPEST, _MOST_GROWING, _SHOWN = 2_000, 100, 3, 120
 _WITHOUT_PARENTHESES = {"rowid", "current_date", "current_time", "current_timestamp"}
 
-_TOO_DEEP = f"is nested deeper than {_DEEPEST} levels"
+_TOO_DEEP = "is nested too deeply"
 
 _OTHER_ROWS: tuple[tuple[type[Any], str], ...] = (
     (exp.AggFunc, "an aggregate"),

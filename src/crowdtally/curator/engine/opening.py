@@ -156,7 +156,7 @@ def _copied(
         sqlite_rows.copy_table(located.paths[0], str(located.table), connection, rows)
         return Opened(rows)
     if located.kind == "postgres":
-        label, table = str(located.label).partition("#")[0], str(located.table)
+        label, table = str(located.label), str(located.table)
         postgres_rows.copy_table(str(located.held), label, table, connection, rows, spool)
         return Opened(rows)
     if located.kind == "relation":

@@ -68,6 +68,8 @@ class Dropped:
     """Rows whose user is null."""
     outside: int
     """Rows with a user but an item or context outside the lists, or no partner in a join."""
+    inexact: int = 0
+    """Rows of both kinds that hold a value which a column without a schema cannot vouch for."""
 
 
 def prepare(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
@@ -86,7 +88,7 @@ def prepare(engine: Engine, records: Records, domain: Domain | None) -> Prepared
         selected |= _matched(engine, records, domain, joined)
     elif records.item is not None:
         selected["item"] = columns.discovered(records.item, joined.columns[records.item])
-    selected["partner"] = joined.partner
+    selected |= _inexact(records, domain, joined.columns) | {"partner": joined.partner}
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     engine.define("records", f"SELECT {projection} FROM {joined.clause}")
     return _match(engine, domain)
@@ -99,10 +101,13 @@ def count_dropped(engine: Engine, prepared: Prepared) -> Dropped:
     # Plain counts are answered from a file's footer; only a value made of all others reads them.
     others = [rows[name] for name in ("user", "id", "weight", "item") if name in rows.columns]
     reads = {"read": engine.hash(0, others).bit_xor()} if others else {}
-    totals = engine.arrays(rows.aggregate(rows=rows.count(), users=users, **reads))
-    kept = engine.arrays(table.aggregate(kept=table.count()))
-    all_rows, with_user = int(totals["rows"][0]), int(totals["users"][0])
-    return Dropped(all_rows, all_rows - with_user, with_user - int(kept["kept"][0]))
+    if "inexact" in rows.columns:
+        reads["inexact"] = rows.inexact.sum()
+    found = engine.arrays(rows.aggregate(rows=rows.count(), users=users, **reads))
+    totals = {name: int(column[0]) for name, column in found.items()}
+    kept = int(engine.arrays(table.aggregate(kept=table.count()))["kept"][0])
+    without_user, outside = totals["rows"] - totals["users"], totals["users"] - kept
+    return Dropped(totals["rows"], without_user, outside, totals.get("inexact", 0))
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
@@ -130,6 +135,22 @@ def _identities(records: Records, schema: Mapping[str, Column]) -> dict[str, str
     return selected
 
 
+def _inexact(
+    records: Records, domain: Domain | None, schema: Mapping[str, Column]
+) -> dict[str, str]:
+    """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
+    axes = () if domain is None else domain.axes
+    derived = {name for name, text in records.contexts.items() if text is not None}
+    names = {records.user, records.record_id, records.item, *(axis.name for axis in axes)} - derived
+    twins = {name: schema[name].twin for name in names if name in schema}
+    lost = [
+        f"({quoted(name)} IS NOT NULL AND {quoted(twin)} IS NULL)"
+        for name, twin in sorted(twins.items())
+        if twin is not None
+    ]
+    return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
+
+
 def _matched(engine: Engine, records: Records, domain: Domain, joined: Joined) -> dict[str, str]:
     """The columns to match, under names of our own, each as its list's kind."""
     selected = {}
@@ -139,6 +160,7 @@ def _matched(engine: Engine, records: Records, domain: Domain, joined: Joined) -
         if text is None:
             column = str(records.item) if is_item else axis.name
             columns.require(column, joined.columns, "a context", "the table, with its joins,")
+            columns.refuse_hopeless(axis, joined.columns[column])
             value, sql_type = columns.stored(column, joined.columns[column])
         else:
             value = _context(engine, text, axis, joined.columns)

@@ -1,0 +1,82 @@
+"""Sources that break their declaration: what is said of them, and that nothing is charged."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from kit.command import crowdtally
+from kit.town import Town
+
+USAGE, INPUT = 2, 4
+
+
+def test_the_records_own_values_are_no_list(town: Town) -> None:
+    """It would publish every value that anybody has, such as Xanadu."""
+    words = ("is read from the records' own table", "without looking at the records")
+    for own in ("records.parquet", "records.parquet:place", "./records.parquet:place"):
+        town.refuses(town.arguments(items=own), USAGE, *words, "--discover-items")
+    town.refuses(town.arguments("records.parq*t", items="records.parquet:place"), USAGE, *words)
+    weekdays = {"context": "weekday", "values": "weekday=@records.parquet"}
+    town.refuses(town.arguments(**weekdays), USAGE, "'weekday'", *words)
+    town.table("people.parquet", user_id=["Zaphod-1"], age=[42])
+    ages = {"context": "age", "values": "age=@people.parquet"}
+    town.refuses(
+        town.arguments(join="people.parquet:user_id", **ages), USAGE,
+        "is read from the users' own table", "without looking",
+    )  # fmt: skip
+    town.table("catalogue.parquet", place=["bar", "cafe"], kind=["loud", "quiet"])
+    kinds = {"context": "kind", "values": "kind=@catalogue.parquet"}
+    catalogue = {"join": "catalogue.parquet:place", "items": "catalogue.parquet", **kinds}
+    ended = crowdtally(*town.arguments(**catalogue))
+    assert ended.code == 0, ended
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "words"),
+    [
+        ("sqlite://base.db#vists", INPUT, ("no table 'vists'", "Did you mean 'visits'?")),
+        ("sqlite://base.db#", USAGE, ("URL#table",)),
+        ("sqlite://records.parquet#visits", INPUT, ("cannot be read as a SQLite database",)),
+        ("mysql://ana:Xanadu@host/base#visits", USAGE, ("mysql", "Parquet or CSV", "host/base")),
+    ],
+)
+def test_no_such_database(town: Town, source: str, code: int, words: tuple[str, ...]) -> None:
+    with closing(sqlite3.connect(town.folder / "base.db")) as base, base:
+        base.execute("CREATE TABLE visits (user_id TEXT, place TEXT)")
+    town.refuses(town.arguments(source), code, *words)
+
+
+EXPRESSIONS = {
+    "parentheses": ("(" * 600 + "weekday" + ")" * 600, "nested too deeply"),
+    "a long chain": ("weekday || " * 120 + "weekday", "nested too deeply"),
+    "a long text": (f"'{'x' * 2000}'", "has 2002 characters, and at most 2000"),
+    "repeat": ("repeat('x', 1000000000)", "whose result can have any length"),
+    "rpad": ("rpad(weekday, 1000000000, 'x')", "whose result can have any length"),
+    "printf": ("printf('%1000000000d', 1)", "whose result can have any length"),
+    "replacing by more": (
+        "replace(" * 5 + "weekday" + ", 'M', 'MMMMMMMMMM')" * 5, "5 functions that can lengthen"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EXPRESSIONS)
+def test_an_expression_that_would_not_end(town: Town, case: str) -> None:
+    text, words = EXPRESSIONS[case]
+    given = town.arguments(context=f"day={text}", values="day=x")
+    town.refuses(given, USAGE, "the expression of context 'day'", words)
+
+
+def test_a_text_in_a_column_of_integers_is_dropped(town: Town) -> None:
+    """Not blamed on the credentials, and not anybody else's business."""
+    with closing(sqlite3.connect(town.folder / "base.db")) as base, base:
+        base.execute("CREATE TABLE visits (user_id INTEGER, place TEXT)")
+        base.executemany(
+            "INSERT INTO visits VALUES (?, ?)", [(1, "bar"), (2, "cafe"), ("Xanadu", "bar")]
+        )
+    ended = crowdtally(*town.arguments("sqlite://base.db#visits"))
+    assert ended.code == 0, ended
+    assert "1 without a user" in ended.err
+    assert "Xanadu" not in ended.err

@@ -1,0 +1,79 @@
+"""CSV: no row's length or line breaks decide how another is read, and weights are digits."""
+
+from __future__ import annotations
+
+import csv
+import random
+from pathlib import Path
+
+import pytest
+
+import crowdtally as ct
+from crowdtally.curator.engine import csv_files
+from crowdtally.curator.engine.counting import count_rows
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.prepare import prepare
+from crowdtally.curator.engine.sources import locate
+
+
+def read(path: Path) -> list[tuple[str | None, ...]]:
+    with DuckDBEngine() as engine:
+        names = engine.open(locate(path), "t")
+        columns = [engine.arrow(f'SELECT "{name}" FROM t').column(0).to_pylist() for name in names]
+    return list(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_text_of_several_lines_at_any_place(seed, tmp_path, monkeypatch):
+    """In buffers of 256 kB, so that rows and quotes lie across their ends in every way."""
+    monkeypatch.setattr(csv_files, "LONGEST_ROW", 2**17)
+    monkeypatch.setattr(csv_files, "_BUFFER", 2**18)
+    draw = random.Random(seed)
+    pieces = ["a", ",", "\n", '"', "\r\n", "x,y\n1,2", "ä", " " * 30, "u,i\n"]
+    rows = [
+        (str(n), "".join(draw.choices(pieces, k=draw.randrange(60))) or None) for n in range(30_000)
+    ]
+    path = tmp_path / "many.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("u", "i"), *rows])
+    assert path.stat().st_size > 8 * 2**18
+    assert read(path) == rows
+
+
+def test_a_long_row_is_a_row(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text(f"u,i\n1,a\n2,{'x' * 5_000_000}\n3,b\n")
+    assert [(u, len(i or "")) for u, i in read(path)] == [("1", 1), ("2", 5_000_000), ("3", 1)]
+
+
+def test_an_empty_field_is_null_and_a_quoted_text_of_a_copy_is_not(tmp_path):
+    path = tmp_path / "copy"
+    path.write_text('"1",""\n"2",\n')
+    with DuckDBEngine() as engine:
+        engine.define("t", f"SELECT * FROM {csv_files.exact_text(path, ['a', 'b'])}")
+        assert engine.arrow("SELECT * FROM t").to_pylist() == [
+            {"a": "1", "b": ""}, {"a": "2", "b": None},
+        ]  # fmt: skip
+
+
+MOST = 2**33
+WEIGHTS = {
+    "7": 7, " 7 ": 7, "007": 7, "0": 0, "8589934591": MOST - 1, "8589934592": MOST,
+    "8589934593": MOST, "9223372036854775807": MOST, " 9223372036854775807": MOST,
+    "9223372036854775808": MOST, " 9223372036854775808": MOST, "9" * 400: MOST,
+    "0" * 400 + "7": 7, "000000000000000000000009223372036854775808": MOST,
+    "0.5": 0, "1.5": 0, "1.0": 0, "0x10": 0, "1e3": 0, "-1": 0, "+1": 0, "1_000": 0, "": 0,
+    "١": 0, "1 2": 0, "7\n": 0,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WEIGHTS, ids=lambda text: repr(text)[:30])
+def test_a_weight_in_text_is_digits(text, tmp_path):
+    path = tmp_path / "rows.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("i", "w"), ("a", text), ("b", "1")])
+    records = ct.read(path, user_per_row=True, weight="w", item="i")
+    with DuckDBEngine() as engine:
+        prepared = prepare(engine, records, ct.Domain(["a", "b"], item="i"))
+        items, _ = count_rows(engine, prepared)
+    assert items.dense().tolist() == [WEIGHTS[text], 1]
