@@ -10,8 +10,8 @@ from typing import Unpack
 
 from crowdtally import published
 from crowdtally.budget import Ledger
+from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.engine.expressions import row_expression
-from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.engine.starting import starter
 from crowdtally.curator.plan import Plan, make_plan
 from crowdtally.curator.publish import Tell, publish
@@ -154,24 +154,13 @@ def run(
     start_engine = starter(engine, engine_settings or {}, sources)
     target, held = (Path(output), None) if output else published.temporary_target()
     published.check_target(target)
-    name = dataset if dataset is not None else dataset_of(request.records)
     books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    charged = dataset_of(request.records, dataset, books.names())
     made = publish(
-        request, name, target,
+        request, charged.name, target, sources=charged.sources, chosen=charged.chosen,
         ledger=books, draws=SystemDraws(), tell=tell, start_engine=start_engine,
     )  # fmt: skip
     return Release(published.Published(made.folder, made.metadata, held))
-
-
-def dataset_of(records: Records) -> str:
-    """The ledger's name for records that were given none: the source's resolved name."""
-    label = locate(records.source).label
-    if label is None:
-        raise UsageError(
-            "records held in memory have no name to charge under: pass dataset='NAME', the same "
-            "name for every release of the same records."
-        )
-    return label
 
 
 def plan(

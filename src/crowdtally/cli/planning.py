@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from crowdtally.curator.plan import Plan
     from crowdtally.values.epsilon import Delta, Epsilon
     from crowdtally.values.records import Records
-    from crowdtally.values.unit import PrivacyUnit
 
 
 @takes_request
@@ -41,45 +40,46 @@ def plan(
 ) -> None:
     """Show noise, size and cost of a release before anything is spent. Reads no record."""
     from crowdtally.curator.plan import make_plan
-    from crowdtally.facade import dataset_of
 
     request = make_request(check_budget(ledger, dataset))
     made = make_plan(
         request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
     )
-    name = dataset if dataset is not None else dataset_of(request.records)
-    show_plan(made, as_json, ledger, name)
+    show_plan(made, as_json, ledger, dataset)
 
 
 def check_budget(ledger: str | None, dataset: str | None) -> Check:
     """What refuses a request that the budget does not allow, before any list is read."""
-    from crowdtally.facade import dataset_of
 
     def check(records: Records, epsilon: Epsilon, delta: Delta) -> None:
-        name = dataset if dataset is not None else dataset_of(records)
-        _balance(ledger, name, records.unit, epsilon, delta)
+        _balance(ledger, dataset, records, epsilon, delta)
 
     return check
 
 
 def _balance(
-    ledger: str | None, dataset: str, unit: PrivacyUnit, epsilon: Epsilon, delta: Delta
+    ledger: str | None, given: str | None, records: Records, epsilon: Epsilon, delta: Delta
 ) -> Balance:
     """Where a dataset stands, if the request fits; looking makes no ledger."""
     from crowdtally.budget import Balance, Ledger, MissingLedgerError
+    from crowdtally.curator.dataset import dataset_of
 
     try:
-        return Ledger.open(ledger, create=False).check(dataset, unit, epsilon, delta)
+        books = Ledger.open(ledger, create=False)
     except MissingLedgerError:
-        return Balance(dataset)
+        return Balance(dataset_of(records, given, ()).name)
+    found = dataset_of(records, given, books.names())
+    return books.check(
+        found.name, records.unit, epsilon, delta, sources=found.sources, chosen=found.chosen
+    )
 
 
-def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str) -> None:
+def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
     from crowdtally.curator.plan_words import lines
 
     request = plan.request
-    balance = _balance(ledger, dataset, request.records.unit, request.epsilon, request.delta)
+    balance = _balance(ledger, dataset, request.records, request.epsilon, request.delta)
     facts = plan.as_dict()
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))

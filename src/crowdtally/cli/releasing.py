@@ -37,11 +37,13 @@ def release(
     debug: options.DebugOption = False,
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
+    from crowdtally.budget import Ledger
     from crowdtally.cli.planning import check_budget, show_plan
+    from crowdtally.curator.dataset import dataset_of
     from crowdtally.curator.engine.starting import parse_settings
     from crowdtally.curator.plan import make_plan
     from crowdtally.errors import UsageError
-    from crowdtally.facade import dataset_of, run
+    from crowdtally.facade import run
     from crowdtally.published import check_target
 
     if output is None and not dry_run:
@@ -49,13 +51,12 @@ def release(
     if output is not None:
         check_target(output)
     request = replace(make_request(check_budget(ledger, dataset)), strict=strict)
-    name = dataset if dataset is not None else dataset_of(request.records)
     if dry_run:
-        show_plan(make_plan(request), as_json, ledger, name)
+        show_plan(make_plan(request), as_json, ledger, dataset)
         return
     say = remark(quiet)
     made = run(
-        request, output=output, ledger=ledger, dataset=name, tell=say,
+        request, output=output, ledger=ledger, dataset=dataset, tell=say,
         engine=engine, engine_settings=parse_settings(engine_setting or []),
     )  # fmt: skip
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
@@ -67,6 +68,7 @@ def release(
     if not charged["limit"]:
         delta = " --delta D" if request.delta.value else ""
         where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
+        name = dataset_of(request.records, dataset, Ledger.open(ledger).names()).name
         create = f"crowdtally ledger create {shlex.quote(name)} --epsilon E{delta}{where}"
         say(f"Set a limit with: {create}")
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)

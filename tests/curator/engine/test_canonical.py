@@ -16,6 +16,7 @@ import crowdtally as ct
 from crowdtally.curator.engine import frames, opening
 from crowdtally.curator.engine.canonical import Column, canonical_text
 from crowdtally.curator.engine.columns import matchable, same_key
+from crowdtally.curator.engine.counting import count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import count_dropped, prepare
 from crowdtally.curator.engine.sources import locate
@@ -221,3 +222,31 @@ def test_the_curator_hears_of_values_that_cannot_be_vouched_for():
         prepared = prepare(engine, ct.read(frame, user="u", item="i"), domain)
         dropped = count_dropped(engine, prepared)
     assert (dropped.outside, dropped.inexact) == (3, 1)
+
+
+def test_rows_without_a_partner_are_dropped():
+    kinds = pa.table({"i": ["x"], "kind": ["k"]})
+    people = pa.table({"u": ["1", "2"], "i": ["x", "y"]})
+    domain = ct.Domain(["x", "y"], item="i")
+    assert kept(people, domain, joins=[(kinds, "i")]) == Counter({0: 1})
+
+
+def test_a_list_of_the_records_own_frame_is_refused():
+    frame = pa.table({"u": ["1"], "i": ["x"]})
+    with pytest.raises(ct.UsageError, match=r"the records' own table \(held in memory\)"):
+        kept(frame, ct.Domain(ct.read_list(frame, "i"), item="i"))
+    copy = pa.table({"i": ["x"]})
+    assert kept(frame, ct.Domain(ct.read_list(copy, "i"), item="i")) == Counter({0: 1})
+
+
+WEIGHTS = {7.0: 7, 0.5: 0, -1.0: 0, float("inf"): 0, float("nan"): 0, 2.0**40: 2**33, 1e299: 2**33}
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+def test_weights_of_a_frame(weight):
+    """One missing weight makes floats of all, in pandas."""
+    frame = pd.DataFrame({"i": ["x", "y", "y"], "w": [weight, 1.0, None]})
+    with DuckDBEngine() as engine:
+        records = ct.read(frame, user_per_row=True, weight="w", item="i")
+        items, _ = count_rows(engine, prepare(engine, records, ct.Domain(["x", "y"], item="i")))
+    assert items.dense().tolist() == [WEIGHTS[weight], 1]

@@ -1,0 +1,70 @@
+"""Which dataset of the ledger a release is charged to."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from crowdtally.curator.engine.naming import one_name
+from crowdtally.curator.engine.sources import locate
+from crowdtally.errors import UsageError
+from crowdtally.values.records import Records
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """The name to charge under, and what the records are read from."""
+
+    name: str
+    """The dataset's name in the ledger."""
+    sources: tuple[str, ...]
+    """Resolved names of the records' files or table; none for records held in memory."""
+    chosen: bool
+    """Whether a person gave the name; else it is the source's own."""
+
+
+def dataset_of(records: Records, given: str | None, known: Iterable[str]) -> Dataset:
+    """The dataset that a person gave, or else the one that is named after the source.
+
+    Args:
+        records: the declaration.
+        given: the name that was given, if one was.
+        known: the names that the ledger has already; among them may be one that an earlier version
+            gave to this source, and that keeps being charged.
+    """
+    located = locate(records.source)
+    sources = tuple(sorted(located.origin.names))
+    if given is not None:
+        return Dataset(given, sources, chosen=True)
+    if located.label is None:
+        raise UsageError(
+            "records held in memory have no name to charge under: pass dataset='NAME', the same "
+            "name for every release of the same records."
+        )
+    names = list(known)
+    alike = [name for name in names if one_name(name) == located.label]
+    if len(alike) > 1:
+        _refuse(located.label, alike)
+    others = [name for name in names if name not in alike and _files(name).intersection(sources)]
+    if others and not alike:
+        _refuse(located.label, others)
+    return Dataset(alike[0] if alike else located.label, sources, chosen=False)
+
+
+def _files(name: str) -> set[str]:
+    """The files of a dataset that is named after a pattern of files."""
+    return set(_matches(name)) if glob.has_magic(name) and "://" not in name else set()
+
+
+def _matches(pattern: str) -> Iterator[str]:
+    return (str(Path(path).resolve()) for path in glob.iglob(pattern, recursive=True))
+
+
+def _refuse(label: str, datasets: list[str]) -> None:
+    listed = " and ".join(map(repr, datasets))
+    raise UsageError(
+        f"records of {label!r} are charged to the dataset {listed} already, and one set of people "
+        "has one budget: say which is meant with --dataset NAME (dataset='NAME' in Python)."
+    )
