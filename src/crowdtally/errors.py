@@ -33,7 +33,7 @@ class UsageError(CrowdtallyError):
 
 
 class BudgetError(CrowdtallyError):
-    """The privacy budget does not allow the request; nothing was read or changed."""
+    """The privacy budget does not allow the request; nothing was charged."""
 
     exit_code = 3
 

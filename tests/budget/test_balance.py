@@ -23,6 +23,7 @@ from crowdtally.budget.accountant import accountant
 from crowdtally.budget.balance import after
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.unit import PrivacyUnit
 
 
 def spend(balance: Balance, *amounts: object) -> Balance:
@@ -72,7 +73,7 @@ def test_over_budget_says_requested_remaining_and_difference() -> None:
     assert error.remaining.epsilon == Fraction("0.1")
     assert error.difference.epsilon == Fraction("1e-9")
     assert "requested 0.100000001, remaining 0.1, difference 1e-9" in str(error)
-    assert "Nothing was read or changed" in str(error)
+    assert "Nothing was charged" in str(error)
     assert "at most 0.1" in str(error)
 
 
@@ -84,10 +85,42 @@ def test_delta_has_a_limit_of_its_own() -> None:
     assert spend(balance, "0.9").remaining == Loss()
 
 
-def test_units_never_add_up() -> None:
+def after_delta_was_spent(limit: Loss) -> Balance:
+    """A limit set when δ = 1e-9 and ε = 1/2 were spent already."""
+    spent = after(Balance("d"), "d", Reserved(USER, charge("1/2", "1e-9")))
+    return after(spent, "d", LimitSet(limit))
+
+
+def test_a_pure_request_is_judged_by_epsilon_alone() -> None:
+    balance = after_delta_was_spent(Loss(Fraction(2)))
+    balance.require(Loss(Fraction(3, 2)))
+    balance = spend(balance, 1)
+    assert balance.spent == Loss(Fraction(3, 2), Fraction(1, 10**9))
+    with pytest.raises(OverBudgetError, match=r"ε: requested 1, .*ε of at most 0\.5\.") as caught:
+        spend(balance, 1)
+    assert "δ" not in str(caught.value)
+
+
+def test_more_delta_than_the_limit_is_refused_with_a_hint_that_works() -> None:
+    balance = after_delta_was_spent(Loss(Fraction(2)))
+    with pytest.raises(OverBudgetError, match=r"remaining 0, .*Ask for a method without δ\.$"):
+        after(balance, "d", Reserved(USER, charge(1, "1e-12")))
+    spend(balance, 1)
+    wider = after_delta_was_spent(Loss(Fraction(2), Fraction(3, 10**9)))
+    with pytest.raises(OverBudgetError, match=r"ε of at most 1\.5\. Ask for δ of at most 2e-9\.$"):
+        after(wider, "d", Reserved(USER, charge(2, "3e-9")))
+
+
+@pytest.mark.parametrize(
+    "other", [ROW, PrivacyUnit("user", "client"), PrivacyUnit("person", "user_id")], ids=str
+)
+def test_units_never_add_up(other: PrivacyUnit) -> None:
+    """Users of another column are other users, though both are users."""
     balance = spend(Balance("d"), 1)
-    with pytest.raises(UsageError, match=r"'user:user_id'.*'row'.*--dataset"):
-        after(balance, "d", Reserved(ROW, charge(1)))
+    with pytest.raises(UsageError, match=rf"'user:user_id'.*{other.key!r}.*--dataset"):
+        after(balance, "d", Reserved(other, charge(1)))
+    with pytest.raises(UsageError, match="--dataset"):
+        balance.require_unit(other)
 
 
 def test_a_limit_below_what_was_spent_leaves_nothing() -> None:

@@ -53,7 +53,8 @@ class History(RuleBasedStateMachine):
         if known.unit not in (None, unit):
             expected = UsageError
         elif known.limit is not None and (
-            known.spent[0] + epsilon > known.limit[0] or known.spent[1] + delta > known.limit[1]
+            known.spent[0] + epsilon > known.limit[0]
+            or (delta and known.spent[1] + delta > known.limit[1])
         ):
             expected = OverBudgetError
         if expected is not None:

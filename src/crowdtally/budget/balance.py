@@ -41,8 +41,15 @@ class Balance:
         return None if self.limit is None else (self.limit - self.spent).at_least_zero()
 
     def require(self, requested: Loss) -> None:
-        """Refuse a request that does not fit; one that fits exactly does."""
-        if self.limit is not None and not requested.within(self.limit - self.spent):
+        """Refuse a request that does not fit; one that fits exactly does.
+
+        A limit can be set below what was spent. What remains is then nothing, not a debt: a request
+        without δ is judged by ε alone, also where more δ was spent than the limit now allows.
+        """
+        remaining = self.remaining
+        if self.limit is None or remaining is None:
+            return
+        if not requested.within(remaining):
             raise OverBudgetError(self.dataset, requested, self.spent, self.limit)
 
     def require_unit(self, unit: PrivacyUnit) -> None:

@@ -43,7 +43,7 @@ class DamagedLedgerError(LedgerError):
 
 
 class OverBudgetError(BudgetError):
-    """The charge does not fit in what remains; nothing was read or changed."""
+    """The charge does not fit in what remains; nothing was charged."""
 
     def __init__(self, dataset: str, requested: Loss, spent: Loss, limit: Loss) -> None:
         self.dataset = dataset
@@ -64,15 +64,17 @@ class OverBudgetError(BudgetError):
         ]
         super().__init__(
             f"the privacy budget of dataset {dataset!r} does not allow this. "
-            f"{' '.join(lines)} Nothing was read or changed. {self._advice()}"
+            f"{' '.join(lines)} Nothing was charged. {self._advice()}"
         )
 
     def _advice(self) -> str:
         left = self.remaining
         if not left.epsilon:
             return "The budget is used up: nothing more can be released from this dataset."
+        wishes = []
         if self.requested.epsilon > left.epsilon:
-            return f"Ask for ε of at most {for_people(left.epsilon)}."
-        if not left.delta:
-            return "Ask for a method without δ."
-        return f"Ask for δ of at most {for_people(left.delta)}."
+            wishes.append(f"Ask for ε of at most {for_people(left.epsilon)}.")
+        if self.requested.delta > left.delta:
+            within = f"δ of at most {for_people(left.delta)}" if left.delta else "a method without δ"
+            wishes.append(f"Ask for {within}.")
+        return " ".join(wishes)
