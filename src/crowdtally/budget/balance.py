@@ -66,7 +66,7 @@ class Balance:
 
     def describe(self, ledger: str | None = None) -> str:
         """One or two sentences for a person; ``ledger`` is the one they named, if they did."""
-        spent = f"Dataset {self.dataset!r}: spent so far {_amount(self.spent)}"
+        spent = f"Dataset {self.dataset!r}: spent so far {amount(self.spent)}"
         remaining = self.remaining
         if self.limit is None or remaining is None:
             delta = " --delta D" if self.spent.delta else ""
@@ -75,7 +75,7 @@ class Balance:
                 f"{spent}; no limit is set. To set one: "
                 f"crowdtally ledger create {shlex.quote(self.dataset)} --epsilon E{delta}{where}"
             )
-        return f"{spent} of {_amount(self.limit)}; remaining {_amount(remaining)}."
+        return f"{spent} of {amount(self.limit)}; remaining {amount(remaining)}."
 
     def fields(self) -> dict[str, Json]:
         """As recorded beside each event; the dataset's name stands beside it too."""
@@ -127,6 +127,7 @@ def _charged(balance: Balance, event: Reserved) -> Balance:
     return replace(balance, unit=event.unit, spent=rule.add(balance.spent, cost))
 
 
-def _amount(loss: Loss) -> str:
+def amount(loss: Loss) -> str:
+    """An amount for a person; δ only where there is any."""
     epsilon = f"ε = {for_people(loss.epsilon)}"
     return f"{epsilon}, δ = {for_people(loss.delta)}" if loss.delta else epsilon

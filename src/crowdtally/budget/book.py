@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from crowdtally.budget.balance import Balance, after
+from crowdtally.budget.accountant import Loss
+from crowdtally.budget.balance import Balance, after, amount
 from crowdtally.budget.chain import (
     Entry,
     Head,
@@ -24,6 +25,7 @@ from crowdtally.budget.chain import (
 )
 from crowdtally.budget.events import Event, Published, Reserved, Voided
 from crowdtally.budget.history import Record, State
+from crowdtally.budget.names import Spellings
 from crowdtally.budget.page import Page
 from crowdtally.errors import UsageError
 
@@ -31,8 +33,9 @@ from crowdtally.errors import UsageError
 class Book:
     """One transaction's checked view of the ledger."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, old: Spellings) -> None:
         self._page = page
+        self._old = old
         header = page.header()
         self.id = header.id
         """The ledger's own random name."""
@@ -42,8 +45,20 @@ class Book:
         self._balances: dict[str, Balance] = {}
         self._require_head()
 
+    def spelled(self, name: str) -> list[Balance]:
+        """The datasets whose name is this one in any spelling; two only in an old ledger."""
+        found = (self.balance(spelling) for spelling in (name, *self._old.get(name, ())))
+        return [balance for balance in found if balance is not None]
+
+    def stored(self, name: str) -> str:
+        """The spelling under which a dataset is recorded; the name itself if there is none yet."""
+        found = self.spelled(name)
+        if len(found) > 1:
+            raise UsageError(_twice(name, found))
+        return found[0].dataset if found else name
+
     def balance(self, dataset: str) -> Balance | None:
-        """Where the dataset stands; ``None`` if there is none of that name."""
+        """Where the dataset recorded under exactly this name stands; ``None`` if there is none."""
         if dataset in self._balances:
             return self._balances[dataset]
         said, found = self._page.last_of(dataset)
@@ -134,3 +149,15 @@ class Book:
         found = self._checked_entry(head.number, rows).hash if head.number else genesis(self.id)
         if found != head.hash:
             raise damaged(head.number, "is not the one that the ledger records as its last")
+
+
+def _twice(name: str, found: list[Balance]) -> str:
+    together = sum((balance.spent for balance in found), Loss())
+    return (
+        f"this ledger holds {len(found)} datasets called {name!r}, spelled with different Unicode "
+        "characters by an older version, each with a budget of its own. Which one is meant cannot "
+        "be told, so nothing is charged to any of them. `crowdtally ledger show` lists them; "
+        f"together they spent {amount(together)}. Make one under a new name, with a limit that "
+        "leaves this out (crowdtally ledger create NAME --epsilon E), and charge to that one from "
+        "now on: --dataset NAME."
+    )

@@ -75,6 +75,8 @@ class OverBudgetError(BudgetError):
         if self.requested.epsilon > left.epsilon:
             wishes.append(f"Ask for ε of at most {for_people(left.epsilon)}.")
         if self.requested.delta > left.delta:
-            within = f"δ of at most {for_people(left.delta)}" if left.delta else "a method without δ"
+            within = (
+                f"δ of at most {for_people(left.delta)}" if left.delta else "a method without δ"
+            )
             wishes.append(f"Ask for {within}.")
         return " ".join(wishes)

@@ -18,17 +18,6 @@ def words(value: object, what: str) -> str:
     return value
 
 
-def dataset_name(value: object) -> str:
-    """``value`` if it can name a dataset: one line of printable text."""
-    fits = isinstance(value, str) and 0 < len(value) <= 500 and value.strip() == value
-    if isinstance(value, str) and fits and value.isprintable():
-        return value
-    raise UsageError(
-        "a dataset's name is one line of at most 500 printable characters, without spaces at "
-        f"its ends: received {str(value)[:40]!r}. Give one with --dataset NAME."
-    )
-
-
 def unit_fields(unit: PrivacyUnit | None) -> Json:
     """A unit as recorded."""
     return None if unit is None else {"kind": unit.kind, "column": unit.column}

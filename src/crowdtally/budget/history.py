@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -59,11 +59,11 @@ class Record:
     rows: tuple[Row, ...]
     """Its entries as stored."""
 
-    def entries(self, dataset: str | None = None) -> list[Entry]:
-        """All entries, or those of one dataset, each checked against the one before it."""
+    def entries(self, datasets: Container[str] | None = None) -> list[Entry]:
+        """All entries, or those of some datasets, each checked against the one before it."""
         previous, found = genesis(self.id), []
         for row in self.rows:
-            if dataset is None or row.dataset == dataset:
+            if datasets is None or row.dataset in datasets:
                 found.append(read(row, previous))
             elif link(previous, row.body) != row.hash:
                 raise damaged(row.number, "does not follow from the entry before it")

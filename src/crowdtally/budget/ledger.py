@@ -17,8 +17,9 @@ from crowdtally.budget.canonical import Json
 from crowdtally.budget.chain import Entry, Head
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.events import Charge, Created, LimitSet, Published, Reserved, Voided
-from crowdtally.budget.fields import dataset_name, words
+from crowdtally.budget.fields import words
 from crowdtally.budget.history import Charged, Reservation, charged, export
+from crowdtally.budget.names import Spellings, dataset_name, normal, old_spellings
 from crowdtally.budget.places import place
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.epsilon import Delta, Epsilon
@@ -38,6 +39,7 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._looked_at = False
+        self._old: Spellings | None = None
 
     @classmethod
     def open(cls, location: str | os.PathLike[str] | None = None, *, create: bool = True) -> Ledger:
@@ -92,9 +94,10 @@ class Ledger:
             epsilon: The total that may be spent; ``None`` for no limit.
             delta: The total δ that may be spent; with an ``epsilon``, ``None`` means 0.
         """
-        name, limit = dataset_name(name), _limit(epsilon, delta)
+        wanted, limit = dataset_name(name), _limit(epsilon, delta)
 
         def work(book: Book) -> Balance:
+            name = book.stored(wanted)
             found = book.balance(name)
             if found is None:
                 event = Created(unit, SequentialComposition.kind, limit)
@@ -121,8 +124,7 @@ class Ledger:
         limit = _limit(epsilon, delta)
 
         def work(book: Book) -> Balance:
-            _known(book, name)
-            return book.append(name, LimitSet(limit)).balance
+            return book.append(_known(book, name).dataset, LimitSet(limit)).balance
 
         return self._write(work)
 
@@ -137,9 +139,14 @@ class Ledger:
 
         Nothing is changed or promised: only ``reserve`` charges, and checks again.
         """
-        name, requested = dataset_name(dataset), Loss.of(Epsilon.of(epsilon), Delta.of(delta))
+        wanted, requested = dataset_name(dataset), Loss.of(Epsilon.of(epsilon), Delta.of(delta))
+
+        def work(book: Book) -> Balance:
+            name = book.stored(wanted)
+            return book.balance(name) or Balance(name)
+
         self._require_recent()
-        balance = self._read(lambda book: book.balance(name)) or Balance(name)
+        balance = self._read(work)
         balance.require_unit(unit)
         balance.require(requested)
         return balance
@@ -150,9 +157,10 @@ class Ledger:
         The first use of a name makes a dataset without a limit. Once this returned, no exception,
         here or elsewhere, gives the charge back.
         """
-        name = dataset_name(dataset)
+        wanted = dataset_name(dataset)
 
         def work(book: Book) -> Reservation:
+            name = book.stored(wanted)
             before = book.balance(name)
             if before is None:
                 event = Created(unit, SequentialComposition.kind, None)
@@ -205,11 +213,14 @@ class Ledger:
 
     def datasets(self) -> list[Balance]:
         """Where each dataset stands, by name."""
-        return self._read(lambda book: [_known(book, name) for name in book.datasets()])
+        return self._read(
+            lambda book: [found for found in map(book.balance, book.datasets()) if found]
+        )
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """The record, in order; of one dataset, or of all."""
-        return self._read(lambda book: book.record()).entries(dataset)
+        record, names = self._read(lambda book: (book.record(), _recorded(book, dataset)))
+        return record.entries(names)
 
     def charges(self, dataset: str | None = None) -> list[Charged]:
         """Every reservation and what became of it, in order."""
@@ -234,13 +245,21 @@ class Ledger:
     def _read(self, work: Callable[[Book], T]) -> T:
         from crowdtally.budget.book import Book
 
-        return self._store.read(lambda page: work(Book(page)))
+        old = self._spellings()
+        return self._store.read(lambda page: work(Book(page, old)))
 
     def _write(self, work: Callable[[Book], T]) -> T:
         from crowdtally.budget.book import Book
 
         self._require_recent()
-        return self._store.write(lambda page: work(Book(page)))
+        old = self._spellings()
+        return self._store.write(lambda page: work(Book(page, old)))
+
+    def _spellings(self) -> Spellings:
+        # Read once: no version that normalises names adds to them.
+        if self._old is None:
+            self._old = self._store.read(lambda page: old_spellings(page.datasets()))
+        return self._old
 
     def _require_recent(self) -> None:
         if not self._looked_at:
@@ -249,11 +268,19 @@ class Ledger:
 
 
 def _known(book: Book, name: str) -> Balance:
-    found = book.balance(dataset_name(name))
+    found = book.balance(book.stored(dataset_name(name)))
     if found is None:
         hint = did_you_mean(name, book.datasets())
         raise UsageError(f"there is no dataset {name!r} in this ledger. {hint}")
     return found
+
+
+def _recorded(book: Book, dataset: str | None) -> set[str] | None:
+    """The spellings that mean this dataset; where it is recorded just so, only that one."""
+    if dataset is None:
+        return None
+    found = {balance.dataset for balance in book.spelled(normal(dataset))}
+    return {dataset} if dataset in found else found
 
 
 def _limit(epsilon: Number | Epsilon | None, delta: Number | Delta | None) -> Loss | None:
