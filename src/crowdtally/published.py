@@ -6,6 +6,8 @@ nothing here can see a record.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import secrets
@@ -16,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +152,11 @@ class Staged:
     def __init__(self, path: Path, target: Path) -> None:
         self.path = path
         """Where to write."""
+        self.in_place = False
+        """Whether it has its final name."""
         self._target = target
+        self._mode = path.stat().st_mode & 0o777
+        _permit(path, 0o700)  # what is not paid for yet is nobody else's to read
 
     def write(self, metadata: Mapping[str, Any], tables: Sequence[NoisyTable]) -> None:
         """Write metadata and tables under the temporary name and flush them."""
@@ -162,36 +168,75 @@ class Staged:
         except OSError as error:
             raise _unwritable(self._target, error) from error
 
-    def commit(self) -> None:
-        """Give the folder its final name; refuse to replace anything."""
+    def digest(self) -> str:
+        """SHA-256 of the ``release.json`` that was written, in hexadecimal."""
         try:
-            parquet.flush(self.path)
-            refuse_existing(self._target)
-            os.rename(self.path, self._target)
-            parquet.flush(self._target.parent)
+            return hashlib.sha256((self.path / "release.json").read_bytes()).hexdigest()
         except OSError as error:
             raise _unwritable(self._target, error) from error
 
+    def ready(self) -> None:
+        """Flush the folder, and refuse a target that is taken, while nothing depends on it yet."""
+        try:
+            parquet.flush(self.path)
+        except OSError as error:
+            raise _unwritable(self._target, error) from error
+        refuse_existing(self._target)
+
+    def commit(self) -> None:
+        """Give the folder its final name; refuse to replace anything."""
+        self.ready()
+        try:
+            _permit(self.path, self._mode)
+            os.rename(self.path, self._target)
+        except OSError as error:
+            raise _unwritable(self._target, error) from error
+        self.in_place = True
+        try:
+            parquet.flush(self._target.parent)
+        except OSError as error:
+            raise CrowdtallyError(
+                f"the release is whole and in place, in {str(self._target)!r}, but the disk did "
+                "not confirm it: a loss of power now may lose it. Check the disk, and copy it."
+            ) from error
+
+    def discard(self) -> bool:
+        """Remove the folder unless it is in place; whether nothing of it is left."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        return not os.path.lexists(self.path)
+
 
 class staging:
-    """Context manager: a :class:`Staged` folder beside ``target``, removed unless committed."""
+    """Context manager: a :class:`Staged` folder beside ``target``, removed unless committed.
+
+    Where the target lies in a private temporary folder, it is staged beside that one. The folder
+    around the staged one then outlives this program, so that one can tell later that it is gone.
+    """
 
     def __init__(self, target: Path) -> None:
         check_target(target)
         self._target = target
-        self._path = target.parent / f".{target.name}.{secrets.token_hex(8)}.part"
+        home = target.parent.parent if target.parent in _Kept.folders else target.parent
+        self._path = home.resolve() / f".{target.name}.{secrets.token_hex(8)}.part"
 
     def __enter__(self) -> Staged:
         try:
             self._path.mkdir()
             _try_room(self._path / "room")
-        except OSError as error:
+            return Staged(self._path, self._target)
+        except BaseException as error:
             shutil.rmtree(self._path, ignore_errors=True)
-            raise _unwritable(self._target, error) from error
-        return Staged(self._path, self._target)
+            if isinstance(error, OSError):
+                raise _unwritable(self._target, error) from error
+            raise
 
     def __exit__(self, *_: object) -> None:
         shutil.rmtree(self._path, ignore_errors=True)
+
+
+def _permit(path: Path, mode: int) -> None:
+    with contextlib.suppress(OSError):  # some file systems have no such rights
+        path.chmod(mode)
 
 
 def _try_room(path: Path) -> None:
@@ -226,9 +271,18 @@ def _unwritable(target: Path, error: OSError) -> CrowdtallyError:
 class _Kept:
     """A private folder that goes, silently, with the last reference to this object."""
 
+    folders: ClassVar[set[Path]] = set()
+    """Those that exist."""
+
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="crowdtally-release-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.folders.add(self.path)
+        weakref.finalize(self, self._remove, self.path)
+
+    @classmethod
+    def _remove(cls, path: Path) -> None:
+        cls.folders.discard(path)
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def temporary_target() -> tuple[Path, object]:

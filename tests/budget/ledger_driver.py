@@ -9,150 +9,17 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import random
-import shutil
-import signal
 import sys
 import tempfile
-import time
-import traceback
-from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 
 import sqlalchemy  # noqa: F401 - before forking, so that each child starts in no time
 
 import crowdtally.budget.store  # noqa: F401
-from crowdtally.budget import Charge, Ledger, OverBudgetError, Part
+from budget.driven import EACH, UNIT, charge, in_child
+from budget.killing import kill_at_every_call, kill_at_random
+from crowdtally.budget import Ledger, OverBudgetError
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.unit import PrivacyUnit
-
-UNIT = PrivacyUnit("user", "user_id")
-EACH = Fraction(1, 7)
-
-
-def charge() -> Charge:
-    return Charge("r", Epsilon(EACH), (Part("items", Epsilon(EACH), "discrete-laplace"),))
-
-
-def in_child(work: Callable[[], object]) -> int:
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException:
-            traceback.print_exc()
-            os._exit(1)
-        os._exit(0)
-    return child
-
-
-def release_once(ledger: Ledger, folder: Path, *, charge_first: bool = True) -> None:
-    """Charge, then let one byte out; the wrong order is a mutant that the tests must catch."""
-    reservation = None
-    if charge_first:
-        reservation = ledger.reserve("data", UNIT, charge())
-    out = os.open(folder / "released", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-    os.write(out, b"x")
-    os.fsync(out)
-    os.close(out)
-    reservation = reservation or ledger.reserve("data", UNIT, charge())
-    ledger.mark_published(reservation.id)
-
-
-def released(folder: Path) -> int:
-    """How many releases went out."""
-    out = folder / "released"
-    return out.stat().st_size if out.exists() else 0
-
-
-def survived(folder: Path) -> str | None:
-    """What is wrong after a crash; None if all holds and the ledger goes on."""
-    try:
-        ledger = Ledger.open(folder / "ledger.sqlite")
-        found = ledger.verify()
-        spent = ledger.check("data", UNIT, EACH).spent.epsilon
-        if not found.ok:
-            return found.describe()
-        if spent < released(folder) * EACH:
-            return f"spent {spent}, released {released(folder)} x {EACH}"
-        ledger.reserve("data", UNIT, charge())
-    except CrowdtallyError as error:
-        return f"{type(error).__name__}: {error}"
-    return None
-
-
-def kill_at_random(kills: int, seed: int, charge_first: bool) -> dict[str, object]:
-    """Kill a child at random moments of a loop of releases."""
-    generator = random.Random(seed)
-    failures, releases = [], 0
-    with tempfile.TemporaryDirectory(dir=sys.argv[2]) as name:
-        folder = Path(name) / "ledger"
-
-        def loop(times: int = 10**6) -> None:
-            ledger = Ledger.open(folder / "ledger.sqlite")
-            for _ in range(times):
-                release_once(ledger, folder, charge_first=charge_first)
-
-        for kill in range(kills):
-            if kill % 20 == 0:  # a new ledger now and then: its creation counts too
-                releases += released(folder)
-                shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir()
-            if kill % 10 == 0:  # how long a life is on this machine, as busy as it now is
-                start = time.perf_counter()
-                os.waitpid(in_child(lambda: loop(3)), 0)
-                span = time.perf_counter() - start
-            child = in_child(loop)
-            time.sleep(generator.uniform(0, span))
-            os.kill(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            if problem := survived(folder):
-                failures.append(problem)
-        releases += released(folder)
-    return {"kills": kills, "releases": releases, "failures": failures}
-
-
-def scenario(folder: Path) -> None:
-    """A short life with every kind of write: creation, limits, charges, publishing, a void."""
-    ledger = Ledger.open(folder / "ledger.sqlite")
-    ledger.create("data", UNIT, epsilon=100)
-    release_once(ledger, folder)
-    reservation = ledger.reserve("data", UNIT, charge())
-    ledger.void(reservation.id, "nothing was drawn")
-
-
-def kill_at_every_call(torn: bool) -> dict[str, object]:
-    """Kill the scenario at its first write or flush, then at its second, and so on to its end."""
-    shim = ctypes.CDLL(None)
-    shim.shim_log.restype = ctypes.c_char_p
-    failures: list[str] = []
-    kills = 0
-    with tempfile.TemporaryDirectory(dir=sys.argv[2]) as name:
-        folder, log = Path(name) / "ledger", Path(name) / "log"
-
-        def live(at: int) -> int:
-            def life() -> None:
-                shim.shim_arm(os.fsencode(folder), ctypes.c_long(at), int(torn))
-                scenario(folder)
-                log.write_bytes(shim.shim_log())
-
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            return os.waitpid(in_child(life), 0)[1]
-
-        assert live(-1) == 0  # once to its end, to know the calls
-        calls = [line.split("\t")[0] for line in log.read_text().splitlines()]
-        for at, call in enumerate(calls, 1):
-            if torn and "write" not in call:
-                continue  # nothing to tear; the other run kills here
-            status = live(at)
-            kills += os.WIFSIGNALED(status)
-            if problem := survived(folder):
-                failures.append(f"at call {at}: {problem}")
-        assert live(len(calls) + 1) == 0
-    return {"kills": kills, "failures": failures, "calls": calls}
 
 
 def flushes(durable: bool) -> dict[str, object]:
@@ -379,9 +246,9 @@ def prepare_and_drop() -> dict[str, str]:
 def main() -> object:
     mode, rest = sys.argv[1], sys.argv[3:]
     if mode == "random":
-        return kill_at_random(int(rest[0]), int(rest[1]), rest[2] == "charge-first")
+        return kill_at_random(Path(sys.argv[2]), int(rest[0]), int(rest[1]), rest[2])
     if mode == "every-call":
-        return kill_at_every_call(rest[0] == "torn")
+        return kill_at_every_call(Path(sys.argv[2]), rest[0] == "torn", *rest[1:])
     if mode == "flushes":
         return flushes(rest[0] == "durable")
     if mode == "crowd":

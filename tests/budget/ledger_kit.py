@@ -28,6 +28,8 @@ from crowdtally.values.unit import PrivacyUnit
 
 USER = PrivacyUnit("user", "user_id")
 ROW = PrivacyUnit("row")
+SHA = "5a" * 32
+"""Any SHA-256."""
 NOBODY = 65534
 HERE = Path(__file__).parent
 
@@ -62,9 +64,11 @@ def drive(
 ) -> str:
     """Run the driver (a clean process, free to fork and to be killed) and return what it prints."""
     command = [*prefix, sys.executable, str(HERE / "ledger_driver.py"), *map(str, arguments)]
+    paths = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **(env or {})}, timeout=900
-    )
+        command, capture_output=True, text=True, timeout=900,
+        env={**os.environ, "PYTHONPATH": paths, **(env or {})},
+    )  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
 

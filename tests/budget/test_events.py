@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from budget.ledger_kit import ROW, USER, charge
+from budget.ledger_kit import ROW, SHA, USER, charge
 from crowdtally.budget import (
     Charge,
     Created,
@@ -20,6 +20,7 @@ from crowdtally.budget import (
     Part,
     Published,
     Reserved,
+    StagedFolder,
     Voided,
 )
 from crowdtally.budget.canonical import canonical
@@ -37,16 +38,34 @@ EVENTS: list[Event] = [
     LimitSet(THIRD),
     LimitSet(None),
     Reserved(ROW, charge("1/3", "1e-9")),
+    Reserved(USER, charge(1), StagedFolder("host", "/out/.r.0123.part")),
     Published("17-0123abcd"),
+    Published("17-0123abcd", SHA),
     Voided("17-0123abcd", "certain", THIRD),
 ]
+VERSION_2 = (EVENTS[6], EVENTS[8])
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.kind)
 def test_recorded_and_read_back(event: Event) -> None:
     recorded = record(event)
     assert parse(json.loads(canonical(recorded))) == event
-    assert recorded["version"] == 1
+    assert recorded["version"] == (2 if event in VERSION_2 else 1)
+
+
+def test_a_version_has_its_own_fields_only() -> None:
+    """What a version cannot say is not read from it."""
+    for event in VERSION_2:
+        with pytest.raises(DamagedLedgerError, match="without the fields"):
+            parse({**record(event), "version": 1})
+    for event in (EVENTS[5], EVENTS[7]):
+        with pytest.raises(DamagedLedgerError, match="without the fields"):
+            parse({**record(event), "version": 2})
+    assert record(VERSION_2[1]) == {
+        "kind": "published", "version": 2, "reservation": "17-0123abcd", "sha256": SHA,
+    }  # fmt: skip
+    staged = record(VERSION_2[0])["staged"]
+    assert staged == {"host": "host", "path": "/out/.r.0123.part"}
 
 
 def test_the_record_of_a_charge_is_fixed() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import ROW, USER, charge
+from budget.ledger_kit import ROW, SHA, USER, charge
 from crowdtally.budget import (
     Created,
     Head,
@@ -21,6 +21,7 @@ from crowdtally.budget import (
     OverBudgetError,
     Reserved,
     Voided,
+    VoidedError,
 )
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
@@ -104,7 +105,7 @@ def test_the_first_charge_binds_the_unit(ledger: Ledger) -> None:
 def test_voids(ledger: Ledger) -> None:
     ledger.create("taxi", USER, epsilon=1)
     first, second = (ledger.reserve("taxi", USER, charge("1/2")) for _ in range(2))
-    ledger.mark_published(second.id)
+    ledger.mark_published(second.id, SHA)
     for reason in ("", "  "):
         with pytest.raises(UsageError, match="reason"):
             ledger.void(first.id, reason)
@@ -113,8 +114,8 @@ def test_voids(ledger: Ledger) -> None:
     assert ledger.void(first.id, "the disk was full").spent == Loss(Fraction(1, 2))
     with pytest.raises(UsageError, match="voided and cannot be voided"):
         ledger.void(first.id, "again")
-    with pytest.raises(LedgerError, match="not paid for: delete it"):
-        ledger.mark_published(first.id)
+    with pytest.raises(VoidedError, match=r"was voided.*must not be published"):
+        ledger.mark_published(first.id, SHA)
     last = ledger.entries("taxi")[-1].event
     assert last == Voided(first.id, "the disk was full", Loss(Fraction(1, 2)))
     assert [(c.state, c.reason) for c in ledger.charges()] == [
@@ -135,16 +136,43 @@ def test_ids_that_name_no_reservation(ledger: Ledger) -> None:
         with pytest.raises(UsageError, match="looks like 17-0123abcd"):
             ledger.void(garbage, "certain")
     with pytest.raises(UsageError):
-        ledger.mark_published(wrong[0])
+        ledger.mark_published(wrong[0], SHA)
     assert ledger.balance("taxi").spent == Loss(Fraction(1))
 
 
-def test_publishing_twice_is_once(ledger: Ledger) -> None:
+def test_a_charge_pays_for_one_release(ledger: Ledger) -> None:
     made = ledger.reserve("taxi", USER, charge(1))
-    ledger.mark_published(made.id)
+    ledger.mark_published(made.id, SHA)
     head = ledger.head()
-    ledger.mark_published(made.id)
+    for sha256 in (SHA, "0" * 64):
+        with pytest.raises(LedgerError, match=r"marked as published already.*Nothing was changed"):
+            ledger.mark_published(made.id, sha256)
     assert ledger.head() == head
+    assert [(c.state, c.sha256) for c in ledger.charges()] == [("published", SHA)]
+
+
+@pytest.mark.parametrize("sha256", ["", "0" * 63, "0" * 65, "A" * 64, f"{'0' * 64}\n", None, 7])
+def test_a_mark_needs_the_hash_of_the_release(folder: Path, sha256: object) -> None:
+    ledger = Ledger.open(folder / "ledger.sqlite")
+    made = ledger.reserve("taxi", USER, charge(1))
+    with pytest.raises(UsageError, match="64 hexadecimal digits"):
+        ledger.mark_published(made.id, sha256)  # type: ignore[arg-type]
+    assert ledger.charges()[0].state == "reserved"
+
+
+def test_the_charge_of_a_release(ledger: Ledger) -> None:
+    assert ledger.charge_of_release("first") is None
+    first = ledger.reserve("taxi", USER, charge(1, release="first"))
+    again, last = (ledger.reserve("bus", USER, charge(1, release="twice")) for _ in range(2))
+    ledger.mark_published(last.id, SHA)
+    found = ledger.charge_of_release("first")
+    assert found is not None
+    assert (found.id, found.state, found.sha256) == (first.id, "reserved", None)
+    found = ledger.charge_of_release("twice")
+    assert found is not None
+    assert again.id != found.id == last.id, "the one that was published"
+    assert (found.state, found.sha256) == ("published", SHA)
+    assert ledger.charge_of_release("") is None
 
 
 @pytest.mark.parametrize("name", ["", " x", "x\n", "a\0b", "x" * 501, "\udce9", 7, None])
@@ -183,7 +211,7 @@ def test_sums_that_outgrow_pythons_digits_stay_exact(ledger: Ledger) -> None:
 def test_an_export_can_be_checked_without_our_code(ledger: Ledger) -> None:
     ledger.create("taxi", USER, epsilon=2, delta="1e-6")
     first = ledger.reserve("taxi", USER, charge("1/3", "1e-9"))
-    ledger.mark_published(first.id)
+    ledger.mark_published(first.id, SHA)
     ledger.void(ledger.reserve("taxi", USER, charge("1/7")).id, "certain")
     ledger.reserve("other", ROW, charge(5))
 
@@ -236,7 +264,7 @@ def test_reopening(location: str) -> None:
     made = first.reserve("taxi", USER, charge(1))
     second = Ledger.open(location, create=False)
     assert not second.created
-    second.mark_published(made.id)
+    second.mark_published(made.id, SHA)
     assert first.charges()[0].state == "published"
     kinds = [type(entry.event) for entry in second.entries()]
     assert kinds[:2] == [Created, Reserved]

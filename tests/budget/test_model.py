@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from budget.ledger_kit import ROW, USER, charge, memory
+from budget.ledger_kit import ROW, SHA, USER, charge, memory
 from crowdtally.budget import Ledger, OverBudgetError
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
@@ -99,7 +99,7 @@ class History(RuleBasedStateMachine):
     def publish(self, data: st.DataObject) -> None:
         waiting = [made for made, state in self.state.items() if state == "reserved"]
         made = data.draw(st.sampled_from(waiting))
-        self.ledger.mark_published(made)
+        self.ledger.mark_published(made, SHA)
         self.state[made] = "published"
         self.entries += 1
 

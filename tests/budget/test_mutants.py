@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from budget.ledger_kit import ROW, USER, charge
+from budget.ledger_kit import ROW, SHA, USER, charge
 from budget.test_tampering import filled, rewrite
 from crowdtally.budget import (
     Balance,
@@ -51,7 +51,7 @@ def a_failure_gives_nothing_back(path: Path) -> None:
     with Patch.context() as patch:
         patch.setattr(page.Page, "about", _disk_error)
         with pytest.raises((LedgerError, OSError)):
-            ledger.mark_published(made.id)
+            ledger.mark_published(made.id, SHA)
     assert ledger.balance("d").spent == Loss(Fraction(1))
     with contextlib.suppress(ZeroDivisionError), ledger:
         raise ZeroDivisionError("while drawing noise")
@@ -113,7 +113,7 @@ def a_void_is_given_back_once(path: Path) -> None:
     ledger = Ledger.open(path)
     first, second = (ledger.reserve("d", USER, charge(1)) for _ in range(2))
     ledger.void(first.id, "certain")
-    ledger.mark_published(second.id)
+    ledger.mark_published(second.id, SHA)
     for made in (first, second):
         with pytest.raises(UsageError):
             ledger.void(made.id, "certain")
@@ -141,9 +141,9 @@ def float_sums(patch: Patch) -> None:
 def refund_on_exception(patch: Patch) -> None:
     original = Ledger.mark_published
 
-    def mark_published(self: Ledger, reservation_id: str) -> None:
+    def mark_published(self: Ledger, reservation_id: str, sha256: str) -> None:
         try:
-            original(self, reservation_id)
+            original(self, reservation_id, sha256)
         except Exception:
             with Patch.context() as repaired:
                 repaired.setattr(page.Page, "about", lambda *_: [])

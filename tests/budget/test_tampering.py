@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import USER, alter, charge
+from budget.ledger_kit import SHA, USER, alter, charge
 from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError
 from crowdtally.budget.canonical import canonical
 from crowdtally.budget.chain import Row, link
@@ -64,7 +64,7 @@ def filled(location: str) -> Ledger:
     ledger.create("a", USER)  # 1
     ledger.create("b", USER, epsilon=1)  # 2
     made = [ledger.reserve("a", USER, charge("1/7")) for _ in range(4)]  # 3 to 6
-    ledger.mark_published(made[0].id)  # 7
+    ledger.mark_published(made[0].id, SHA)  # 7
     ledger.reserve("b", USER, charge("1/2"))  # 8
     return ledger
 
@@ -144,8 +144,8 @@ def test_a_forged_sum_with_a_forged_hash_at_the_end(folder: Path) -> None:
 def test_events_of_a_newer_version_are_refused_not_guessed(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     ledger = filled(str(path))
-    rewrite(path, 8, lambda c: c["event"].update(version=2))  # type: ignore[attr-defined]
-    with pytest.raises(LedgerError, match=r"entry 8 .*unknown event, 'reserved' in version 2.*new"):
+    rewrite(path, 8, lambda c: c["event"].update(version=3))  # type: ignore[attr-defined]
+    with pytest.raises(LedgerError, match=r"entry 8 .*unknown event, 'reserved' in version 3.*new"):
         ledger.reserve("b", USER, charge("1/4"))
     with pytest.raises(LedgerError, match="entry 8"):
         ledger.entries()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import USER, charge, folder
+from budget.ledger_kit import SHA, USER, charge, folder
 from crowdtally.budget import Ledger
 from crowdtally.errors import CrowdtallyError
 
@@ -30,7 +30,7 @@ def original(folder: Path) -> tuple[bytes, object]:
     for number in range(12):
         made = ledger.reserve("ab"[number % 2], USER, charge(EACH))
         if number % 3:
-            ledger.mark_published(made.id)
+            ledger.mark_published(made.id, SHA)
     ledger.void(made.id if number % 3 == 0 else ledger.charges()[0].id, "certain")
     return (folder / "original.sqlite").read_bytes(), ledger.export()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import USER, charge, drive, folder, skip
+from budget.ledger_kit import SHA, USER, charge, drive, folder, skip
 from crowdtally.budget import Ledger, LedgerError
 
 __all__ = ["folder"]
@@ -24,7 +24,7 @@ def test_full_disk() -> None:
     assert "the disk is full" in found["said"]
     assert "Free some space" in found["said"]
     assert ELSEWHERE in found["said"]
-    assert "Nothing was reported as charged" in found["said"]
+    assert "no entry was added" in found["said"]
     assert "the disk is full" in found["created"]
     assert found["left"] == ["filler", "ledger.sqlite"], "half-made files must not stay"
     assert found["exact"], "only what was reported as charged is spent"
@@ -51,7 +51,7 @@ def test_without_rights() -> None:
         assert said.startswith("1 the ledger "), (case, said)
         assert "writable for this user" in said, (case, said)
         assert ELSEWHERE in said, (case, said)
-        assert "Nothing was reported as charged" in said, (case, said)
+        assert "no entry was added" in said, (case, said)
 
 
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
@@ -64,7 +64,7 @@ def test_locked(folder: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> Non
         with pytest.raises(LedgerError, match=r"is locked.*let it finish, and try again"):
             ledger.reserve("data", USER, charge("1/3"))
         with pytest.raises(LedgerError, match="is locked"):
-            ledger.mark_published(made.id)
+            ledger.mark_published(made.id, SHA)
     assert ledger.balance("data") == made.after
     assert ledger.charges()[0].state == "reserved"
 

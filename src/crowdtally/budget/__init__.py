@@ -2,8 +2,8 @@
 
     ledger = Ledger.open()
     reservation = ledger.reserve("taxi", PrivacyUnit("user", "driver"), charge)   # durable
-    ...                                                                           # noise, release
-    ledger.mark_published(reservation.id)
+    ...                                                          # noise; write under another name
+    ledger.mark_published(reservation.id, sha256)                # paid for; now rename it
 
 SQLAlchemy is imported when a ledger is opened, not before.
 """
@@ -17,6 +17,8 @@ from crowdtally.budget.errors import (
     LedgerError,
     MissingLedgerError,
     OverBudgetError,
+    UnknownOutcomeError,
+    VoidedError,
 )
 from crowdtally.budget.events import (
     Charge,
@@ -30,6 +32,7 @@ from crowdtally.budget.events import (
 )
 from crowdtally.budget.history import Charged, Reservation
 from crowdtally.budget.ledger import Ledger
+from crowdtally.budget.staged import StagedFolder
 
 __all__ = [
     "Balance",
@@ -52,6 +55,9 @@ __all__ = [
     "Reservation",
     "Reserved",
     "SequentialComposition",
+    "StagedFolder",
+    "UnknownOutcomeError",
     "Verification",
     "Voided",
+    "VoidedError",
 ]

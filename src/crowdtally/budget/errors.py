@@ -3,11 +3,13 @@
 ::
 
     CrowdtallyError
-    ├── LedgerError            1  the ledger cannot be read or written
-    │   ├── MissingLedgerError 1  there is none where one was expected
-    │   └── DamagedLedgerError 1  its content contradicts itself
+    ├── LedgerError             1  the ledger cannot be read or written
+    │   ├── MissingLedgerError  1  there is none where one was expected
+    │   ├── UnknownOutcomeError 1  the connection broke: perhaps it was recorded, perhaps not
+    │   ├── VoidedError         1  a charge was given back while its release was being made
+    │   └── DamagedLedgerError  1  its content contradicts itself
     └── BudgetError
-        └── OverBudgetError    3  the charge does not fit
+        └── OverBudgetError     3  the charge does not fit
 
 A parameter that makes no sense (a name, a number, another privacy unit) is a ``UsageError``, 2.
 """
@@ -24,11 +26,19 @@ if TYPE_CHECKING:
 
 
 class LedgerError(CrowdtallyError):
-    """The ledger cannot be read or written; nothing was reported as charged."""
+    """The ledger cannot be read or written; nothing was reported as recorded."""
 
 
 class MissingLedgerError(LedgerError):
     """There is no ledger where one was expected."""
+
+
+class UnknownOutcomeError(LedgerError):
+    """The connection broke at the commit: whether it was recorded only the ledger can tell."""
+
+
+class VoidedError(LedgerError):
+    """A charge was given back while its release was being made: it must not be released."""
 
 
 class DamagedLedgerError(LedgerError):

@@ -2,11 +2,13 @@
 
 An event states facts (mechanisms, parameters, exact ε and δ, units, versions), never what they
 cost in total: that is the accountant's word. A kind or a version that is not listed here is
-refused, because guessing at a privacy loss could make it free.
+refused, because guessing at a privacy loss could make it free. An event is written in the oldest
+version that can say all of it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeAlias
@@ -15,9 +17,12 @@ from crowdtally.budget.accountant import Loss
 from crowdtally.budget.amounts import to_text
 from crowdtally.budget.canonical import Json, plain
 from crowdtally.budget.fields import loss_fields, unit_fields, words
+from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,7 @@ class Created:
     """A dataset came into being."""
 
     kind: ClassVar[str] = "created"
+    version: ClassVar[int] = 1
     unit: PrivacyUnit | None
     """What its epsilons protect; ``None`` until the first charge says so."""
     accountant: str
@@ -113,6 +119,7 @@ class LimitSet:
     """The limit of a dataset was set, changed or lifted."""
 
     kind: ClassVar[str] = "limit"
+    version: ClassVar[int] = 1
     limit: Loss | None
     """The new total that may be spent; ``None`` for no limit."""
 
@@ -130,10 +137,18 @@ class Reserved:
     """What its ε protects."""
     charge: Charge
     """What is going to be done."""
+    staged: StagedFolder | None = None
+    """Where the unfinished release lies; ``None`` where no folder is staged, and in version 1."""
+
+    @property
+    def version(self) -> int:
+        """2 with a staged folder."""
+        return 1 if self.staged is None else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
         return {
+            **({} if self.staged is None else {"staged": self.staged.fields()}),
             "unit": unit_fields(self.unit),
             "release": self.charge.release_id,
             "epsilon": to_text(self.charge.epsilon.value),
@@ -145,18 +160,28 @@ class Reserved:
 
 @dataclass(frozen=True)
 class Published:
-    """The release of a reservation was written."""
+    """The release of a reservation is written, and is about to get its name."""
 
     kind: ClassVar[str] = "published"
     reservation: str
     """The id of the reservation."""
+    sha256: str | None = None
+    """SHA-256 of its ``release.json``, in hexadecimal; ``None`` in version 1."""
 
     def __post_init__(self) -> None:
         words(self.reservation, "the reservation of a publication")
+        if self.sha256 is not None:
+            checked_sha256(self.sha256)
+
+    @property
+    def version(self) -> int:
+        """2 with a hash."""
+        return 1 if self.sha256 is None else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
-        return {"reservation": self.reservation}
+        digest: dict[str, Json] = {} if self.sha256 is None else {"sha256": self.sha256}
+        return {"reservation": self.reservation, **digest}
 
 
 @dataclass(frozen=True)
@@ -164,6 +189,7 @@ class Voided:
     """A person stated that nothing of a reservation left the machine; its charge is given back."""
 
     kind: ClassVar[str] = "voided"
+    version: ClassVar[int] = 1
     reservation: str
     """The id of the reservation."""
     reason: str
@@ -189,4 +215,14 @@ Event: TypeAlias = Created | LimitSet | Reserved | Published | Voided
 
 def record(event: Event) -> dict[str, Json]:
     """The event as recorded: its kind, its version and its fields."""
-    return {"kind": event.kind, "version": 1, **event.fields()}
+    return {"kind": event.kind, "version": event.version, **event.fields()}
+
+
+def checked_sha256(value: object) -> str:
+    """``value`` if it can be a SHA-256 in hexadecimal."""
+    if not isinstance(value, str) or not _SHA256.fullmatch(value):
+        raise UsageError(
+            "the SHA-256 of a release's release.json is 64 hexadecimal digits in lower case: "
+            f"received {str(value)[:80]!r}."
+        )
+    return value

@@ -13,10 +13,15 @@ from contextlib import contextmanager
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from crowdtally.budget.errors import DamagedLedgerError, LedgerError, MissingLedgerError
+from crowdtally.budget.errors import (
+    DamagedLedgerError,
+    LedgerError,
+    MissingLedgerError,
+    UnknownOutcomeError,
+)
 from crowdtally.budget.places import File, Place, Server
 
-_NOT_CHARGED = "Nothing was reported as charged."
+_NOT_RECORDED = "As far as is known, no entry was added."
 _ELSEWHERE = "or name another place with --ledger or $CROWDTALLY_LEDGER"
 
 # By the first two words of SQLite's name for the error (SQLITE_IOERR_FSYNC is an IOERR).
@@ -90,7 +95,7 @@ def _driver(place: Place, error: BaseException | None) -> LedgerError:
     if name == "CANTOPEN" and not place.path.exists():
         return missing(place)
     if name in _SQLITE:
-        return LedgerError(f"the ledger {place} {_SQLITE[name]} {_NOT_CHARGED}")
+        return LedgerError(f"the ledger {place} {_SQLITE[name]} {_NOT_RECORDED}")
     return damaged(place)
 
 
@@ -99,12 +104,14 @@ def damaged(place: Place) -> DamagedLedgerError:
     return DamagedLedgerError(f"the ledger {place} {_DAMAGED}")
 
 
-def outcome_unknown(place: Place) -> LedgerError:
-    """The connection broke between asking for the commit and the answer."""
-    return LedgerError(
-        f"the connection to the ledger {place} broke while the charge was being recorded, and "
-        "whether it was is not known. Nothing was released. `crowdtally ledger show` tells; if it "
-        "was recorded, it counts as spent."
+def outcome_unknown(place: Place) -> UnknownOutcomeError:
+    """The connection broke between asking for the commit and the answer.
+
+    What follows from it depends on what was being recorded; whoever asked for it says so.
+    """
+    return UnknownOutcomeError(
+        f"the connection to the ledger {place} broke while an entry was being recorded, and "
+        "whether it was is not known: `crowdtally ledger show` tells."
     )
 
 
@@ -127,14 +134,14 @@ def not_a_ledger(place: Place) -> LedgerError:
 
 def _disk(place: Place, error: OSError) -> LedgerError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-        return LedgerError(f"the ledger {place} {_SQLITE['FULL']} {_NOT_CHARGED}")
+        return LedgerError(f"the ledger {place} {_SQLITE['FULL']} {_NOT_RECORDED}")
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return LedgerError(f"the ledger {place} {_SQLITE['CANTOPEN']} {_NOT_CHARGED}")
+        return LedgerError(f"the ledger {place} {_SQLITE['CANTOPEN']} {_NOT_RECORDED}")
     if error.errno in {errno.ENOENT, errno.ENOTDIR}:
         return missing(place)
     return LedgerError(
         f"the ledger {place} cannot be used: {error.strerror or 'the disk reports an error'}. "
-        f"{_NOT_CHARGED} Check the disk, {_ELSEWHERE}."
+        f"{_NOT_RECORDED} Check the disk, {_ELSEWHERE}."
     )
 
 
@@ -148,7 +155,7 @@ def _server(place: Server, error: BaseException | None) -> LedgerError:
         return damaged(place)  # a value or a table that is not what a ledger has
     if words is None:
         words = f"answered: {_first_line(place, text)}"
-    return LedgerError(f"the PostgreSQL server of the ledger {place} {words} {_NOT_CHARGED}")
+    return LedgerError(f"the PostgreSQL server of the ledger {place} {words} {_NOT_RECORDED}")
 
 
 def _first_line(place: Place, said: object) -> str:

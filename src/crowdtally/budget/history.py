@@ -10,6 +10,7 @@ from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json
 from crowdtally.budget.chain import Entry, Head, Row, content, damaged, genesis, link, read
 from crowdtally.budget.events import Charge, Published, Reserved, Voided
+from crowdtally.budget.staged import StagedFolder
 
 State = Literal["reserved", "published", "voided"]
 
@@ -46,6 +47,25 @@ class Charged:
     """``reserved`` (charged, not known to be published), ``published`` or ``voided``."""
     reason: str | None = None
     """Why it was voided."""
+    sha256: str | None = None
+    """SHA-256 of the published ``release.json``; ``None`` before that, and in old entries."""
+    staged: StagedFolder | None = None
+    """Where the unfinished release was written; ``None`` in old entries."""
+
+    def hint(self) -> str | None:
+        """What to do about a staged folder that is still on this computer; ``None`` without one."""
+        if self.staged is None or self.state == "voided" or not self.staged.is_here:
+            return None
+        folder = self.staged.path
+        if self.state == "published":
+            return (
+                f"paid for, but not in place: it lies in {folder}. Unless a run is just about to "
+                "rename it, rename that folder yourself: it is the whole release."
+            )
+        return (
+            f"unfinished: {folder} exists. Unless a run is writing it, `crowdtally ledger void "
+            f"{self.id} --reason TEXT --delete-staged` deletes it and gives the charge back."
+        )
 
 
 @dataclass(frozen=True)
@@ -77,9 +97,12 @@ def charged(entries: Iterable[Entry]) -> list[Charged]:
     for entry in entries:
         event = entry.event
         if isinstance(event, Reserved):
-            found[entry.id] = Charged(entry.id, entry.time, entry.dataset, event.charge, "reserved")
+            found[entry.id] = Charged(
+                entry.id, entry.time, entry.dataset, event.charge, "reserved", staged=event.staged
+            )
         elif isinstance(event, Published):
-            found[event.reservation] = replace(found[event.reservation], state="published")
+            old = found[event.reservation]
+            found[old.id] = replace(old, state="published", sha256=event.sha256)
         elif isinstance(event, Voided):
             old = found[event.reservation]
             found[old.id] = replace(old, state="voided", reason=event.reason)

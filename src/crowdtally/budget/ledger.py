@@ -1,7 +1,8 @@
 """The ledger: nothing is released that was not first charged, durably.
 
-``reserve`` before drawing noise, ``mark_published`` after the release is written. Nothing in this
-module gives a charge back by itself; ``void`` is a person's statement and stays on the record.
+``reserve`` before drawing noise; ``mark_published`` when the release is written and before anybody
+can find it. Nothing in this module gives a charge back by itself; ``void`` is a person's statement
+and stays on the record.
 """
 
 from __future__ import annotations
@@ -15,12 +16,21 @@ from crowdtally.budget.audit import Verification, require_recent, verify
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json
 from crowdtally.budget.chain import Entry, Head
-from crowdtally.budget.errors import DamagedLedgerError, LedgerError
-from crowdtally.budget.events import Charge, Created, LimitSet, Published, Reserved, Voided
+from crowdtally.budget.errors import DamagedLedgerError, LedgerError, VoidedError
+from crowdtally.budget.events import (
+    Charge,
+    Created,
+    LimitSet,
+    Published,
+    Reserved,
+    Voided,
+    checked_sha256,
+)
 from crowdtally.budget.fields import words
 from crowdtally.budget.history import Charged, Reservation, charged, export
 from crowdtally.budget.names import Spellings, dataset_name, normal, old_spellings
 from crowdtally.budget.places import place
+from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.rational import Number
@@ -151,13 +161,28 @@ class Ledger:
         balance.require(requested)
         return balance
 
-    def reserve(self, dataset: str, unit: PrivacyUnit, charge: Charge) -> Reservation:
+    def reserve(
+        self,
+        dataset: str,
+        unit: PrivacyUnit,
+        charge: Charge,
+        *,
+        staged: str | os.PathLike[str] | None = None,
+    ) -> Reservation:
         """Check and charge in one transaction, on disk when this returns.
 
         The first use of a name makes a dataset without a limit. Once this returned, no exception,
         here or elsewhere, gives the charge back.
+
+        Args:
+            dataset: The name to charge to.
+            unit: What ε protects.
+            charge: What is going to be done.
+            staged: The folder, existing already, in which the release is being written; ``void``
+                refuses while it exists.
         """
         wanted = dataset_name(dataset)
+        folder = None if staged is None else StagedFolder.of(staged)
 
         def work(book: Book) -> Reservation:
             name = book.stored(wanted)
@@ -165,30 +190,46 @@ class Ledger:
             if before is None:
                 event = Created(unit, SequentialComposition.kind, None)
                 before = book.append(name, event).balance
-            entry = book.append(name, Reserved(unit, charge))
+            entry = book.append(name, Reserved(unit, charge, folder))
             return Reservation(entry.id, name, charge, before, entry.balance)
 
         return self._write(work)
 
-    def mark_published(self, reservation_id: str) -> None:
-        """Record that the release was written; once more does nothing more."""
+    def mark_published(self, reservation_id: str, sha256: str) -> None:
+        """Record that the release is written, before it gets its name; once, and only if reserved.
+
+        Args:
+            reservation_id: Its reservation.
+            sha256: SHA-256 of its ``release.json``, in hexadecimal.
+        """
+        event = Published(reservation_id, checked_sha256(sha256))
 
         def work(book: Book) -> None:
             entry, _, state = book.reservation(reservation_id)
             if state == "voided":
-                raise LedgerError(
-                    f"reservation {reservation_id} was voided while its release was being made. "
-                    "The release is not paid for: delete it, and let nobody see it."
+                raise VoidedError(
+                    f"reservation {reservation_id} was voided while its release was being made, "
+                    "and its charge was given back: the release must not be published."
                 )
-            if state == "reserved":
-                book.append(entry.dataset, Published(reservation_id))
+            if state != "reserved":
+                raise LedgerError(
+                    f"reservation {reservation_id} is marked as {state} already, and one charge "
+                    "pays for one release. Nothing was changed."
+                )
+            book.append(entry.dataset, event)
 
         self._write(work)
 
-    def void(self, reservation_id: str, reason: str) -> Balance:
+    def void(self, reservation_id: str, reason: str, *, delete_staged: bool = False) -> Balance:
         """Give a charge back on the word of a person who is certain that nothing left the machine.
 
-        The statement and its reason stay on the record.
+        The statement and its reason stay on the record. Refused while the folder in which the
+        release was being written exists, or cannot be looked for.
+
+        Args:
+            reservation_id: Which charge.
+            reason: Why, in the person's words.
+            delete_staged: Whether to delete that folder first.
         """
         words(reason, "the reason of a void")
         found = self.verify()  # the one thing that lowers a sum: not on a record in doubt
@@ -202,6 +243,11 @@ class Ledger:
                     f"reservation {reservation_id} is {state} and cannot be voided: only a charge "
                     "whose release was not published, and that was not voided before, can be."
                 )
+            # Looked for while this transaction holds the ledger: the run cannot mark meanwhile.
+            if event.staged is not None:
+                if delete_staged:
+                    event.staged.delete()
+                event.staged.require_gone(reservation_id)
             given_back = event.charge.loss
             return book.append(entry.dataset, Voided(reservation_id, reason, given_back)).balance
 
@@ -225,6 +271,12 @@ class Ledger:
     def charges(self, dataset: str | None = None) -> list[Charged]:
         """Every reservation and what became of it, in order."""
         return charged(self.entries(dataset))
+
+    def charge_of_release(self, release_id: str) -> Charged | None:
+        """The charge that a release says it was made for; ``None`` if this ledger has none."""
+        found = [charged for charged in self.charges() if charged.charge.release_id == release_id]
+        # Ids are random; where a caller used one again, the charge that was published counts.
+        return max(found, key=lambda charged: charged.state == "published", default=None)
 
     def head(self) -> Head:
         """The number and hash of the last entry, to keep elsewhere."""

@@ -16,9 +16,11 @@ from crowdtally.budget.events import (
     Published,
     Reserved,
     Voided,
+    checked_sha256,
     record,
 )
 from crowdtally.budget.fields import read_loss, read_unit
+from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.epsilon import Delta, Epsilon
 
@@ -68,7 +70,8 @@ def _reserved(fields: Any) -> Reserved:
         Delta(from_text(fields["delta"])),
         fields["versions"],
     )
-    return Reserved(unit, charge)
+    staged = fields.get("staged")  # the reader of version 1 refuses it: it would record version 2
+    return Reserved(unit, charge, None if staged is None else StagedFolder.read(staged))
 
 
 def _voided(fields: Any) -> Voided:
@@ -84,6 +87,8 @@ _READERS: dict[tuple[str, int], Callable[[Any], Event]] = {
     ("created", 1): lambda f: Created(read_unit(f["unit"]), f["accountant"], read_loss(f["limit"])),
     ("limit", 1): lambda f: LimitSet(read_loss(f["limit"])),
     ("reserved", 1): _reserved,
+    ("reserved", 2): _reserved,
     ("published", 1): lambda f: Published(f["reservation"]),
+    ("published", 2): lambda f: Published(f["reservation"], checked_sha256(f["sha256"])),
     ("voided", 1): _voided,
 }

@@ -59,7 +59,7 @@ class Store:
     def write(self, work: Callable[[Page], T]) -> T:
         """Run ``work`` alone and make what it wrote durable; on any exception nothing is written.
 
-        It may run again if the server asks for that, so it has no other effects.
+        It may run again if the server asks for that, so doing it twice must be as good as once.
         """
         with in_words(self.place):
             for _ in range(_ATTEMPTS - 1):

@@ -91,6 +91,8 @@ def show(
                 f"  {charged.id}  {charged.time}  epsilon {charge.epsilon}{delta}  "
                 f"{charged.state}{reason}"
             )
+            if hint := charged.hint():
+                print(f"    {hint}")
 
 
 @app.command("verify")
@@ -121,8 +123,12 @@ def export(ledger: options.LedgerOption = None, debug: options.DebugOption = Fal
 def void(
     entry: Annotated[str, typer.Argument(metavar="ID", help="The charge, as `show` lists it.")],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")],
+    delete_staged: Annotated[
+        bool, typer.Option("--delete-staged", help="Delete the unfinished folder of its run first.")
+    ] = False,
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
     """Give a charge back: only if you are certain that nothing left this machine."""
-    print(_open(ledger).void(entry, reason).describe(ledger))
+    balance = _open(ledger).void(entry, reason, delete_staged=delete_staged)
+    print(balance.describe(ledger))

@@ -1,28 +1,29 @@
 """The main line: from records to a release, on one page.
 
 One charge, then steps of *bound → count → noise*, then one folder, written whole or not at all.
-The order is the guarantee: nothing is drawn before the charge is durable, and a failure after it
-stays charged, because noise may have been drawn.
+The order is the guarantee: nothing is drawn before the charge is durable, nobody can find the
+folder before the ledger has it marked as published, and a failure in between stays charged.
+``budget/ledger.md`` argues why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from crowdtally.budget import Ledger, Reservation
+from crowdtally.budget import Ledger
 from crowdtally.curator.describe import Outcome, charge_of, describe
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
 from crowdtally.curator.request import Request
+from crowdtally.curator.stages import making, marking, placing, reserving
 from crowdtally.curator.steps.bounds import find_bounds
 from crowdtally.curator.steps.discovery import discover_items
 from crowdtally.curator.steps.tables import count_tables, popularity_table
 from crowdtally.curator.steps.work import Work
-from crowdtally.errors import CrowdtallyError, InputError
+from crowdtally.errors import InputError
 from crowdtally.noise.draws import Draws
 from crowdtally.published import Published, staging
 
@@ -47,13 +48,18 @@ def publish(
         prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
         dropped = count_dropped(engine, prepared)  # reads every record once: damage shows here
         _tell_dropped(dropped, request, tell)
-        reservation = ledger.reserve(dataset, unit, charge)  # durable from here on
-        with _charged(reservation):
+        with reserving():
+            reservation = ledger.reserve(dataset, unit, charge, staged=staged.path)  # durable
+        with making(reservation, staged):
             outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
             metadata = describe(request, prepared.lists, reservation, outcome, began)
-            staged.write(metadata, outcome.tables)
-            staged.commit()
-            ledger.mark_published(reservation.id)
+            staged.write(metadata, outcome.tables)  # under a temporary name
+            staged.ready()
+            digest = staged.digest()
+        with marking(reservation, staged):
+            ledger.mark_published(reservation.id, digest)  # paid for, whatever happens
+        with placing(reservation, staged):
+            staged.commit()  # only now can anybody find it
     return Published(target, metadata)
 
 
@@ -92,20 +98,3 @@ def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
             "No row is left to count, so what is released is noise alone. Compare the spelling and "
             "the types of the lists with the records; --strict would have stopped, uncharged."
         )
-
-
-@contextmanager
-def _charged(reservation: Reservation) -> Iterator[None]:
-    """Say, with any failure, that the charge stands."""
-    words = (
-        f"The charge stands (entry {reservation.id}), because noise may have been drawn; if you "
-        "are certain that nothing left this machine, see `ledger void`."
-    )
-    try:
-        yield
-    except CrowdtallyError as error:
-        raise type(error)(f"{error} {words}") from error
-    except Exception as error:  # its own words may quote a record
-        raise CrowdtallyError(
-            f"an unforeseen failure ({type(error).__name__}); --debug shows where. {words}"
-        ) from error

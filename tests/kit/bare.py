@@ -1,0 +1,81 @@
+"""The main line with nothing to count: its real order, ledger, staging and messages, and no noise.
+
+A run costs a few milliseconds, so that it can be killed and raced a thousand times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+from crowdtally import parquet
+from crowdtally.budget import Charge, Ledger, Part
+from crowdtally.curator import publish as main_line
+from crowdtally.curator.describe import Outcome
+from crowdtally.curator.engine.prepare import Dropped
+from crowdtally.published import Published, Staged
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.unit import PrivacyUnit
+
+UNIT = PrivacyUnit("user", "user_id")
+DATASET = "data"
+_REQUEST = SimpleNamespace(
+    records=SimpleNamespace(unit=UNIT, joins=(), weight=None), domain=None, strict=False
+)
+
+
+def _write(staged: Staged, metadata: Any, tables: Any) -> str:
+    """One small file, flushed, in the place of tables."""
+    text = json.dumps(metadata)
+    (staged.path / "release.json").write_text(text)
+    parquet.flush(staged.path / "release.json")
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@contextmanager
+def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """``bare_publish`` charges ``epsilon`` inside; ``steps`` happens in the place of the noise."""
+
+    def charge_of(request: object) -> Charge:
+        part = Part("items", epsilon, "discrete-laplace")
+        return Charge(secrets.token_hex(16), epsilon, (part,))
+
+    def count(work: object) -> Outcome:
+        steps()
+        return Outcome([], {})
+
+    fakes: dict[str, Any] = {
+        "charge_of": charge_of,
+        "prepare": lambda *_: SimpleNamespace(lists=None),
+        "count_dropped": lambda *_: Dropped(1, 0, 0),
+        "_steps": count,
+        "describe": lambda _request, _lists, reservation, *_: {"entry": reservation.id},
+    }
+    with mock.patch.multiple(main_line, **fakes), mock.patch.object(Staged, "write", _write):
+        yield
+
+
+def bare_publish(ledger: Ledger, target: Path, **more: Any) -> Published:
+    """The real ``publish`` of nothing."""
+    return main_line.publish(
+        _REQUEST, DATASET, target,  # type: ignore[arg-type]
+        ledger=ledger, draws=None, tell=lambda _: None,  # type: ignore[arg-type]
+        start_engine=lambda: nullcontext(), **more,  # type: ignore[arg-type, return-value]
+    )  # fmt: skip
+
+
+def released(folder: Path) -> list[tuple[str, str]]:
+    """The entry, and the hash of its file, of each release that somebody could find."""
+    found = []
+    for path in folder.glob("*/release.json"):
+        if not path.parent.name.startswith("."):
+            content = path.read_bytes()
+            found.append((json.loads(content)["entry"], hashlib.sha256(content).hexdigest()))
+    return found
