@@ -600,7 +600,12 @@ def test_strict(town: Town) -> None:
 def test_over_budget(town: Town) -> None:
     """Exit 3 comes before anything is read: a damaged file and a broken list do not matter."""
     Ledger.open(town.ledger).create("visits", PrivacyUnit("user", "user_id"), epsilon="0.500000001")
-    words = ("requested 1", "remaining 0.500000001", "difference 0.499999999", "Nothing was read")
+    words = (
+        "requested 1",
+        "remaining 0.500000001",
+        "difference 0.499999999",
+        "Nothing was charged",
+    )
     town.refuses(town.arguments(dataset="visits"), BUDGET, *words)
     town.write("cut.parquet", (town.folder / "records.parquet").read_bytes()[:500])
     town.refuses(town.arguments("cut.parquet", dataset="visits"), BUDGET, *words)

@@ -83,6 +83,26 @@ def test_over_budget_meanwhile(ledger: Ledger, folder: Path, monkeypatch: Patch)
     assert charged is None
 
 
+def test_sources_of_another_dataset(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
+    """Seen by the check, before anything is read, and by the charge if it happens in between."""
+    file = "/data/a.csv"
+
+    def charge_elsewhere() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "reserve", reserve)
+            bare_publish(ledger, folder / "other", dataset="/data/*.csv", sources=[file])
+
+    reserve = Ledger.reserve
+    before(monkeypatch, Ledger, "reserve", charge_elsewhere)
+    with pytest.raises(UsageError, match=r"budget of '/data/\*\.csv' already"):
+        bare_publish(ledger, folder / "out", dataset=file, sources=[file], chosen=False)
+    before(monkeypatch, published.staging, "__enter__", lambda: pytest.fail("too late"))
+    with pytest.raises(UsageError, match=r"budget of '/data/\*\.csv' already"):
+        bare_publish(ledger, folder / "out", dataset=file, sources=[file], chosen=False)
+    assert sorted(path.name for path in folder.iterdir()) == ["ledger.sqlite", "other"]
+    assert [charged.dataset for charged in ledger.charges()] == ["/data/*.csv"]
+
+
 class OtherWriter:
     """Another process in the middle of a write that does not end."""
 

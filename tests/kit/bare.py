@@ -62,10 +62,10 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
         yield
 
 
-def bare_publish(ledger: Ledger, target: Path, **more: Any) -> Published:
+def bare_publish(ledger: Ledger, target: Path, *, dataset: str = DATASET, **more: Any) -> Published:
     """The real ``publish`` of nothing."""
     return main_line.publish(
-        _REQUEST, DATASET, target,  # type: ignore[arg-type]
+        _REQUEST, dataset, target,  # type: ignore[arg-type]
         ledger=ledger, draws=None, tell=lambda _: None,  # type: ignore[arg-type]
         start_engine=lambda: nullcontext(), **more,  # type: ignore[arg-type, return-value]
     )  # fmt: skip

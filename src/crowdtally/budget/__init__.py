@@ -32,6 +32,7 @@ from crowdtally.budget.events import (
 )
 from crowdtally.budget.history import Charged, Reservation
 from crowdtally.budget.ledger import Ledger
+from crowdtally.budget.sources import Sources
 from crowdtally.budget.staged import StagedFolder
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "Reservation",
     "Reserved",
     "SequentialComposition",
+    "Sources",
     "StagedFolder",
     "UnknownOutcomeError",
     "Verification",

@@ -8,6 +8,8 @@ at a cost that does not grow with the ledger.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from crowdtally.budget.accountant import Loss
@@ -25,8 +27,9 @@ from crowdtally.budget.chain import (
 )
 from crowdtally.budget.events import Event, Published, Reserved, Voided
 from crowdtally.budget.history import Record, State
-from crowdtally.budget.names import Spellings
+from crowdtally.budget.names import Spellings, normal
 from crowdtally.budget.page import Page
+from crowdtally.budget.sources import Sources, shelf
 from crowdtally.errors import UsageError
 
 
@@ -102,6 +105,26 @@ class Book:
             if not isinstance(event, Published | Voided) or event.reservation != entry.id:
                 raise damaged(row.number, "was changed: it is about another reservation")
         return entry, entry.event, state
+
+    def met(self, hashes: Collection[str]) -> dict[str, set[str]]:
+        """By dataset, those of these hashes of sources that it was charged for before.
+
+        What is read here can refuse a charge and never allow one, so that comparing it with the
+        chain is left to ``verify``.
+        """
+        found: dict[str, set[str]] = defaultdict(set)
+        for row in self._page.about(*sorted({shelf(digest) for digest in hashes})):
+            event = read(row, None).event
+            if isinstance(event, Sources):
+                found[row.dataset].update(set(event.hashes).intersection(hashes))
+        return {dataset: known for dataset, known in found.items() if known}
+
+    def named_like(self, sources: Iterable[str]) -> set[str]:
+        """The datasets that have a source's own name, as default names of old entries do."""
+        names = {normal(source) for source in sources}
+        old = {spelling for name in names for spelling in self._old.get(name, ())}
+        # What is not printable names no dataset, and may not even be text to a database.
+        return old | self._page.named(sorted(name for name in names if name.isprintable()))
 
     def entry(self, number: int) -> Entry:
         """An entry, checked against the one before it and the one after."""

@@ -18,6 +18,7 @@ from crowdtally.budget.canonical import Json, canonical
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.events import Event, Published, Voided, record
 from crowdtally.budget.parsing import parse
+from crowdtally.budget.sources import Sources
 from crowdtally.errors import CrowdtallyError, UsageError
 
 _ID = re.compile(r"([1-9][0-9]{0,17})-[0-9a-f]{8}")
@@ -57,7 +58,7 @@ class Row:
     dataset: str
     kind: str
     about: int | None
-    """The number of the reservation that this entry publishes or voids."""
+    """The number of the reservation that this entry publishes or voids; of sources, their shelf."""
     body: str
     hash: str
 
@@ -153,6 +154,8 @@ def read(row: Row, previous: str | None) -> Entry:
 
 
 def _about(event: Event) -> int | None:
+    if isinstance(event, Sources):
+        return event.shelf
     return number_of(event.reservation) if isinstance(event, Published | Voided) else None
 
 

@@ -17,6 +17,7 @@ from crowdtally.budget.accountant import Loss
 from crowdtally.budget.amounts import to_text
 from crowdtally.budget.canonical import Json, plain
 from crowdtally.budget.fields import loss_fields, unit_fields, words
+from crowdtally.budget.sources import Sources
 from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Delta, Epsilon
@@ -210,7 +211,7 @@ class Voided:
         }
 
 
-Event: TypeAlias = Created | LimitSet | Reserved | Published | Voided
+Event: TypeAlias = Created | LimitSet | Sources | Reserved | Published | Voided
 
 
 def record(event: Event) -> dict[str, Json]:

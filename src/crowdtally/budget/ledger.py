@@ -8,7 +8,7 @@ and stays on the record.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from crowdtally.budget.accountant import Loss, SequentialComposition
@@ -30,6 +30,7 @@ from crowdtally.budget.fields import words
 from crowdtally.budget.history import Charged, Reservation, charged, export
 from crowdtally.budget.names import Spellings, dataset_name, normal, old_spellings
 from crowdtally.budget.places import place
+from crowdtally.budget.sources import distinct, filed, hashed, require_no_overlap
 from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.epsilon import Delta, Epsilon
@@ -144,15 +145,30 @@ class Ledger:
         unit: PrivacyUnit,
         epsilon: Number | Epsilon,
         delta: Number | Delta = 0,
+        *,
+        sources: Sequence[str] = (),
+        chosen: bool = True,
     ) -> Balance:
         """Where the dataset stands, if the request would fit; else ``OverBudgetError``.
 
         Nothing is changed or promised: only ``reserve`` charges, and checks again.
+
+        Args:
+            dataset: The name to charge to.
+            unit: What ε protects.
+            epsilon: The ε of the request.
+            delta: Its δ.
+            sources: Resolved names of the records' sources, one for each file or database table.
+            chosen: Whether a person chose the dataset's name. A default name is refused where a
+                source belongs to another dataset already.
         """
         wanted, requested = dataset_name(dataset), Loss.of(Epsilon.of(epsilon), Delta.of(delta))
+        records = distinct(sources)
 
         def work(book: Book) -> Balance:
             name = book.stored(wanted)
+            if not chosen:
+                require_no_overlap(name, _others(book, name, records))
             return book.balance(name) or Balance(name)
 
         self._require_recent()
@@ -168,6 +184,8 @@ class Ledger:
         charge: Charge,
         *,
         staged: str | os.PathLike[str] | None = None,
+        sources: Sequence[str] = (),
+        chosen: bool = True,
     ) -> Reservation:
         """Check and charge in one transaction, on disk when this returns.
 
@@ -180,16 +198,23 @@ class Ledger:
             charge: What is going to be done.
             staged: The folder, existing already, in which the release is being written; ``void``
                 refuses while it exists.
+            sources: As for ``check``; hashes of those that are new to the dataset are recorded.
+            chosen: As for ``check``.
         """
-        wanted = dataset_name(dataset)
+        wanted, records = dataset_name(dataset), distinct(sources)
         folder = None if staged is None else StagedFolder.of(staged)
 
         def work(book: Book) -> Reservation:
             name = book.stored(wanted)
+            if not chosen:
+                require_no_overlap(name, _others(book, name, records))
             before = book.balance(name)
             if before is None:
                 event = Created(unit, SequentialComposition.kind, None)
                 before = book.append(name, event).balance
+            hashes = set(map(hashed, records))
+            for met in filed(hashes - book.met(hashes).get(name, set())):
+                book.append(name, met)
             entry = book.append(name, Reserved(unit, charge, folder))
             return Reservation(entry.id, name, charge, before, entry.balance)
 
@@ -325,6 +350,12 @@ def _known(book: Book, name: str) -> Balance:
         hint = did_you_mean(name, book.datasets())
         raise UsageError(f"there is no dataset {name!r} in this ledger. {hint}")
     return found
+
+
+def _others(book: Book, dataset: str, sources: Collection[str]) -> list[str]:
+    """The other datasets that were charged for one of the sources, or are named after one."""
+    found = book.met(set(map(hashed, sources))).keys() | book.named_like(sources)
+    return sorted(found - {dataset})
 
 
 def _recorded(book: Book, dataset: str | None) -> set[str] | None:

@@ -5,9 +5,9 @@ Nothing here knows what an entry means; ``book`` reads and writes through it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, select, text
 
@@ -16,6 +16,9 @@ from crowdtally.budget.chain import Head, Row
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.failures import damaged
 from crowdtally.budget.places import File, Place
+
+_MOST_PARAMETERS = 500
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,20 @@ class Page:
         most = most or 2**62
         return list(self._read(tables.ROWS_AFTER, start=number, most=most))
 
-    def about(self, number: int) -> list[Row]:
-        """The entries that publish or void the reservation of that number."""
-        return list(self._read(tables.ROWS_ABOUT, reservation=number))
+    def about(self, *these: int) -> list[Row]:
+        """The entries about reservations of these numbers, or on these shelves of sources."""
+        return [
+            row for some in _portions(these) for row in self._read(tables.ROWS_ABOUT, these=some)
+        ]
+
+    def named(self, names: Sequence[str]) -> set[str]:
+        """Which of these names are datasets."""
+        execute = self._connection.execute
+        return {
+            name
+            for some in _portions(names)
+            for name in execute(tables.NAMED, {"names": some}).scalars()
+        }
 
     def last_of(self, dataset: str) -> tuple[int | None, int | None]:
         """The dataset's last entry: as its own row says, and as the entries say."""
@@ -97,3 +111,9 @@ class Page:
             if not isinstance(row.number, int) or not all(isinstance(t, str) for t in texts):
                 raise damaged(self._place)
             yield row
+
+
+def _portions(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """A few hundred at a time: a database limits the number of parameters of a statement."""
+    for start in range(0, len(values), _MOST_PARAMETERS):
+        yield values[start : start + _MOST_PARAMETERS]

@@ -20,6 +20,7 @@ from crowdtally.budget.events import (
     record,
 )
 from crowdtally.budget.fields import read_loss, read_unit
+from crowdtally.budget.sources import Sources
 from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.epsilon import Delta, Epsilon
@@ -86,6 +87,7 @@ def _voided(fields: Any) -> Voided:
 _READERS: dict[tuple[str, int], Callable[[Any], Event]] = {
     ("created", 1): lambda f: Created(read_unit(f["unit"]), f["accountant"], read_loss(f["limit"])),
     ("limit", 1): lambda f: LimitSet(read_loss(f["limit"])),
+    ("sources", 1): lambda f: Sources(f["hashes"]),
     ("reserved", 1): _reserved,
     ("reserved", 2): _reserved,
     ("published", 1): lambda f: Published(f["reservation"]),

@@ -8,7 +8,7 @@ folder before the ledger has it marked as published, and a failure in between st
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,16 +40,34 @@ def publish(
     draws: Draws,
     tell: Tell,
     start_engine: Callable[[], Engine] = DuckDBEngine,
+    sources: Sequence[str] = (),
+    chosen: bool = True,
 ) -> Published:
-    """Make the release that ``request`` describes in the new folder ``target``."""
+    """Make the release that ``request`` describes in the new folder ``target``.
+
+    Args:
+        request: What to release.
+        dataset: The name to charge to.
+        target: The folder to make.
+        ledger: Where to charge.
+        draws: Where randomness comes from.
+        tell: What says something to the curator.
+        start_engine: What opens the engine that counts.
+        sources: Resolved names of the records' sources, for the ledger to recognise them.
+        chosen: Whether a person chose the dataset's name, or it was made from the source.
+    """
     began, unit, charge = datetime.now(UTC), request.records.unit, charge_of(request)
-    ledger.check(dataset, unit, charge.epsilon, charge.delta)  # exit 3: nothing was read yet
+    ledger.check(  # exit 3: nothing was read yet
+        dataset, unit, charge.epsilon, charge.delta, sources=sources, chosen=chosen
+    )
     with staging(target) as staged, start_engine() as engine:
         prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
         dropped = count_dropped(engine, prepared)  # reads every record once: damage shows here
         _tell_dropped(dropped, request, tell)
-        with reserving():
-            reservation = ledger.reserve(dataset, unit, charge, staged=staged.path)  # durable
+        with reserving():  # durable when it returns
+            reservation = ledger.reserve(
+                dataset, unit, charge, staged=staged.path, sources=sources, chosen=chosen
+            )
         with making(reservation, staged):
             outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
             metadata = describe(request, prepared.lists, reservation, outcome, began)
