@@ -101,6 +101,6 @@ def require_no_overlap(dataset: str, others: Sequence[str]) -> None:
     raise UsageError(
         f"these records, or some of them, belong to the budget of {named}{more} already, and "
         f"without a name this release would be charged to another one, {dataset!r}. The same "
-        "people have one budget: say which one is meant, --dataset NAME (in Python dataset='NAME'), such "
-        f"as --dataset {shlex.quote(others[0])}. Nothing was charged."
+        "people have one budget: say which one is meant, --dataset NAME (in Python "
+        f"dataset='NAME'), such as --dataset {shlex.quote(others[0])}. Nothing was charged."
     )
