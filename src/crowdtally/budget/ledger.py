@@ -288,6 +288,10 @@ class Ledger:
             lambda book: [found for found in map(book.balance, book.datasets()) if found]
         )
 
+    def names(self) -> list[str]:
+        """The names of all datasets, sorted."""
+        return self._read(lambda book: book.datasets())
+
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """The record, in order; of one dataset, or of all."""
         record, names = self._read(lambda book: (book.record(), _recorded(book, dataset)))

@@ -111,6 +111,12 @@ def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
             "without --strict. Nothing was charged."
         )
     tell(f"Dropped, {words} (for your eyes only: the release does not say so).")
+    if dropped.inexact:
+        tell(
+            f"Of the rows, {dropped.inexact} hold a number that is not exact in a column without a "
+            "declared type (NaN, or 2^53 and beyond). A Parquet file, an Arrow table or pandas's "
+            "nullable types (convert_dtypes) keep such numbers; see docs/sources.md."
+        )
     if not left:
         tell(
             "No row is left to count, so what is released is noise alone. Compare the spelling and "

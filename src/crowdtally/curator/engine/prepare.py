@@ -141,12 +141,11 @@ def _inexact(
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     axes = () if domain is None else domain.axes
     derived = {name for name, text in records.contexts.items() if text is not None}
-    names = {records.user, records.record_id, records.item, *(axis.name for axis in axes)} - derived
-    twins = {name: schema[name].twin for name in names if name in schema}
+    used = {records.user, records.record_id, records.item, *(axis.name for axis in axes)} - derived
     lost = [
-        f"({quoted(name)} IS NOT NULL AND {quoted(twin)} IS NULL)"
-        for name, twin in sorted(twins.items())
-        if twin is not None
+        f"({quoted(name)} IS NOT NULL AND {quoted(column.twin)} IS NULL)"
+        for name, column in schema.items()
+        if name in used and column.twin is not None
     ]
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
 
