@@ -34,7 +34,7 @@ def test_the_command_itself_is_fine(town: Town) -> None:
     ended = crowdtally(*town.arguments(**days))
     assert ended.code == 0, str(ended)
     assert ended.out == "out\n"
-    assert len(town.charged()) == 3  # dataset made, charged, published
+    assert len(town.charged()) == 4  # dataset made, source noted, charged, published
     assert {path.name for path in (town.folder / "out").iterdir()} == {
         "release.json", "items.parquet", "edges.parquet",
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -109,7 +109,7 @@ def request_of(
         attributes=named,
     )  # fmt: skip
     check(declared, exact_epsilon, exact_delta)
-    domain = _domain(item, named, contexts, items, values, discover_items)
+    domain = _domain(declared, items, values, discover_items)
     return make_request(
         declared, domain, epsilon=exact_epsilon, delta=exact_delta, split=shares,
         bounding=bounding, max_records=max_records, choose=choose, count=count,
@@ -169,19 +169,15 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _domain(
-    item: str | None,
-    attributes: list[str],
-    contexts: Mapping[str, str | None],
-    items: str | None,
-    values: list[str] | None,
-    discover: bool | None,
+    records: Records, items: str | None, values: list[str] | None, discover: bool | None
 ) -> Domain | None:
     """The public lists that --items and --values name."""
     from crowdtally.curator.engine.lists import parse_values, read_list, split_file
     from crowdtally.errors import UsageError
     from crowdtally.values.domain import Domain
 
-    axes = {axis.name: axis for axis in map(parse_values, values or [])}
+    item, attributes, contexts = records.item, records.attributes, records.contexts
+    axes = {axis.name: axis for axis in (parse_values(text, records) for text in values or [])}
     if len(axes) != len(values or []):
         raise UsageError("two --values options name the same list: give each once.")
     if attributes:
@@ -199,7 +195,7 @@ def _domain(
         return None
     file, column = split_file(items)
     ordered = {name: axes.pop(name) for name in contexts if name in axes} | axes
-    return Domain(read_list(file, item, column), ordered, item=item)
+    return Domain(read_list(file, item, column, apart_from=records), ordered, item=item)
 
 
 def _join(text: str) -> tuple[str, str]:

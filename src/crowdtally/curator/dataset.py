@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from crowdtally.curator.engine.naming import one_name
 from crowdtally.curator.engine.sources import locate
-from crowdtally.errors import UsageError
+from crowdtally.errors import InputError, UsageError
 from crowdtally.values.records import Records
 
 
@@ -34,10 +35,9 @@ def dataset_of(records: Records, given: str | None, known: Iterable[str]) -> Dat
         known: the names that the ledger has already; among them may be one that an earlier version
             gave to this source, and that keeps being charged.
     """
-    located = locate(records.source)
-    sources = tuple(sorted(located.origin.names))
     if given is not None:
-        return Dataset(given, sources, chosen=True)
+        return Dataset(given, _sources(records), chosen=True)
+    located, sources = locate(records.source), _sources(records)
     if located.label is None:
         raise UsageError(
             "records held in memory have no name to charge under: pass dataset='NAME', the same "
@@ -51,6 +51,13 @@ def dataset_of(records: Records, given: str | None, known: Iterable[str]) -> Dat
     if others and not alike:
         _refuse(located.label, others)
     return Dataset(alike[0] if alike else located.label, sources, chosen=False)
+
+
+def _sources(records: Records) -> tuple[str, ...]:
+    """Resolved names; none where nothing is there: that is said after the budget is checked."""
+    with suppress(InputError):
+        return tuple(sorted(locate(records.source).origin.names))
+    return ()
 
 
 def _files(name: str) -> set[str]:

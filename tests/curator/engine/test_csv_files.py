@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gzip
+import io
 import random
 from pathlib import Path
 
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine import csv_files
+from crowdtally.curator.engine import csv_files, csv_quotes
 from crowdtally.curator.engine.counting import count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
@@ -77,3 +80,46 @@ def test_a_weight_in_text_is_digits(text, tmp_path):
         prepared = prepare(engine, records, ct.Domain(["a", "b"], item="i"))
         items, _ = count_rows(engine, prepared)
     assert items.dense().tolist() == [WEIGHTS[text], 1]
+
+
+# ---- quotes --------------------------------------------------------------------------------------
+
+
+def by_python(text: str) -> list[tuple[str | None, ...]] | None:
+    """The rows as Python's own reader has them; None where it refuses the text.
+
+    Empty fields after the last column are passed over, as DuckDB does.
+    """
+    try:
+        _, *rows = [row for row in csv.reader(io.StringIO(text), strict=True) if row]
+    except csv.Error:
+        return None
+    return [tuple(field or None for field in row[:2]) for row in rows]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_are_those_of_pythons_reader_or_the_file_is_refused(seed, tmp_path, monkeypatch):
+    """In particular no row is lost without a word, however quotes stand; in blocks of 8 bytes."""
+    monkeypatch.setattr(csv_quotes, "_BLOCK", 8)
+    draw, read_at_all = random.Random(seed), 0
+    pieces = ["a", ",", '"', "\n", '""', '",', '\n"', "b"]
+    for number in range(400):
+        text = "u,i\n" + "".join(draw.choices(pieces, k=draw.randrange(1, 14)))
+        path = tmp_path / f"{number}.csv"
+        path.write_text(text)
+        with contextlib.suppress(ct.InputError):
+            assert read(path) == by_python(text), repr(text)
+            read_at_all += 1
+    assert read_at_all > 20
+
+
+@pytest.mark.parametrize(
+    "text", ['u,i\n1,a\n2,"b\n3,c\n', 'u,i\n1,a"b\n2,"c\n3,d\n', 'u,i\n"b"a,b"a"","']
+)
+@pytest.mark.parametrize("ending", ["csv", "csv.gz"])
+def test_a_quote_that_is_never_closed_is_refused(text, ending, tmp_path):
+    """A single reader drops it, and all rows after it, without a word."""
+    path = tmp_path / f"rows.{ending}"
+    path.write_bytes(gzip.compress(text.encode()) if ending == "csv.gz" else text.encode())
+    with pytest.raises(ct.InputError, match="a quote is opened and not closed"):
+        read(path)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import glob
-import gzip
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
+from crowdtally.curator.engine import csv_quotes
 from crowdtally.errors import InputError
 
 LONGEST_ROW = 2**26
@@ -20,6 +20,8 @@ _DELIMITERS = ",\t;|"
 def rows_of(paths: tuple[str, ...]) -> str:
     """SQL that reads the files as records: empty fields are null."""
     delimiter, columns = common_header(paths)
+    for path in paths:
+        _require_paired_quotes(path, delimiter)
     return (
         f"read_csv([{files(paths)}], {_declared(columns)}, header = true, "
         f"delim = {text(delimiter)}, strict_mode = true, nullstr = '', "
@@ -48,6 +50,21 @@ def _alone() -> str:
     return f"parallel = false, max_line_size = {LONGEST_ROW}, buffer_size = {_BUFFER}"
 
 
+def _require_paired_quotes(path: str, delimiter: str) -> None:
+    try:
+        paired = csv_quotes.quotes_pair_up(path, delimiter, LONGEST_ROW)
+    except (OSError, EOFError, zlib.error):
+        raise InputError(
+            f"{path!r} is damaged, cut off or not of the kind its name says; make it again or "
+            "restore a good copy."
+        ) from None
+    if not paired:
+        raise InputError(
+            f"{path!r} is not well-formed CSV: a quote is opened and not closed at the end of its "
+            "field, so that rows after it would be lost. Close it; double a quote within quotes."
+        )
+
+
 def common_header(paths: tuple[str, ...]) -> tuple[str, list[str]]:
     """The delimiter and the column names of CSV files, which must have them in common."""
     headers = {path: _header(path) for path in paths}
@@ -59,9 +76,8 @@ def common_header(paths: tuple[str, ...]) -> tuple[str, list[str]]:
 
 
 def _header(path: str) -> tuple[str, list[str]]:
-    opener: Any = gzip.open if path.lower().endswith(".gz") else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+        with csv_quotes.opened(path, "rt", encoding="utf-8-sig", newline="") as file:
             line = file.readline(1 << 20)
     except (OSError, UnicodeDecodeError, EOFError):
         raise InputError(f"{path!r} cannot be read as text in UTF-8: convert it.") from None

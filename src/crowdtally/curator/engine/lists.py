@@ -10,23 +10,30 @@ import numpy as np
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.duckdb import DuckDBEngine, translated
+from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import InputError, UsageError
 from crowdtally.values.domain import Axis
+from crowdtally.values.records import Records
 
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
 _LONGEST_RANGE = 10_000_000
 
 
-def read_list(source: object, name: str, column: str | None = None) -> Axis:
+def read_list(
+    source: object, name: str, column: str | None = None, *, apart_from: Records | None = None
+) -> Axis:
     """The public list in one column of a file or frame, in the file's order.
 
     Args:
         source: what ``locate`` takes.
         name: the axis the list is for.
         column: where it stands; by default the column called ``name``, else the only one.
+        apart_from: the records that the list is for, whose own values it must not be.
     """
     located = locate(source)
+    if apart_from is not None:
+        refuse_own_list(name, located.origin, apart_from)
     label = located.label or "the list"
     with DuckDBEngine() as engine:
         schema = engine.open(located, "list")
@@ -70,7 +77,7 @@ def split_file(text: str) -> tuple[str, str | None]:
     return file, column
 
 
-def parse_values(text: str) -> Axis:
+def parse_values(text: str, apart_from: Records | None = None) -> Axis:
     """``NAME=a,b,c``, ``NAME=0..120`` or ``NAME=@FILE[:COLUMN]``.
 
     >>> parse_values("hour=0..23").values[-1], parse_values("sex=F,M").kind
@@ -85,7 +92,7 @@ def parse_values(text: str) -> Axis:
     name, listed = name.strip(), listed.strip()
     if listed.startswith("@"):
         file, column = split_file(listed[1:])
-        return read_list(file, name, column)
+        return read_list(file, name, column, apart_from=apart_from)
     ends = _RANGE.fullmatch(listed)
     if ends:
         first, last = int(ends[1]), int(ends[2])

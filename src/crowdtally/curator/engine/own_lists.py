@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from crowdtally.curator.engine.sources import Located
+from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import UsageError
-from crowdtally.values.domain import Domain
+from crowdtally.values.origin import Origin
+from crowdtally.values.records import Records
 
 
-def refuse_own_lists(domain: Domain, source: Located, about_users: Iterable[Located]) -> None:
-    """Refuse lists that are read from the records, or from a table joined on the user.
+def refuse_own_list(name: str, origin: Origin | None, records: Records) -> None:
+    """Refuse a list that is read from the records, or from a table joined on the user.
 
     Whether a value appears in such a list depends on one user. A catalogue, joined on the item or
     on anything else, is fine: which items exist is not about anybody.
     """
-    private = [(source, "the records'"), *((table, "the users'") for table in about_users)]
-    for axis in domain.axes:
-        for table, whose in private:
-            if axis.origin is not None and axis.origin.overlaps(table.origin):
-                raise UsageError(
-                    f"the list of values for {axis.name!r} is read from {whose} own table "
-                    f"({table.label or 'held in memory'}), so it would publish values because "
-                    "somebody has them. Give a list that was made without looking at the records: "
-                    f"a catalogue, a range such as {axis.name}=0..120, or, for items, "
-                    "--discover-items --delta D."
-                )
+    about_users = [table for table, key in records.joins if key == records.user]
+    for source in (records.source, *about_users) if origin is not None else ():
+        table = locate(source)
+        if origin is not None and origin.overlaps(table.origin):
+            whose = "the records'" if source is records.source else "the users'"
+            raise UsageError(
+                f"the list of values for {name!r} is read from {whose} own table "
+                f"({table.label or 'held in memory'}), so it would publish values because somebody "
+                "has them. Give a list that was made without looking at the records: a catalogue, "
+                f"a range such as {name}=0..120, or, for items, --discover-items --delta D."
+            )

@@ -20,7 +20,7 @@ from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import columns_of, row_expression
 from crowdtally.curator.engine.joining import Joined, join
-from crowdtally.curator.engine.own_lists import refuse_own_lists
+from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
 from crowdtally.values.domain import Axis, Domain
@@ -76,8 +76,8 @@ def prepare(engine: Engine, records: Records, domain: Domain | None) -> Prepared
     """Open the sources, check the declaration against their schema, build the expression."""
     source = locate(records.source)
     joins = [(locate(other), key) for other, key in records.joins]
-    if domain is not None:
-        refuse_own_lists(domain, source, [other for other, key in joins if key == records.user])
+    for axis in domain.axes if domain is not None else ():
+        refuse_own_list(axis.name, axis.origin, records)
     schema = engine.open(source, "source", keys=[key for _, key in joins])
     name = source.label or "the table"
     for column, role in _needed(records):
