@@ -135,6 +135,10 @@ def test_a_void_gives_back_exactly() -> None:
     balance = spend(Balance("d"), "1/3", "1/7")
     balance = after(balance, "d", Voided("1-00000000", "certain", Loss(Fraction(1, 3))))
     assert balance.spent.epsilon == Fraction(1, 7)
+    balance = after(balance, "d", Reserved(USER, charge("1/3", "1e-9")))
+    given_back = Loss(Fraction(1, 3), Fraction(1, 10**9))
+    balance = after(balance, "d", Voided("2-00000000", "certain", given_back))
+    assert balance.spent == Loss(Fraction(1, 7))
 
 
 def test_parts_may_not_exceed_the_total() -> None:

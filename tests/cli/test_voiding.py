@@ -1,4 +1,4 @@
-"""A run that was killed, as the command line shows it, and how its charge or release is recovered."""
+"""A run that was killed: how the command line shows it, and how to recover."""
 
 from __future__ import annotations
 

@@ -167,8 +167,7 @@ class Ledger:
 
         def work(book: Book) -> Balance:
             name = book.stored(wanted)
-            if not chosen:
-                require_no_overlap(name, _others(book, name, records))
+            _new_sources(book, name, records, chosen=chosen)
             return book.balance(name) or Balance(name)
 
         self._require_recent()
@@ -206,14 +205,12 @@ class Ledger:
 
         def work(book: Book) -> Reservation:
             name = book.stored(wanted)
-            if not chosen:
-                require_no_overlap(name, _others(book, name, records))
+            hashes = _new_sources(book, name, records, chosen=chosen)
             before = book.balance(name)
             if before is None:
                 event = Created(unit, SequentialComposition.kind, None)
                 before = book.append(name, event).balance
-            hashes = set(map(hashed, records))
-            for met in filed(hashes - book.met(hashes).get(name, set())):
+            for met in filed(hashes):
                 book.append(name, met)
             entry = book.append(name, Reserved(unit, charge, folder))
             return Reservation(entry.id, name, charge, before, entry.balance)
@@ -356,10 +353,17 @@ def _known(book: Book, name: str) -> Balance:
     return found
 
 
-def _others(book: Book, dataset: str, sources: Collection[str]) -> list[str]:
-    """The other datasets that were charged for one of the sources, or are named after one."""
-    found = book.met(set(map(hashed, sources))).keys() | book.named_like(sources)
-    return sorted(found - {dataset})
+def _new_sources(book: Book, dataset: str, sources: Collection[str], *, chosen: bool) -> set[str]:
+    """Hashes of the sources that are new to the dataset.
+
+    A default name is refused where another dataset was charged for a source or is named after one.
+    """
+    hashes = set(map(hashed, sources))
+    met = book.met(hashes)
+    if not chosen:
+        others = (met.keys() | book.named_like(sources)) - {dataset}
+        require_no_overlap(dataset, sorted(others))
+    return hashes - met.get(dataset, set())
 
 
 def _recorded(book: Book, dataset: str | None) -> set[str] | None:
