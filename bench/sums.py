@@ -193,8 +193,12 @@ def released(folder: Path, table: Table, form: FormOptions, epsilon: str) -> Rel
     counts = Counts(grid(table.axes), table.cells, table.counts, "users", 1)
     noisy = publish_table("cells", counts, make_form(**form), Epsilon.of(epsilon), SystemDraws())
     parquet.write(folder, {"cells": noisy.blocks()})
-    axes = [{"name": axis.name, "values": axis.values.tolist()} for axis in table.axes]
-    facts = {"tables": [noisy.description()], "domain": {"attributes": axes}, "counted": "users"}
+    axes = [
+        {"name": axis.name, "kind": axis.kind, "size": len(axis), "values": axis.values.tolist()}
+        for axis in table.axes
+    ]
+    entry = noisy.description() | {"sha256": parquet.digest(folder / "cells.parquet")}
+    facts = {"tables": [entry], "domain": {"attributes": axes}, "counted": "users"}
     return Release(Published(folder, facts))
 
 

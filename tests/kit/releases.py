@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crowdtally import parquet
 from crowdtally.curator.form import Form
 from crowdtally.curator.steps.forming import publish_table
 from crowdtally.noise.draws import SystemDraws
@@ -20,6 +21,7 @@ from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
 
 DRAWS = SystemDraws()
+_TYPES = {"O": pa.string(), "i": pa.int64(), "f": pa.float64()}
 
 
 def axes_of(lists: Mapping[str, Sequence[object]]) -> list[Axis]:
@@ -33,14 +35,16 @@ def counts_of(axes: Sequence[Axis], table: np.ndarray, bound: int = 1) -> Counts
     return Counts(grid(axes), cells, flat[cells], "users", bound)
 
 
-def write(path: Path, table: NoisyTable) -> None:
-    """A table as production writes it, but without opening a database for each file."""
+def write(path: Path, table: NoisyTable) -> dict[str, object]:
+    """A table as production writes it, but without opening a database for each file; its entry."""
     (block,) = table.blocks()
     columns = {
-        name: pa.array(np.asarray(column), mask=np.ma.getmaskarray(column))
+        name: pa.array(np.asarray(column), _TYPES[column.dtype.kind], np.ma.getmaskarray(column))
         for name, column in block.items()
     }
     pq.write_table(pa.table(columns), path)
+    checked = {"rows": len(table.values), "sha256": parquet.digest(path)}
+    return table.description() | checked
 
 
 def release_of(
@@ -48,10 +52,12 @@ def release_of(
 ) -> Release:
     """A release of one table of attributes."""
     table = publish_table("cells", counts, form, Epsilon.of(epsilon), DRAWS)
-    write(folder / "cells.parquet", table)
-    attributes = [{"name": a.name, "kind": a.kind, "values": a.values.tolist()} for a in axes]
+    written = write(folder / "cells.parquet", table)
+    attributes = [
+        {"name": a.name, "kind": a.kind, "size": len(a), "values": a.values.tolist()} for a in axes
+    ]
     facts = {
-        "tables": [table.description()],
+        "tables": [written],
         "domain": {"attributes": attributes},
         "counted": "users",
     }

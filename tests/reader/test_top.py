@@ -144,6 +144,16 @@ def test_printed_and_as_json(release: ct.Release) -> None:
     assert found[0].rank == 1
 
 
+def test_a_sampled_table_as_json(tmp_path: Path) -> None:
+    """A threshold that is no whole number makes no decimals of the sums."""
+    sampled = {"publishing": "threshold", "threshold": "20.5", "max_records": 1}
+    items = [f"i{n}" for n in range(60)]  # each is kept with probability 15/20.5
+    rows = visits(dict.fromkeys(items, 15))
+    release = made(tmp_path, rows, ct.Domain(items), epsilon=50, **sampled)
+    found = json.loads(release.top(60).to_json())
+    assert {row["estimate"] for row in found} == {20.5}
+
+
 def test_odd_names_and_values(tmp_path: Path) -> None:
     odd = ['a"b', "a'b", "", " ", "\u00e9", "x, y", "NULL", "--"]
     rows = visits({(item, item): n + 1 for n, item in enumerate(odd)}, 'the "day"')

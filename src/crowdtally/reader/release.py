@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from crowdtally import parquet
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published
-from crowdtally.reader import tables
 from crowdtally.reader.asking.sum import Sum, condition_of, range_of, sum_over
 from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
@@ -84,7 +84,7 @@ class Release:
         known = [table["name"] for table in self.metadata["tables"]]
         if name not in known:
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")
-        return tables.relation(self._published.path(name))
+        return parquet.relation(self._published.path(name))
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""

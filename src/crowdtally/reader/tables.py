@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.errors import InputError
+from crowdtally.parquet import ask, quoted
 
 Floats = NDArray[np.float64]
 _FEW = 200
@@ -30,23 +26,10 @@ class Weights:
     """What each combination counts; None for 1."""
 
 
-def rows(path: Path, query: str, parameters: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-    """Run ``query`` over the table ``release`` that the file holds."""
-    return list(_run(path, query, parameters).fetchall())
-
-
-def relation(path: Path) -> Any:
-    """The whole table as a DuckDB relation, to be turned into a frame of any kind."""
-    try:
-        return _database(os.getpid()).cursor().sql(f"FROM read_parquet({_literal(path)})")
-    except duckdb.Error as error:
-        raise _damaged(path) from error
-
-
 def column(path: Path, name: str) -> NDArray[Any]:
     """One column, in the order of the file."""
     query = f"SELECT {quoted(name)} AS found FROM release ORDER BY file_row_number"
-    return np.asarray(_run(path, query, ()).fetchnumpy()["found"])
+    return np.asarray(ask(path, query, ()).fetchnumpy()["found"])
 
 
 def weighed(
@@ -56,7 +39,7 @@ def weighed(
     joins, weight, parameters = _joined(axes)
     named = "" if name is None else f", release.{quoted(name)} AS name"
     query = f"SELECT release.count, {weight} AS weight{named} FROM release {joins}"
-    found = _run(path, query, parameters).fetchnumpy()
+    found = ask(path, query, parameters).fetchnumpy()
     names = None if name is None else np.asarray(found["name"])
     return np.asarray(found["count"]), np.asarray(found["weight"], dtype=np.float64), names
 
@@ -73,7 +56,8 @@ def largest(
     joins, weight, parameters = _joined(axes)
     column, counted = f"release.{quoted(name)}", "release.count"
     if least:
-        counted = f"sign(release.count) * greatest(abs(release.count), {float(least)!r})"
+        # DuckDB takes 26.5 for a decimal, and sums of decimals are no floats in Python.
+        counted = f"sign(release.count) * greatest(abs(release.count), {float(least)!r}::DOUBLE)"
     times = "" if weight == "1.0" else f" * {weight}"
     query = (
         f"SELECT {column}, sum(release.count{times}) AS raw, sum({counted}{times}) AS counted "
@@ -85,7 +69,7 @@ def largest(
             f"SELECT {column}, release.count AS raw, {counted} AS counted FROM release "
             f"ORDER BY counted DESC, raw DESC, file_row_number LIMIT {int(k)}"
         )
-    return list(_run(path, query, parameters).fetchall())
+    return list(ask(path, query, parameters).fetchall())
 
 
 def total(path: Path, axes: Sequence[Weights]) -> float:
@@ -93,7 +77,7 @@ def total(path: Path, axes: Sequence[Weights]) -> float:
     joins, weight, parameters = _joined(axes)
     times = "" if weight == "1.0" else f" * {weight}"
     query = f"SELECT sum(release.count{times}) FROM release {joins}"
-    ((found,),) = _run(path, query, parameters).fetchall()
+    ((found,),) = ask(path, query, parameters).fetchall()
     return found if found is not None else 0
 
 
@@ -123,35 +107,3 @@ def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
         joins.append(f"JOIN (SELECT {', '.join(columns)}) AS axis_{number} ON {equal}")
     where = f"WHERE {' AND '.join(filters)}" if filters else ""
     return f"{' '.join(joins)} {where}", " * ".join(factors) or "1.0", [*joined, *filtered]
-
-
-def _run(path: Path, query: str, parameters: Sequence[object]) -> Any:
-    # file_row_number keeps the domain's order, which breaks ties between equal counts.
-    source = f"WITH release AS (FROM read_parquet({_literal(path)}, file_row_number = true))"
-    try:
-        return _database(os.getpid()).cursor().execute(f"{source} {query}", list(parameters))
-    except duckdb.Error as error:
-        raise _damaged(path) from error
-
-
-def _literal(path: Path) -> str:
-    """The path in SQL, as a name: DuckDB would take its brackets for a pattern."""
-    return "'" + glob.escape(str(path)).replace("'", "''") + "'"
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(f"{str(path)!r} is damaged: copy the release again.")
-
-
-@cache
-def _database(process: int) -> Any:
-    """One database in memory for each process: opening one takes longer than most questions.
-
-    A forked child opens its own. Files are read anew each time: another may have been put there.
-    """
-    return duckdb.connect(":memory:", config={"enable_external_file_cache": "false"})
-
-
-def quoted(name: str) -> str:
-    """The name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
