@@ -187,5 +187,5 @@ def plan(
 
 
 def load(folder: str | os.PathLike[str]) -> Release:
-    """Open a release that was saved."""
-    return Release(published.load(folder))
+    """Open a release that was saved; an InputError says what is damaged."""
+    return Release(published.load(folder, _logger.warning))

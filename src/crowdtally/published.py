@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -24,6 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally import laws, parquet
+from crowdtally.damage.files import check_table
+from crowdtally.damage.parsing import parsed
+from crowdtally.damage.seal import sealed
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.values.layout import Layout
 from crowdtally.values.rational import exact, show
@@ -87,7 +89,7 @@ class NoisyTable:
         }
 
     def description(self) -> dict[str, Any]:
-        """The table's entry in ``release.json``."""
+        """The table's entry in ``release.json``; writing it adds ``rows`` and ``sha256``."""
         return {
             "name": self.name,
             "file": f"{self.name}.parquet",
@@ -123,13 +125,23 @@ class Published:
     """``release.json``."""
     _held: object = field(default=None, repr=False, compare=False)
     """Keeps a temporary folder alive as long as the release is used."""
+    sha256: str | None = None
+    """Of the bytes of ``release.json``, where they were read."""
+
+    @property
+    def has_hashes(self) -> bool:
+        """Whether it says by which hashes its files are known; older versions stored none."""
+        return "sha256" in self.metadata
 
     def table(self, name: str) -> Mapping[str, Any] | None:
         """The description of a table, or None where the release has no such table."""
         return next((t for t in self.metadata["tables"] if t["name"] == name), None)
 
     def path(self, name: str) -> Path:
-        """The Parquet file of a table."""
+        """The Parquet file of a table, found whole: a file that changed is checked again."""
+        for table in self.metadata["tables"]:
+            if table["name"] == name:
+                check_table(self.folder, self.metadata, table, seal=self.sha256)
         return self.folder / f"{name}.parquet"
 
     def save(self, folder: str | os.PathLike[str]) -> Published:
@@ -143,7 +155,7 @@ class Published:
             except OSError as error:
                 raise _unwritable(target, error) from error
             staged.commit()
-        return Published(target, self.metadata)
+        return Published(target, self.metadata, sha256=self.sha256)
 
 
 class Staged:
@@ -158,22 +170,28 @@ class Staged:
         self._mode = path.stat().st_mode & 0o777
         _permit(path, 0o700)  # what is not paid for yet is nobody else's to read
 
-    def write(self, metadata: Mapping[str, Any], tables: Sequence[NoisyTable]) -> None:
-        """Write metadata and tables under the temporary name and flush them."""
+    def write(self, metadata: dict[str, Any], tables: Sequence[NoisyTable]) -> str:
+        """Write tables and metadata under the temporary name and flush them.
+
+        Args:
+            metadata: ``release.json``. It is completed with what only the written files tell: rows
+                and hash of each table, and its own hash.
+            tables: the tables that ``metadata["tables"]`` describes, in the same order.
+
+        Returns:
+            The SHA-256 of the bytes of ``release.json``, for the ledger.
+        """
         try:
             parquet.write(self.path, {table.name: table.blocks() for table in tables})
-            text = json.dumps(metadata, indent=2, ensure_ascii=False) + "\n"
-            (self.path / "release.json").write_text(text, encoding="utf-8")
+            for facts, table in zip(metadata["tables"], tables, strict=True):
+                facts["rows"] = len(table.values)
+                facts["sha256"] = parquet.digest(self.path / facts["file"])
+            raw = sealed(metadata)
+            (self.path / "release.json").write_bytes(raw)
             parquet.flush(self.path / "release.json")
         except OSError as error:
             raise _unwritable(self._target, error) from error
-
-    def digest(self) -> str:
-        """SHA-256 of the ``release.json`` that was written, in hexadecimal."""
-        try:
-            return hashlib.sha256((self.path / "release.json").read_bytes()).hexdigest()
-        except OSError as error:
-            raise _unwritable(self._target, error) from error
+        return hashlib.sha256(raw).hexdigest()
 
     def ready(self) -> None:
         """Flush the folder, and refuse a target that is taken, while nothing depends on it yet."""
@@ -291,13 +309,6 @@ def temporary_target() -> tuple[Path, object]:
     return folder.path / "release", folder
 
 
-class _Facts(dict[str, Any]):
-    """An object of ``release.json`` that says so where a field is missing."""
-
-    def __missing__(self, key: str) -> Any:
-        raise InputError(f"release.json is damaged: it lacks {key!r}. Copy the release again.")
-
-
 def _lack(path: Path) -> str:
     if path.is_dir():
         return "it has no release.json"
@@ -314,28 +325,33 @@ def number(value: object, name: str) -> Fraction:
         ) from None
 
 
-def load(folder: str | os.PathLike[str]) -> Published:
-    """Open a release; its metadata is checked, its tables are not read."""
+def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = None) -> Published:
+    """Open a release and check it: an InputError says what is damaged.
+
+    Args:
+        folder: where it lies.
+        tell: says something about a release that is whole as far as can be known.
+    """
     path = Path(folder)
     try:
-        text = (path / "release.json").read_text(encoding="utf-8")
-        metadata = json.loads(text, object_hook=_Facts)
-        schema = metadata["schema"]
-        tables = [table["file"] for table in metadata["tables"]]
+        raw = (path / "release.json").read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{str(path)!r} is not a release: {_lack(path)}. Give the folder that "
             "`crowdtally release -o FOLDER` wrote."
         ) from None
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except OSError as error:
         raise InputError(
-            f"{str(path / 'release.json')!r} is damaged or unreadable: copy the release again."
+            f"{str(path / 'release.json')!r} cannot be read: "
+            f"{error.strerror or 'unknown reason'}. Check its permissions and the disk."
         ) from error
-    if schema != SCHEMA:
-        raise InputError(
-            f"{str(path)!r} has layout {schema!r}; this version reads {SCHEMA!r}: upgrade."
+    metadata = parsed(path / "release.json", raw, SCHEMA)
+    found = Published(path, metadata, sha256=hashlib.sha256(raw).hexdigest())
+    for table in metadata["tables"]:
+        check_table(path, metadata, table, seal=found.sha256)
+    if tell is not None and not found.has_hashes:
+        tell(
+            f"{str(path)!r} is of an older version, which stored no hashes: its rows were checked "
+            "against its lists and its noise, and a change that fits them would not be seen."
         )
-    missing = [file for file in tables if file != Path(file).name or not (path / file).is_file()]
-    if missing:
-        raise InputError(f"{str(path)!r} lacks its table {missing[0]!r}: copy the whole folder.")
-    return Published(path, metadata)
+    return found

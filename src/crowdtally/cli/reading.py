@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from crowdtally.cli import options
+
+if TYPE_CHECKING:
+    from crowdtally.reader.release import Release
 
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A release's folder.")]
 
@@ -25,7 +28,6 @@ def top(
 ) -> None:
     """Print the most popular items of a release, overall or in a context."""
     from crowdtally.errors import UsageError
-    from crowdtally.facade import load
 
     chosen: dict[str, object] = {}
     for text in context or []:
@@ -35,7 +37,7 @@ def top(
         if name in chosen:
             raise UsageError(f"context {name!r} is given twice: give it once.")
         chosen[name] = value
-    found = load(release).top(k, **chosen)
+    found = _opened(release).top(k, **chosen)
     print(found.to_json() if as_json else found)
 
 
@@ -51,7 +53,13 @@ def sum_cells(
     debug: options.DebugOption = False,
 ) -> None:
     """Print the sum over the cells that satisfy a condition, and how far off it may be."""
-    from crowdtally.facade import load
-
-    found = load(release).sum(where)
+    found = _opened(release).sum(where)
     print(found.to_json() if as_json else found)
+
+
+def _opened(release: str) -> Release:
+    """The release; what is to be said of an older one goes to stderr."""
+    from crowdtally import published
+    from crowdtally.reader.release import Release
+
+    return Release(published.load(release, options.remark(quiet=False)))

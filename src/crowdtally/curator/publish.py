@@ -71,9 +71,8 @@ def publish(
         with making(reservation, staged):
             outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
             metadata = describe(request, prepared.lists, reservation, outcome, began)
-            staged.write(metadata, outcome.tables)  # under a temporary name
+            digest = staged.write(metadata, outcome.tables)  # under a temporary name
             staged.ready()
-            digest = staged.digest()
         with marking(reservation, staged):
             ledger.mark_published(reservation.id, digest)  # paid for, whatever happens
         with placing(reservation, staged):

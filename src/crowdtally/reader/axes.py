@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.errors import CrowdtallyError, InputError, UsageError, did_you_mean
+from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published
 from crowdtally.reader import tables
 from crowdtally.values.domain import Axis
@@ -164,7 +164,7 @@ class Axes:
     def _listed(self, facts: Mapping[str, Any]) -> Listed:
         name = str(facts["name"])
         if "values" in facts:
-            return Listed(_public_list(name, facts["values"]))
+            return Listed(Axis.of(name, facts["values"]))
         # A long list is not repeated in release.json; nor is what the release itself found.
         values = tables.column(self.published.path("items"), name)
         if not len(values):
@@ -178,10 +178,3 @@ class Axes:
             f"{facts['threshold']} users: it has none to ask about. A larger epsilon or delta, or "
             "a smaller --max-records, lowers the threshold of another release."
         )
-
-
-def _public_list(name: str, values: Any) -> Axis:
-    try:
-        return Axis.of(name, values)
-    except CrowdtallyError as error:
-        raise InputError(f"release.json is damaged: {error} Copy the release again.") from None

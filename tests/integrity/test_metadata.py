@@ -1,0 +1,182 @@
+"""``release.json`` with a field that is missing, of another type, absurd or at odds with another.
+
+All of these have a right hash: they are what somebody else could have written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crowdtally as ct
+from crowdtally.damage.metadata import RELEASE
+from crowdtally.damage.shape import faults
+from kit.damaged import KINDS, edit
+
+Fresh = Callable[..., Path]
+
+
+def put(way: str, value: Any) -> Callable[[dict[str, Any]], None]:
+    """A change of the field at ``way``, such as ``tables.1.noise.scale``."""
+    *steps, last = [int(step) if step.isdigit() else step for step in way.split(".")]
+
+    def change(facts: Any) -> None:
+        for step in steps:
+            facts = facts[step]
+        facts[last] = value
+
+    return change
+
+
+WRONG: list[tuple[str, str, Any, str]] = [
+    ("plain", "tables", {}, "tables must be a list of at least 1 elements, and is an object"),
+    ("plain", "tables", [], "tables must be a list of at least 1 elements"),
+    ("plain", "domain", 3, "domain must be an object, and is 3"),
+    ("plain", "counted", "people", "counted must be 'records' or 'users', and is 'people'"),
+    ("plain", "guarantee.epsilon", 4, "guarantee.epsilon must be an exact number above 0"),
+    ("plain", "guarantee.delta", "0.5", "charged.delta is 0, and guarantee.delta is 0.5"),
+    ("plain", "charged.epsilon", "5", "charged.epsilon is 5, and guarantee.epsilon is 4"),
+    ("plain", "charged.spent_before", "7", "charged.spent_after is not"),
+    ("plain", "split.items", "1/3", "the shares of split do not add up to 1"),
+    ("plain", "split.items", "3/2", "split.items must be an exact number from 0 to 1"),
+    ("plain", "method.bounds", {}, "method.bounds is about none"),
+    ("plain", "method.popularity_records", 3, "those of this domain are edges, items, popularity"),
+    ("plain", "tables.0.name", "edges", "it names the table 'edges' 2 times"),
+    ("plain", "tables.0.name", "../items", "tables[0].name must be 'items' or"),
+    ("plain", "tables.0.file", "a/items.parquet", "names its file 'a/items.parquet'"),
+    ("plain", "tables.0.cells", 6, "has 6 cells, and the lists make 5"),
+    ("plain", "tables.0.cells", -5, "tables[0].cells must be a whole number of at least 0"),
+    ("plain", "tables.0.cells", True, "tables[0].cells must be a whole number"),
+    ("plain", "tables.0.rows", 4, "has 4 rows for 5 published cells"),
+    ("plain", "tables.0.sha256", "x", "tables[0].sha256 must be 64 hexadecimal digits"),
+    ("plain", "tables.0.columns", ["day"], "must have the columns item"),
+    ("plain", "tables.0.columns", "item", "tables[0].columns must be a list"),
+    ("plain", "tables.0.publishing", "sparse", "tables[0].publishing must be 'dense' or"),
+    ("plain", "tables.0.publishing", ["dense"], "tables[0].publishing must be 'dense' or"),
+    ("plain", "tables.0.publishing", "filter", "it lacks 'tables[0].domain_cells'"),
+    ("plain", "tables.0.epsilon", "0", "tables[0].epsilon must be an exact number above 0"),
+    ("plain", "tables.0.epsilon", "1/0", "tables[0].epsilon must be an exact number above 0"),
+    ("plain", "tables.0.epsilon", "1", "has a noise scale that is not its sensitivity"),
+    ("plain", "tables.0.epsilon", "3", "the tables cost more epsilon than was charged"),
+    ("plain", "tables.0.sensitivity", 11, "has a noise scale that is not its sensitivity"),
+    ("plain", "tables.0.noise", [], "tables[0].noise must be an object, and is a list"),
+    ("plain", "tables.0.noise.scale", "-1", "noise.scale must be an exact number above 0"),
+    ("plain", "tables.0.noise.scale", "1e999", "noise.scale must be an exact number above 0"),
+    ("plain", "tables.0.noise.scale", "6", "has a noise scale that is not its sensitivity"),
+    ("plain", "tables.0.noise.unit", "0", "noise.unit must be an exact number above 0"),
+    ("plain", "tables.0.noise.unit", "2", "has noise of standard deviation"),
+    ("plain", "tables.0.noise.std", 10**400, "noise.std must be a number of at least 0"),
+    ("plain", "tables.0.noise.std", 1.0, "has noise of standard deviation 1.0, and its scale"),
+    ("plain", "tables.0.noise.interval_level", "1", "must be an exact number between 0 and 1"),
+    ("plain", "tables.0.noise.interval_level", "0.9", "a noise interval that does not follow"),
+    ("plain", "tables.0.noise.interval_half_width", 3, "a noise interval that does not follow"),
+    ("plain", "tables.0.transform", {"kind": "x"}, "tables[0].transform.kind must be 'none' or"),
+    ("plain", "domain.items.values", "zoo", "domain.items.values must be a list of texts"),
+    ("plain", "domain.items.values", ["zoo"], "has 1 values, and its size is 5"),
+    ("plain", "domain.items.values", [*"abcd", 5], "domain.items.values must be a list of texts"),
+    ("plain", "domain.items.values", [*"abcdd"], "the list of 'item' holds a value twice"),
+    ("plain", "domain.items.values", [1, 2, 3, 4, 5], "said to be of kind 'text', and is not"),
+    ("plain", "domain.items.values", [*"abcd", "e\u0301"], "is not in Unicode normal form C"),
+    ("plain", "domain.items.values", [1, 2, 3, 4, 2**63], "must be a list of texts, or of 64-bit"),
+    ("plain", "domain.items.name", "day", "it names the column 'day' 2 times"),
+    ("plain", "domain.items.name", "count", "a column 'count', which is a column of every table"),
+    ("plain", "domain.contexts", {}, "domain.contexts must be a list"),
+    ("plain", "domain.contexts", [], "and the tables are edges, items"),
+    ("filter", "tables.1.cut", -1, "tables[1].cut must be a whole number from 0"),
+    ("filter", "tables.1.domain_cells", 16, "has 15 cells and 16 domain_cells"),
+    ("filter", "tables.1.published_cells", 16, "has 16 published cells of 15"),
+    ("filter", "tables.1.size", 3, "has a size without being a priority sample"),
+    ("threshold", "tables.1.cut", 3, "has a cut of 3 without being filtered"),
+    ("threshold", "tables.1.estimating_threshold", None, "a threshold sample without a threshold"),
+    ("threshold", "tables.1.estimating_threshold", "-1", "above 0, as text, or null"),
+    ("priority", "tables.1.size", 2, "has 4 published cells for a size of 2"),
+    ("priority", "tables.1.size", 99, "has 4 published cells for a size of 99"),
+    ("haar", "tables.1.transform.ordered", ["day", "item"], "a Haar transform of several columns"),
+    ("haar", "tables.1.transform.ordered", ["year"], "a transform of columns that are not its own"),
+    ("sketch", "tables.1.transform.buckets", 0, "must be a whole number from 1 to 2147483648"),
+    ("sketch", "tables.1.transform.rows", 4, "has 20 cells, and the lists make 16"),
+    ("sketch", "tables.1.transform.seed", 1.5, "must be a whole number from 0"),
+    ("discovered", "tables.0.threshold", "9", "tables[0].threshold must be a whole number"),
+    ("discovered", "domain.items.discovered", False, "domain.items.discovered must be true"),
+    ("discovered", "other", 3, "other must be an object, and is 3"),
+    ("long list", "domain.items.listed_in", "/etc/x", "must be 'items.parquet', and is '/etc/x'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "way", "value", "words"), WRONG, ids=[f"{k}-{w}-{v!r:.20}" for k, w, v, _ in WRONG]
+)
+def test_a_wrong_field_is_said_in_words(
+    kind: str, way: str, value: Any, words: str, fresh: Fresh
+) -> None:
+    folder = fresh(kind)
+    edit(folder, put(way, value))
+    with pytest.raises(ct.InputError) as caught:
+        ct.load(folder)
+    said = str(caught.value)
+    assert words in said
+    assert said.startswith(f"'{folder / 'release.json'}' is damaged: ")
+    assert said.endswith(". Copy the release again.")
+    assert len(said) < 600
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_has_the_declared_shape(
+    kind: str, made_once: Callable[[str], Path]
+) -> None:
+    facts = json.loads((made_once(kind) / "release.json").read_text(encoding="utf-8"))
+    assert list(faults(RELEASE, facts)) == []
+
+
+def nested(depth: int) -> bytes:
+    return b'{"schema": ' + b"[" * depth + b"]" * depth + b"}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "words"),
+    [
+        (b"", "not the JSON"),
+        (b"\xef\xbb\xbf{}", "not the JSON"),
+        (b'{"a": "\xff"}', "not text in UTF-8"),
+        ("{}".encode("utf-16"), "not text in UTF-8"),
+        (b'{"schema": NaN}', "not the JSON"),
+        (b'{"schema": -Infinity}', "not the JSON"),
+        (b'{"schema": "crowdtally-release/1", "schema": "crowdtally-release/1"}', "not the JSON"),
+        (b'{"schema": ' + b"9" * 10**5 + b"}", "not the JSON"),
+        (nested(10**5), "not the JSON"),
+        (b"[]", "it must hold an object, and holds a list"),
+        (b"{}", "it lacks 'schema'"),
+        (b'{"schema": "crowdtally-release/1"}', "it lacks 'id'"),
+    ],
+)
+def test_bytes_that_are_no_metadata(raw: bytes, words: str, fresh: Fresh) -> None:
+    folder = fresh("plain")
+    (folder / "release.json").write_bytes(raw)
+    with pytest.raises(ct.InputError, match=words):
+        ct.load(folder)
+
+
+def test_fields_of_a_later_version_are_left_alone(fresh: Fresh) -> None:
+    folder = fresh("plain")
+    edit(folder, lambda facts: facts.update(later={"any": [1, None]}))
+    assert len(ct.load(folder).top(3)) == 3
+
+
+@pytest.mark.parametrize("lost", ["sha256", "tables.0.sha256", "tables.1.rows"])
+def test_hashes_are_all_there_or_none(lost: str, fresh: Fresh) -> None:
+    folder = fresh("plain")
+    path = folder / "release.json"
+    facts = json.loads(path.read_text())
+    *steps, last = lost.split(".")
+    inner = facts[steps[0]][int(steps[1])] if steps else facts
+    del inner[last]
+    if steps:
+        edit(folder, lambda found: (found.clear(), found.update(facts)))
+    else:
+        path.write_text(json.dumps(facts))
+    with pytest.raises(ct.InputError, match="some of its 'rows' and 'sha256' are missing"):
+        ct.load(folder)
