@@ -1,15 +1,61 @@
-"""``crowdtally check``: versions, and a self-test of the installation."""
+"""``crowdtally check``: a self-test of the installation, or a release looked at as a whole."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any, cast
+
+import typer
 
 from crowdtally.cli import options
 
+_CheckedArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[RELEASE]", help="A release's folder; without one, a self-test."),
+]
+_ComparedOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger", metavar="PATH|URL", help="Compare with the ledger that it was charged to."
+    ),
+]
 
-def check(as_json: options.JsonOption = False, debug: options.DebugOption = False) -> None:
-    """Print versions and test that noise, engine, ledger and files work on this machine."""
+
+def check(
+    release: _CheckedArgument = None,
+    ledger: _ComparedOption = None,
+    as_json: options.JsonOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Check all of RELEASE; without one, test noise, engine, ledger and files on this machine."""
+    from crowdtally.errors import UsageError
+
+    if release is not None:
+        _check_release(release, ledger, as_json)
+    elif ledger is not None:
+        raise UsageError(
+            "--ledger is compared with a release: crowdtally check RELEASE --ledger L."
+        )
+    else:
+        _self_test(as_json)
+
+
+def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
+    from crowdtally import published
+    from crowdtally.budget import Ledger
+    from crowdtally.checkup import Books, check_release
+
+    found = published.load(release)
+    books = None if ledger is None else cast(Books, Ledger.open(ledger, create=False))
+    checkup = check_release(found, books)
+    if as_json:
+        print(json.dumps(checkup.to_dict(), ensure_ascii=False))
+        return
+    for words in checkup.checked:
+        print(f"ok    {words}")
+
+
+def _self_test(as_json: bool) -> None:
     from crowdtally.curator.describe import versions
     from crowdtally.selftest import run
 

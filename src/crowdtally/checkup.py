@@ -1,0 +1,153 @@
+"""A release looked at as a whole: every file, every row, and what the ledger says of it.
+
+On top of curator's ledger and reader's release, like the facade; nothing private is seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from crowdtally.damage.contents import check_contents
+from crowdtally.errors import InputError
+from crowdtally.published import Published
+
+
+class _Cost(Protocol):
+    @property
+    def value(self) -> Fraction: ...
+
+
+class _Charge(Protocol):
+    @property
+    def epsilon(self) -> _Cost: ...
+    @property
+    def delta(self) -> _Cost: ...
+
+
+class Paid(Protocol):
+    """A charge as the ledger has it, and what became of it."""
+
+    @property
+    def id(self) -> str:
+        """The ledger's name for it."""
+
+    @property
+    def dataset(self) -> str:
+        """What it was charged to."""
+
+    @property
+    def state(self) -> str:
+        """``reserved``, ``published`` or ``voided``."""
+
+    @property
+    def charge(self) -> _Charge:
+        """What it was for."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Of ``release.json``; None where an older version published it."""
+
+
+class Books(Protocol):
+    """The one question that is asked of a ledger."""
+
+    def charge_of_release(self, release_id: str) -> Paid | None:
+        """The charge of a release, by the id in its ``release.json``."""
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What was checked, and found to be right."""
+
+    release: str
+    """The release's id."""
+    checked: tuple[str, ...]
+    """Each finding, in words."""
+    hashes: bool
+    """Whether the release has hashes; an older one has none."""
+    ledger: str | None = None
+    """What the ledger says: ``matches`` or ``no hash``; None where none was asked."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "release": self.release,
+            "hashes": self.hashes,
+            "ledger": self.ledger,
+            "checked": list(self.checked),
+        }
+
+
+def check_release(published: Published, ledger: Books | None = None) -> Checkup:
+    """Look at every row of a loaded release, and compare it with the ledger that paid for it.
+
+    Raises:
+        InputError: something is damaged, or is not what was published.
+    """
+    facts = published.metadata
+    checked = [
+        f"release.json: the fields of {facts['schema']}, each with its type and in agreement"
+    ]
+    for table in facts["tables"]:
+        check_contents(published.folder, facts, table)
+        checked.append(_table(table))
+    if not published.has_hashes:
+        checked.append("no hashes: an older version wrote it, so a change that fits is not seen")
+    if ledger is None:
+        return Checkup(facts["id"], tuple(checked), published.has_hashes)
+    outcome, words = _compared(published, ledger)
+    return Checkup(facts["id"], (*checked, words), published.has_hashes, outcome)
+
+
+def _table(table: Mapping[str, Any]) -> str:
+    known = "SHA-256, " if "sha256" in table else ""
+    rows = table.get("published_cells", table["cells"])
+    return f"{table['file']}: {known}columns, types, and {rows} rows, each a cell of the lists"
+
+
+def _compared(published: Published, ledger: Books) -> tuple[str, str]:
+    """What the ledger says of a release: an outcome and its words, or an InputError."""
+    facts = published.metadata
+    paid = ledger.charge_of_release(facts["id"])
+    if paid is None:
+        raise _mismatch(
+            published,
+            "the ledger knows no such release",
+            "Name the ledger that it was charged to, --ledger PATH|URL",
+        )
+    if paid.state == "voided":
+        raise _mismatch(
+            published,
+            f"its charge (entry {paid.id}) was voided, so nobody paid for it",
+            "Delete it, and let nobody see it",
+        )
+    for name, cost in (("epsilon", paid.charge.epsilon), ("delta", paid.charge.delta)):
+        if Fraction(facts["guarantee"][name]) != cost.value:
+            raise _mismatch(
+                published,
+                f"its {name} is {facts['guarantee'][name]}, and {cost} was charged",
+                "Copy the release again",
+            )
+    entry = f"ledger: entry {paid.id} of dataset {paid.dataset!r}, {paid.state}, the same cost"
+    if paid.state == "reserved":
+        raise _mismatch(
+            published,
+            f"its charge (entry {paid.id}) is reserved, not published",
+            "Its run did not end: do not pass it on before `crowdtally ledger show` says published",
+        )
+    if paid.sha256 is None:
+        return "no hash", f"{entry}; the entry is older and has no hash to compare"
+    if paid.sha256 != published.sha256:
+        raise _mismatch(
+            published,
+            "it was changed after publication (the ledger has another SHA-256 of release.json)",
+            "Copy the release again",
+        )
+    return "matches", f"{entry}, the same SHA-256 of release.json"
+
+
+def _mismatch(published: Published, what: str, instead: str) -> InputError:
+    return InputError(f"{str(published.folder)!r} does not match the ledger: {what}. {instead}.")
