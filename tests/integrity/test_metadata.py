@@ -124,6 +124,28 @@ def test_a_wrong_field_is_said_in_words(
     assert len(said) < 600
 
 
+@pytest.mark.parametrize(
+    ("kind", "way", "value"),
+    [
+        ("sketch", "tables.1.transform.seed", 7),
+        ("filter", "tables.1.cut", 8),
+        ("haar", "domain.contexts.0.values", ["Mon", "Tue", "Sun"]),
+        ("plain", "counted", "users"),
+    ],
+)
+def test_a_change_that_fits_is_seen_by_the_hash(
+    kind: str, way: str, value: Any, fresh: Fresh
+) -> None:
+    """Nothing else tells these values, so nothing but the hash can tell that they are others."""
+    folder = fresh(kind)
+    path = folder / "release.json"
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    put(way, value)(facts)
+    path.write_text(json.dumps(facts), encoding="utf-8")
+    with pytest.raises(ct.InputError, match="it was changed after it was written"):
+        ct.load(folder)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_has_the_declared_shape(
     kind: str, made_once: Callable[[str], Path]
