@@ -8,54 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from crowdtally.damage.contents import check_contents
 from crowdtally.errors import InputError
 from crowdtally.published import Published
 
-
-class _Cost(Protocol):
-    @property
-    def value(self) -> Fraction: ...
-
-
-class _Charge(Protocol):
-    @property
-    def epsilon(self) -> _Cost: ...
-    @property
-    def delta(self) -> _Cost: ...
-
-
-class Paid(Protocol):
-    """A charge as the ledger has it, and what became of it."""
-
-    @property
-    def id(self) -> str:
-        """The ledger's name for it."""
-
-    @property
-    def dataset(self) -> str:
-        """What it was charged to."""
-
-    @property
-    def state(self) -> str:
-        """``reserved``, ``published`` or ``voided``."""
-
-    @property
-    def charge(self) -> _Charge:
-        """What it was for."""
-
-    @property
-    def sha256(self) -> str | None:
-        """Of ``release.json``; None where an older version published it."""
-
-
-class Books(Protocol):
-    """The one question that is asked of a ledger."""
-
-    def charge_of_release(self, release_id: str) -> Paid | None:
-        """The charge of a release, by the id in its ``release.json``."""
+if TYPE_CHECKING:
+    from crowdtally.budget import Ledger
 
 
 @dataclass(frozen=True)
@@ -81,7 +41,7 @@ class Checkup:
         }
 
 
-def check_release(published: Published, ledger: Books | None = None) -> Checkup:
+def check_release(published: Published, ledger: Ledger | None = None) -> Checkup:
     """Look at every row of a loaded release, and compare it with the ledger that paid for it.
 
     Raises:
@@ -108,7 +68,7 @@ def _table(table: Mapping[str, Any]) -> str:
     return f"{table['file']}: {known}columns, types, and {rows} rows, each a cell of the lists"
 
 
-def _compared(published: Published, ledger: Books) -> tuple[str, str]:
+def _compared(published: Published, ledger: Ledger) -> tuple[str, str]:
     """What the ledger says of a release: an outcome and its words, or an InputError."""
     facts = published.metadata
     paid = ledger.charge_of_release(facts["id"])

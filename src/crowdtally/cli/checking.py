@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -43,10 +43,10 @@ def check(
 def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
     from crowdtally import published
     from crowdtally.budget import Ledger
-    from crowdtally.checkup import Books, check_release
+    from crowdtally.checkup import check_release
 
     found = published.load(release)
-    books = None if ledger is None else cast(Books, Ledger.open(ledger, create=False))
+    books = None if ledger is None else Ledger.open(ledger, create=False)
     checkup = check_release(found, books)
     if as_json:
         print(json.dumps(checkup.to_dict(), ensure_ascii=False))
