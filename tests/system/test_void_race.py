@@ -30,14 +30,22 @@ BATCH = 20
 
 
 class Watched(Ledger):
-    """A ledger that tells of each reservation, as a person who watches the run would see it."""
+    """A ledger that tells of each reservation, as a person who watches the run would see it.
+
+    The mark comes after a pause, so that a void often falls between the writing and the mark.
+    """
 
     made: queue.SimpleQueue[str]
+    pause: float
 
     def reserve(self, *given: object, **named: object) -> Reservation:
         made = super().reserve(*given, **named)  # type: ignore[arg-type]
         self.made.put(made.id)
         return made
+
+    def mark_published(self, *given: str) -> None:
+        time.sleep(self.pause)
+        super().mark_published(*given)
 
 
 class Race:
@@ -45,7 +53,7 @@ class Race:
 
     def __init__(self, location: str, out: Path, chance: random.Random) -> None:
         self._running, self._voiding = Watched.open(location), Ledger.open(location)
-        self._running.made = queue.SimpleQueue()
+        self._running.made, self._running.pause = queue.SimpleQueue(), chance.uniform(0, 0.02)
         self._out = out
         self._wait, self._delete = chance.uniform(0, 0.02), chance.random() < 0.5
         self.outcome: list[str] = []
