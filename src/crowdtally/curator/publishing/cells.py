@@ -88,9 +88,16 @@ def exact_sum(first: Integers, second: Integers | int) -> Integers:
 
 def exact_product(values: Integers, factor: int) -> Integers:
     """``values·factor`` without wrapping round."""
-    if _largest(values) * abs(factor) < _SIGNED_64:
+    # The factor itself must fit: numpy refuses a longer one even beside zeros or an empty array,
+    # and then the records would decide whether there is a release.
+    if abs(factor) < _SIGNED_64 and _largest(values) * abs(factor) < _SIGNED_64:
         return np.asarray(values * factor)
     return np.asarray(values.astype(object) * factor)
+
+
+def repeated(number: int, size: int) -> Integers:
+    """``size`` times ``number``, in the kind of array that holds it, also where ``size`` is 0."""
+    return np.full(size, number, dtype=np.int64 if abs(number) < _SIGNED_64 else object)
 
 
 def _largest(values: Integers | int) -> int:

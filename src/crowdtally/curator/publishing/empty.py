@@ -15,6 +15,7 @@ from crowdtally.curator.publishing.cells import (
     exact_product,
     exact_sum,
     positions,
+    repeated,
 )
 from crowdtally.noise.balls import Probability, Real, number
 from crowdtally.noise.draws import Draws
@@ -122,9 +123,10 @@ def kept_by_chance(weights: Integers, threshold: Fraction, draws: Draws) -> NDAr
     above, below = threshold.numerator, threshold.denominator
     coins = np.asarray(weights >= -(-above // below), dtype=np.bool_)
     doubtful = np.flatnonzero(~coins)
-    kind = np.int64 if above < 1 << 63 else object
-    numerators = exact_product(weights[doubtful], below).astype(kind)
-    coins[doubtful] = draws.bernoulli_each(numerators, np.full(doubtful.size, above, dtype=kind))
+    against = repeated(above, doubtful.size)
+    # A doubtful w is below τ, so w·below is less than above: it fits where that does.
+    numerators = exact_product(weights[doubtful], below).astype(against.dtype)
+    coins[doubtful] = draws.bernoulli_each(numerators, against)
     return coins
 
 
@@ -133,5 +135,7 @@ def _coins(numerator: int, denominators: Integers, draws: Draws) -> NDArray[np.b
     coins = np.asarray(denominators <= numerator, dtype=np.bool_)
     doubtful = np.flatnonzero(~coins)
     against = denominators[doubtful]
-    coins[doubtful] = draws.bernoulli_each(np.full(against.size, numerator, against.dtype), against)
+    # A doubtful denominator is above the numerator: where one fits 64 bits, so does the other.
+    numerators = repeated(numerator, against.size).astype(against.dtype)
+    coins[doubtful] = draws.bernoulli_each(numerators, against)
     return coins

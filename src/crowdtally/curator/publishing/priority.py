@@ -91,6 +91,16 @@ def _stakes(values: Integers, threshold: Fraction | None) -> tuple[Integers, int
     return np.maximum(units, threshold.numerator), threshold.denominator
 
 
+def _floats(stakes: Integers) -> NDArray[np.float64]:
+    """The stakes as floats, all divided by one power of two.
+
+    They have as many digits as the threshold that was typed, and a float ends at 10^308. The
+    smallest keeps 64 bits, more than a float has.
+    """
+    spare = max(int(stakes.min()).bit_length() - 64, 0)
+    return (stakes >> spare).astype(float)
+
+
 def _tickets(size: int, draws: Draws) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
     """The two halves of u·2^126 − 1 for every cell: 126 bits, so that ties do not happen."""
     bounds = np.full(size, 1 << _HALF, dtype=np.uint64)
@@ -106,7 +116,7 @@ def _highest(
     is off the boundary by the margin is on the same side of it in exact numbers.
     """
     high, low = tickets
-    quotients = (high.astype(float) * 2.0**_HALF + low.astype(float) + 1) / stakes.astype(float)
+    quotients = (high.astype(float) * 2.0**_HALF + low.astype(float) + 1) / _floats(stakes)
     boundary = np.partition(quotients, size)[size]
     surely = np.flatnonzero(quotients < boundary * (1 - _MARGIN))
     near = np.flatnonzero(np.abs(quotients - boundary) <= boundary * _MARGIN).tolist()

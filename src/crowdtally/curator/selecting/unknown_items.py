@@ -25,6 +25,8 @@ from crowdtally.values.epsilon import Delta, Epsilon
 
 _LARGEST_LIMIT = 2**31
 _SHOWN_DIGITS = 6
+_SMALLEST_SHOWN = Fraction(1, 10**400)
+"""A smaller δ′ is reported as this: rounded up, as any."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +96,10 @@ class UnknownItems:
         with precision(256):
             alone = (-number((self.threshold - 1) / self.scale)).exp() / (1 + self._alpha())
             exact = -(self.limit * (-alone).log1p()).expm1()
+            if exact.upper() <= number(
+                _SMALLEST_SHOWN
+            ):  # a large ε makes 10^19 zeros, or a ball at 0
+                return min(_SMALLEST_SHOWN, self.delta.value)
             digits = _SHOWN_DIGITS - 1 - floor(float(exact.log() / arb(10).log()))
             tens = Fraction(10) ** digits
             above = Fraction(int((exact * number(tens)).upper().ceil().unique_fmpz())) / tens
