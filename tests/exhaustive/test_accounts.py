@@ -1,0 +1,182 @@
+"""What a release draws adds up to what the ledger is told: part by part, and exactly.
+
+Too much noise fails as too little does: slack in one part would hide an overspend in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from crowdtally.budget import Charge, Ledger
+from crowdtally.curator import publish
+from crowdtally.curator.describe import Outcome, charge_of
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.prepare import prepare
+from crowdtally.curator.request import Request
+from crowdtally.curator.steps.work import Work
+from kit.accounts import (
+    check_dense,
+    check_sparse,
+    cost_of_choice,
+    counted_in,
+    published_from,
+    user_changes,
+)
+from kit.every_request import SHAPES, asked, every_request, town
+from kit.exactly import ONE, exp_neg
+from kit.recording import Recording, recorded
+
+TOWN = town()
+Run = Callable[[str, str, str], tuple[Request, Recording, Outcome]]
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """What runs the steps of production; each shape's records are opened once."""
+    with ExitStack() as stack:
+
+        @cache
+        def opened(shape: str) -> tuple[DuckDBEngine, object]:
+            engine, given = stack.enter_context(DuckDBEngine()), SHAPES[shape]
+            return engine, prepare(engine, given.records(TOWN), given.domain)
+
+        def steps(shape: str, method: str, form: str) -> tuple[Request, Recording, Outcome]:
+            engine, prepared = opened(shape)
+            request = SHAPES[shape].request(TOWN, **asked(method, form))
+            with recorded() as recording:
+                work = Work(request, engine, prepared, len(TOWN), recording)
+                return request, recording, publish._steps(work)
+
+        yield steps
+
+
+def check(
+    shape: str, method: str, form: str, charge: Charge, recording: Recording, outcome: Outcome
+) -> None:
+    """Every part of the charge against what was drawn for it."""
+    parts = {part.name: part.epsilon.value for part in charge.parts}
+    assert sum(parts.values()) == charge.epsilon.value
+    paid_for = {part: "edges" if part == "pairs" else part for part in _parts(recording)}
+    assert set(paid_for.values()) == parts.keys()
+    options, given = asked(method, form), SHAPES[shape]
+    if shape == "discovery":
+        check_dense(recording.of("total"), parts["total"], 2, 1)
+        (noise,) = recording.of("items")
+        assert (noise.law, 2 / noise.parameter) == ("laplace", parts["items"])
+        return
+    if "popularity" in parts:
+        check_dense(recording.of("popularity"), parts["popularity"], 2, 3)
+    facts = {table.name: table.facts for table in outcome.tables}
+    for table, axes in given.tables.items():
+        bound = outcome.bounds[table].value
+        changes = user_changes(options, table, bound, by_user=given.by_user)
+        changes *= counted_in(options, axes)
+        drawn, epsilon = recording.of(table), parts[paid_for[table]]
+        cells = published_from(options, axes)
+        if "publishing" in options:
+            check_sparse(drawn, epsilon, changes, cells, facts[table])
+        else:
+            check_dense(drawn, epsilon, changes, cells)
+    if "choose" in parts:
+        _check_choices(shape, options, recording, parts)
+
+
+def _parts(recording: Recording) -> set[str]:
+    parts = {drawn.part for drawn in recording.drawn}
+    assert None not in parts, "something was drawn outside all steps"
+    return {str(part) for part in parts}
+
+
+def _check_choices(
+    shape: str, options: dict[str, object], recording: Recording, parts: dict[str, Fraction]
+) -> None:
+    """One choice serves all tables of a sample; rows are scaled for each table on its own."""
+    choices = recording.of("choose")
+    assert {drawn.law for drawn in choices} == {"choose"}
+    tables = SHAPES[shape].tables
+    served = list(tables) if "dpsense" in str(options.get("bounding")) else list(tables)[:1]
+    costs = [
+        cost_of_choice(drawn, options, published_from({}, tables[table]), parts[table])
+        for drawn, table in zip(choices, served, strict=True)
+    ]
+    assert costs == [parts["choose"] / len(served)] * len(served)
+
+
+METHODS = sorted({(shape, method) for shape, method, _ in every_request()})
+
+
+@pytest.mark.parametrize(("shape", "method"), METHODS, ids=[", ".join(m) for m in METHODS])
+def test_what_is_drawn_is_what_is_charged(shape: str, method: str, run: Run) -> None:
+    forms = [form for *named, form in every_request() if named == [shape, method]]
+    for form in forms:
+        request, recording, outcome = run(shape, method, form)
+        try:
+            check(shape, method, form, charge_of(request), recording, outcome)
+        except AssertionError as error:
+            raise AssertionError(f"{shape}, {method}, {form}: {error}") from error
+    assert forms
+
+
+WHOLE = [
+    ("contexts", "hpa, rank", "threshold"),
+    ("contexts", "dpsense-s, dpsense", "dense"),
+    ("attributes", "dpsense, dpsense", "filter-priority"),
+    ("pairs", "sra, rank", "dense"),
+    ("rows", "none", "dyadic, filter"),
+    ("discovery", "none", "dense"),
+]
+
+
+@pytest.mark.parametrize("named", WHOLE, ids=[", ".join(named) for named in WHOLE])
+def test_whole_releases_draw_what_the_ledger_holds(
+    named: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By ``publish`` itself; the charge is read back from the ledger."""
+    shape, method, form = named
+    request, ledger = (
+        SHAPES[shape].request(TOWN, **asked(method, form)),
+        Ledger.open(tmp_path / "l"),
+    )
+    outcomes: list[Outcome] = []
+    steps = publish._steps
+
+    def kept(work: Work) -> Outcome:
+        outcomes.append(steps(work))
+        return outcomes[-1]
+
+    monkeypatch.setattr(publish, "_steps", kept)
+    with recorded() as recording:
+        publish.publish(
+            request, "town", tmp_path / "out", ledger=ledger, draws=recording, tell=pytest.fail
+        )
+    (charged,) = ledger.charges()
+    assert charged.charge.epsilon == request.epsilon
+    check(*named, charged.charge, recording, outcomes[0])
+
+
+def test_the_threshold_of_a_discovery_is_that_of_its_noise_and_its_delta(run: Run) -> None:
+    """The least T with l·α^(T−1)/(1+α) ≤ δ, of unknown_items.md."""
+    request, recording, outcome = run("discovery", "none", "dense")
+    (noise,) = recording.of("items")
+    threshold = int(outcome.tables[0].facts["threshold"])
+
+    def reaches(t: int) -> bool:
+        low, high = exp_neg(1 / noise.parameter)
+        tail = exp_neg((t - 1) / noise.parameter)
+        within = 2 * tail[1] <= request.delta.value * (ONE + low)
+        beyond = 2 * tail[0] > request.delta.value * (ONE + high)
+        assert within != beyond
+        return within
+
+    assert reaches(threshold)
+    assert not reaches(threshold - 1)
+    assert {part.name: part.delta.value for part in charge_of(request).parts} == {
+        "total": 0,
+        "items": request.delta.value,
+    }
