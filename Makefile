@@ -6,7 +6,7 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
-.PHONY: demo test test-all lint java bench bench-spark clean
+.PHONY: demo test test-all mutants lint java bench bench-spark clean
 
 demo: $(VENV)/base
 	$(BIN)/crowdtally demo
@@ -16,6 +16,10 @@ test: lint java
 
 test-all: lint java
 	$(PYTEST)
+
+# Every listed mutant must be noticed by its tests: see tests/mutants/README.md.
+mutants: $(VENV)/test
+	$(BIN)/python tests/mutants/run.py --jobs 2
 
 lint: $(VENV)/test
 	$(BIN)/ruff check .

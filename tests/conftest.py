@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +15,14 @@ from crowdtally.curator.engine.engine import Engine
 ON_SHARED_SPARK = ("tests/engine/", "tests/spark/")
 APART = "tests/spark/apart/"
 """Tests that start a Spark of their own, or none."""
+SEED = "CROWDTALLY_MUTANT_SEED"
+"""Decides which mutants are tried. Set here, before workers start, so that all know the same."""
+os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
+
+
+def pytest_report_header() -> str:
+    """Said on success too: what passed today can be repeated."""
+    return f"mutants: {SEED}={os.environ[SEED]}"
 
 
 def shares_spark(nodeid: str) -> bool:

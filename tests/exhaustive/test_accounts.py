@@ -65,19 +65,24 @@ def check(
     paid_for = {part: "edges" if part == "pairs" else part for part in _parts(recording)}
     assert set(paid_for.values()) == parts.keys()
     options, given = asked(method, form), SHAPES[shape]
+    told = {part.name: part.parameters.get("l1_bound") for part in charge.parts}
     if shape == "discovery":
         check_dense(recording.of("total"), parts["total"], 2, 1)
         (noise,) = recording.of("items")
         assert (noise.law, 2 / noise.parameter) == ("laplace", parts["items"])
+        assert told == {"total": 2, "items": 2}
         return
     if "popularity" in parts:
         check_dense(recording.of("popularity"), parts["popularity"], 2, 3)
+        assert told["popularity"] == 2
     facts = {table.name: table.facts for table in outcome.tables}
     for table, axes in given.tables.items():
         bound = outcome.bounds[table].value
         changes = user_changes(options, table, bound, by_user=given.by_user)
         changes *= counted_in(options, axes)
         drawn, epsilon = recording.of(table), parts[paid_for[table]]
+        # Of a bound that is yet to be chosen the ledger is told the most it may be.
+        assert told[paid_for[table]] == (None if "choose" in parts else changes)
         cells = published_from(options, axes)
         if "publishing" in options:
             check_sparse(drawn, epsilon, changes, cells, facts[table])

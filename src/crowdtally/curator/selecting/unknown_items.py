@@ -96,9 +96,8 @@ class UnknownItems:
         with precision(256):
             alone = (-number((self.threshold - 1) / self.scale)).exp() / (1 + self._alpha())
             exact = -(self.limit * (-alone).log1p()).expm1()
-            if exact.upper() <= number(
-                _SMALLEST_SHOWN
-            ):  # a large ε makes 10^19 zeros, or a ball at 0
+            # With ε = 10^20 its decimal begins with 10^19 zeros.
+            if exact.upper() <= number(_SMALLEST_SHOWN):
                 return min(_SMALLEST_SHOWN, self.delta.value)
             digits = _SHOWN_DIGITS - 1 - floor(float(exact.log() / arb(10).log()))
             tens = Fraction(10) ** digits
