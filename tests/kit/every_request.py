@@ -102,7 +102,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "filter, one side": {"publishing": "filter", "cut": 0, "sides": "one"},
     "filter that keeps all": {"publishing": "filter", "cut": 0},
     "threshold": {"publishing": "threshold", "threshold": "19/3"},
-    "threshold, high": {"publishing": "threshold", "threshold": "80"},
+    "threshold, high": {"publishing": "threshold", "threshold": "25"},
     "threshold, one side": {"publishing": "threshold", "threshold": "7/2", "sides": "one"},
     "threshold, size": {"publishing": "threshold", "size": 2, "guess_total": 100},
     "priority": {"publishing": "priority", "size": 2},

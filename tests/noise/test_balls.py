@@ -11,6 +11,7 @@ from flint import ctx
 from crowdtally.errors import UsageError
 from crowdtally.noise.balls import Rate, Real, as_probability, as_rate, number, precision
 from crowdtally.noise.digits import DigitLaw, Table
+from crowdtally.noise.digits import table as remembered
 from kit.exactly import PLACES, exp_neg
 
 
@@ -55,6 +56,16 @@ def test_keys_are_exact():
     assert Rate.exact(Fraction(1, 10)) != Rate.exact(Fraction(0.1))  # the float is another number
     assert Rate.of_probability(Fraction(1, 2)) != Rate.exact(Fraction(1, 2))
     assert hash(as_rate(Fraction(1, 10))) == hash(Rate.exact(Fraction(1, 10)))
+
+
+def test_numbers_of_different_keys_share_no_table():
+    """Tables are kept by key: what is drawn for one scale must not serve another."""
+    reals = [Real.ball(("share", n), lambda bits, n=n: number(Fraction(1, n))) for n in (3, 4)]
+    assert reals[0] != reals[1]
+    rates = [Rate.of_probability(real) for real in reals]
+    assert rates[0] != rates[1]
+    laws = [remembered(DigitLaw(rate, 0, highest=True)) for rate in rates]
+    assert laws[0].below[0] != laws[1].below[0]
 
 
 @pytest.mark.parametrize("rate", [Fraction(0), Fraction(-1), 0.5, True, "1", None])
