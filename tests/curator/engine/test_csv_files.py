@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import random
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,16 +19,24 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.sources import locate
 
+Rows = list[tuple[str | None, ...]]
 
-def read(path: Path) -> list[tuple[str | None, ...]]:
+
+@pytest.fixture(scope="module")
+def read() -> Iterator[Callable[[Path], Rows]]:
+    """All rows of a file, by one engine for all of them."""
     with DuckDBEngine() as engine:
-        names = engine.open(locate(path), "t")
-        columns = [engine.arrow(f'SELECT "{name}" FROM t').column(0).to_pylist() for name in names]
-    return list(zip(*columns, strict=True))
+
+        def rows(path: Path) -> Rows:
+            names = engine.open(locate(path), "t")
+            table = engine.arrow("SELECT * FROM t")
+            return list(zip(*(table[name].to_pylist() for name in names), strict=True))
+
+        yield rows
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_text_of_several_lines_at_any_place(seed, tmp_path, monkeypatch):
+def test_text_of_several_lines_at_any_place(seed, read, tmp_path, monkeypatch):
     """In buffers of 256 kB, so that rows and quotes lie across their ends in every way."""
     monkeypatch.setattr(csv_files, "LONGEST_ROW", 2**17)
     monkeypatch.setattr(csv_files, "_BUFFER", 2**18)
@@ -43,7 +52,7 @@ def test_text_of_several_lines_at_any_place(seed, tmp_path, monkeypatch):
     assert read(path) == rows
 
 
-def test_a_long_row_is_a_row(tmp_path):
+def test_a_long_row_is_a_row(read, tmp_path):
     path = tmp_path / "long.csv"
     path.write_text(f"u,i\n1,a\n2,{'x' * 5_000_000}\n3,b\n")
     assert [(u, len(i or "")) for u, i in read(path)] == [("1", 1), ("2", 5_000_000), ("3", 1)]
@@ -85,7 +94,7 @@ def test_a_weight_in_text_is_digits(text, tmp_path):
 # ---- quotes --------------------------------------------------------------------------------------
 
 
-def by_python(text: str) -> list[tuple[str | None, ...]] | None:
+def by_python(text: str) -> Rows | None:
     """The rows as Python's own reader has them; None where it refuses the text.
 
     Empty fields after the last column are passed over, as DuckDB does.
@@ -98,7 +107,7 @@ def by_python(text: str) -> list[tuple[str | None, ...]] | None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_are_those_of_pythons_reader_or_the_file_is_refused(seed, tmp_path, monkeypatch):
+def test_rows_are_those_of_pythons_reader_or_the_file_is_refused(seed, read, tmp_path, monkeypatch):
     """In particular no row is lost without a word, however quotes stand; in blocks of 8 bytes."""
     monkeypatch.setattr(csv_quotes, "_BLOCK", 8)
     draw, read_at_all = random.Random(seed), 0
@@ -117,7 +126,7 @@ def test_rows_are_those_of_pythons_reader_or_the_file_is_refused(seed, tmp_path,
     "text", ['u,i\n1,a\n2,"b\n3,c\n', 'u,i\n1,a"b\n2,"c\n3,d\n', 'u,i\n"b"a,b"a"","']
 )
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
-def test_a_quote_that_is_never_closed_is_refused(text, ending, tmp_path):
+def test_a_quote_that_is_never_closed_is_refused(text, ending, read, tmp_path):
     """A single reader drops it, and all rows after it, without a word."""
     path = tmp_path / f"rows.{ending}"
     path.write_bytes(gzip.compress(text.encode()) if ending == "csv.gz" else text.encode())
