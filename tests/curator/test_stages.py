@@ -170,7 +170,7 @@ def test_a_target_that_came_meanwhile_is_seen_before_the_mark(
     ("owner", "name", "state"),
     [
         (publish, "_steps", "reserved"),
-        (published.Staged, "digest", "reserved"),
+        (published.Staged, "ready", "reserved"),
         (Ledger, "mark_published", "reserved"),
         (published.Staged, "commit", "published"),
         (os, "rename", "published"),
@@ -219,7 +219,7 @@ def test_a_folder_deleted_meanwhile(
         assert charged.staged is not None
         shutil.rmtree(charged.staged.path)
 
-    where = published.Staged, "digest" if moment == "before the mark" else "commit"
+    where = published.Staged, "ready" if moment == "before the mark" else "commit"
     before(monkeypatch, *where, delete)
     said, charged = fails(ledger, folder, CrowdtallyError)
     assert NOTHING in said

@@ -123,7 +123,7 @@ def test_rows_are_those_of_pythons_reader_or_the_file_is_refused(seed, read, tmp
 
 
 @pytest.mark.parametrize(
-    "text", ['u,i\n1,a\n2,"b\n3,c\n', 'u,i\n1,a"b\n2,"c\n3,d\n', 'u,i\n"b"a,b"a"","']
+    "text", ['u,i\n1,a\n2,"b\n3,c\n', 'u,i\n1,a"\n2,"\n3,d\n', 'u,i\n"b"a,b"a"","']
 )
 @pytest.mark.parametrize("ending", ["csv", "csv.gz"])
 def test_a_quote_that_is_never_closed_is_refused(text, ending, read, tmp_path):

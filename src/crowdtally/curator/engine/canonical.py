@@ -70,13 +70,12 @@ def _float_text(value: str, exact: int) -> str:
     whole = (
         f"CASE WHEN abs({value}) < {exact} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR) END"
     )
-    fraction = f"CASE WHEN isfinite({value}) THEN CAST({value} AS VARCHAR) END"
-    # DuckDB's NaN equals itself and exceeds everything, so it is neither below 2^53 nor finite.
-    return f"CASE WHEN {value} = floor({value}) THEN {whole} ELSE {fraction} END"
+    # DuckDB's NaN equals itself and exceeds everything: like an infinity it is not below 2^53.
+    return f"CASE WHEN {value} = floor({value}) THEN {whole} ELSE CAST({value} AS VARCHAR) END"
 
 
 def _without_long_numbers(value: str) -> str:
     """Text, but null where it is an integer's plain spelling that floats do not hold exactly."""
     long = f"regexp_full_match({value}, '-?[1-9][0-9]{{15,}}')"
-    beyond = f"COALESCE(abs(TRY_CAST({value} AS DOUBLE)) >= {EXACT}, TRUE)"
+    beyond = f"abs(TRY_CAST({value} AS DOUBLE)) >= {EXACT}"
     return f"CASE WHEN {long} AND {beyond} THEN NULL ELSE {value} END"

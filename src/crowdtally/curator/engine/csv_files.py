@@ -30,7 +30,7 @@ def rows_of(paths: tuple[str, ...]) -> str:
 
 
 def exact_text(path: Path, columns: list[str]) -> str:
-    """SQL that reads a file in which all values but nulls are quoted, so that '' is a text."""
+    """SQL that reads a file in which an empty text is quoted and a null is not."""
     return (
         f"read_csv([{files([str(path)])}], {_declared(columns)}, header = false, delim = ',', "
         f"strict_mode = true, nullstr = '', allow_quoted_nulls = false, {_alone()})"

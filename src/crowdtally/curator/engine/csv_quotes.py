@@ -31,13 +31,14 @@ def quotes_pair_up(path: str, delimiter: str, longest: int) -> bool:
 
 
 def _by_counting(file: BinaryIO, delimiter: str) -> bool | None:
-    """Quotes open and close by turns, if each stands at an end of a field; None where one does not.
+    """Quotes open and close by turns, if each opens at a field's start; None where one does not.
 
     A quote within quotes is doubled: it closes and opens again at once. One in the middle of a
-    field without quotes is just a character, and then counting does not tell.
+    field without quotes is just a character, and then counting does not tell. What follows a
+    closing quote is DuckDB's to check.
     """
-    is_end = np.zeros(256, dtype=bool)
-    is_end[list(f'{delimiter}\n\r"'.encode())] = True
+    may_precede = np.zeros(256, dtype=bool)
+    may_precede[list(f'{delimiter}\n\r"'.encode())] = True
     inside, last = 0, b"\n"
     block = file.read(_BLOCK).removeprefix(_MARK)
     while block:
@@ -45,10 +46,9 @@ def _by_counting(file: BinaryIO, delimiter: str) -> bool | None:
         if b'"' not in block:  # as most are
             block, last = following, block[-1:]
             continue
-        around = np.frombuffer(last + block + (following[:1] or b"\n"), np.uint8)
-        quotes = 1 + np.flatnonzero(around[1:-1] == _QUOTE)
-        opening, closing = quotes[inside::2], quotes[1 - inside :: 2]
-        if not (is_end[around[opening - 1]].all() and is_end[around[closing + 1]].all()):
+        data = np.frombuffer(last + block, np.uint8)
+        quotes = 1 + np.flatnonzero(data[1:] == _QUOTE)
+        if not may_precede[data[quotes[inside::2] - 1]].all():
             return None
         inside = (inside + len(quotes)) % 2
         block, last = following, block[-1:]

@@ -52,7 +52,7 @@ def copy_query(
     with (
         spool.open("wb") as file,
         connection.cursor() as cursor,
-        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv, FORCE_QUOTE *)") as rows,
+        cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv)") as rows,
     ):
         for block in rows:
             file.write(block)
