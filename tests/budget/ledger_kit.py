@@ -193,12 +193,17 @@ def _server() -> PostgresServer | str:
     return "no PostgreSQL server could be started. " + " | ".join(tried)
 
 
-@pytest.fixture
-def server() -> PostgresServer:
+def running_server() -> PostgresServer:
+    """The one server of this run; the test that asks is skipped where none can be started."""
     started = _server()
     if isinstance(started, str):
         skip(started)
     return started
+
+
+@pytest.fixture
+def server() -> PostgresServer:
+    return running_server()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

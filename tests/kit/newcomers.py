@@ -1,0 +1,162 @@
+"""Crowds, and one user who joins each: what one row can do to how the others are read.
+
+Every user of a crowd has more records than are kept, so that a sample which was drawn anew shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from kit.crowds import Database, Lookup
+from kit.kinds import Rows, Schema, Type
+
+LIMIT = 2
+ITEMS = (0, 1, 2, 3, 5, 8)
+DAYS = ("Mon", "Tue")
+LARGE = (2**53, 2**53 + 1, 2**53 + 2, 2**63 - 1)
+"""Whole numbers that floats do not tell apart."""
+
+
+@dataclass(frozen=True)
+class Newcomer:
+    """A database, and the same with one user more."""
+
+    base: Database
+    rows: Rows
+    """All records of the newcomer."""
+    looked_up: tuple[Rows, ...] = ()
+    """The newcomer's rows in the tables to join, if any."""
+
+    @property
+    def joined(self) -> Database:
+        """The database with the newcomer."""
+        return self.base.plus(self.rows, *self.looked_up)
+
+
+def visits(user: Any, items: Sequence[Any] = ITEMS) -> list[tuple[Any, Any, str]]:
+    """One record of each item."""
+    return [(user, item, DAYS[place % 2]) for place, item in enumerate(items)]
+
+
+def crowd(users: Iterable[Any], who: Type, place: Type, items: Sequence[Any] = ITEMS) -> Database:
+    """Users who went everywhere."""
+    rows = [row for user in users for row in visits(user, items)]
+    schema: Schema = {"who": who, "place": place, "day": "text"}
+    return Database(schema, rows, items, {"day": DAYS})
+
+
+_SMALL = (1, 2, 3, -7, 40, 2**31 + 5, 2**52, 2**53 - 1)
+_MANY = (*_SMALL, *LARGE, -(2**53) - 1)
+_WORDS = ("ana", "Ana", "ana ", "1", "01", " 1", "é", "e\u0301", "it's", 'a "b", c', "two\nlines")
+_PLACES = ("bar", "café", "007", "7", "Bar", "new\nline")
+
+INTEGERS = crowd(_SMALL, "integer", "integer")
+MIXED = crowd(_SMALL, "mixed", "mixed")
+NUMBERS = crowd(_SMALL, "number", "number")
+FRACTIONS = crowd((0.5, -7.25, 1.5), "number", "number")
+MANY = crowd(_MANY, "integer", "integer", (*ITEMS, *LARGE))
+MANY_MIXED = crowd(_MANY, "mixed", "mixed", (*ITEMS, *LARGE))
+WORDS = crowd(_WORDS, "text", "text", _PLACES)
+CODES = crowd(("mo", "ny", "ox", "pa", "qi"), "code", "code", ("bar", "dam", "fen", "gap"))
+TIMES = crowd(
+    [datetime(2024, 2, 29, 23, 59, 59) + timedelta(microseconds=n) for n in range(6)],
+    "timestamp", "integer",
+)  # fmt: skip
+AMOUNTS = crowd([Decimal(n) / 4 for n in range(-3, 4)], "decimal", "integer")
+
+
+def _numbered(base: Database, kind: Type) -> Database:
+    """The same records, each with a stored id."""
+    rows = [(*row, 1000 + number) for number, row in enumerate(base.rows)]
+    return replace(base, schema={**base.schema, "visit": kind}, rows=rows, record_id="visit")
+
+
+def _looked_up(base: Database, key: Type) -> Database:
+    """The same records, with the area of each place and the age band of each person."""
+    areas = Lookup({"place": key, "area": "text"}, [(i, ("west", "east")[i % 2]) for i in ITEMS])
+    people = Lookup(
+        {"who": key, "band": "text"}, [(user, ("young", "old")[user % 2]) for user in _SMALL]
+    )
+    contexts = {"area": ("west", "east"), "band": ("young", "old")}
+    return replace(base, contexts=contexts, lookups=(areas, people))
+
+
+STORED_IDS = _numbered(INTEGERS, "integer")
+MIXED_IDS = _numbered(MIXED, "mixed")
+LOOKED_UP = _looked_up(INTEGERS, "integer")
+MIXED_KEYS = _looked_up(MIXED, "mixed")
+_NOBODY = visits(None)
+_NAN, _INFINITE = float("nan"), float("inf")
+
+PLAIN = {
+    "one more": Newcomer(INTEGERS, visits(99)),
+    "rows of nobody": Newcomer(INTEGERS, _NOBODY),
+    "a missing item": Newcomer(INTEGERS, [(99, None, "Mon"), *visits(99)]),
+    "a missing context": Newcomer(INTEGERS, [(99, 1, None), (99, 4, "Mon"), *visits(99)]),
+}
+"""Integers, and what may be missing."""
+
+AMONG_INTEGERS = {
+    "a text among users": Newcomer(MIXED, visits("guest")),
+    "a text among items": Newcomer(MIXED, [(99, "abc", "Mon"), *visits(99)]),
+    "a text beside nulls": Newcomer(MIXED, [*_NOBODY, ("guest", None, "Mon"), *visits("guest")]),
+    "a text and nothing else": Newcomer(MIXED, [("guest", "abc", "Sun")]),
+    "an empty text": Newcomer(MIXED, [("", "", "Mon"), *visits("")]),
+    "a fraction": Newcomer(NUMBERS, [(1.5, 1.5, "Mon"), *visits(1.5)]),
+    "a fraction, then a text": Newcomer(FRACTIONS, visits("guest")),
+    "not a number": Newcomer(NUMBERS, [(_NAN, _INFINITE, "Mon"), *visits(_NAN)]),
+    "infinite": Newcomer(NUMBERS, [(_INFINITE, _NAN, "Mon"), *visits(_INFINITE)]),
+    "a large float": Newcomer(NUMBERS, [(2.0**53, 1e300, "Mon"), *visits(2.0**53)]),
+    "three zeros are one user": Newcomer(NUMBERS, [*visits(-0.0), *visits(0.0), *visits(0)]),
+    "a zero among items": Newcomer(NUMBERS, [(99.0, -0.0, "Tue"), *visits(99)]),
+}
+"""Values that make a program read a whole column in another way."""
+
+BEYOND_FLOATS = {
+    "large ids: one more": Newcomer(MANY, visits(2**53 + 3, LARGE)),
+    "large ids: rows of nobody": Newcomer(MANY, visits(None, LARGE)),
+    "large ids: a missing item": Newcomer(MANY, [(99, None, "Mon"), *visits(99, LARGE)]),
+    "large ids: a text among users": Newcomer(MANY_MIXED, visits("guest", LARGE)),
+    "large ids: a text among items": Newcomer(MANY_MIXED, [(99, "abc", "Mon")]),
+}
+"""Ids that pass through a float at the price of being others."""
+
+OF_TEXT = {
+    "words: a guest": Newcomer(WORDS, visits("guest", _PLACES)),
+    "words: nobody": Newcomer(WORDS, visits(None, _PLACES)),
+    "words: empty": Newcomer(WORDS, [("", "", ""), *visits("", _PLACES)]),
+    "words: many lines": Newcomer(WORDS, visits('a\n\n"b",\r\nc', _PLACES)),
+    "codes: the first of all": Newcomer(CODES, visits("aa", CODES.items)),
+    "codes: a new item": Newcomer(CODES, [("zz", "aa", "Mon"), *visits("zz", CODES.items)]),
+    "codes: nobody": Newcomer(CODES, visits(None, CODES.items)),
+}  # fmt: skip
+"""Text, and text that is stored by number."""
+
+OF_ONE_TYPE = {
+    "times: one more": Newcomer(TIMES, visits(datetime(1969, 12, 31, 23, 0, 0, 7))),
+    "times: nobody": Newcomer(TIMES, _NOBODY),
+    "amounts: one more": Newcomer(AMOUNTS, visits(Decimal("1234567.89"))),
+    "amounts: nobody": Newcomer(AMOUNTS, _NOBODY),
+}
+"""Ids that are neither text nor integers."""
+
+TOGETHER = {
+    "stored ids": Newcomer(STORED_IDS, [(99, item, "Mon", 1000) for item in ITEMS]),
+    "a missing id": Newcomer(STORED_IDS, [(99, item, "Mon", None) for item in ITEMS]),
+    "a text among ids": Newcomer(MIXED_IDS, [(99, item, "Mon", f"v{item}") for item in ITEMS]),
+    "joins": Newcomer(LOOKED_UP, visits(99), ([], [(99, "old")])),
+    "joins: not in the table": Newcomer(LOOKED_UP, visits(99)),
+    "joins: a text among keys": Newcomer(MIXED_KEYS, visits("guest"), ([], [("guest", "old")])),
+    "joins: a missing key": Newcomer(LOOKED_UP, [(99, None, "Mon"), *visits(99)],
+                                     ([], [(99, None)])),
+    "joins: no records": Newcomer(MIXED_KEYS, [], ([], [("guest", "old")])),
+}  # fmt: skip
+"""Stored record ids, and tables joined on the item and on the user."""
+
+NEWCOMERS: dict[str, Newcomer] = {
+    **PLAIN, **AMONG_INTEGERS, **BEYOND_FLOATS, **OF_TEXT, **OF_ONE_TYPE, **TOGETHER,
+}  # fmt: skip
