@@ -52,7 +52,7 @@ class Database:
 
     @property
     def user(self) -> str:
-        return list(self.schema)[0]
+        return next(iter(self.schema))
 
     @property
     def item(self) -> str:

@@ -12,6 +12,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
+import pytest
+
 Type = Literal["integer", "text", "code", "mixed", "number", "timestamp", "decimal"]
 """``code``: text in a dictionary, a categorical or an ENUM, where the kind has one. ``mixed``:
 integers, and text among them; a schema would say text. ``number``: integers, and floats among them;
@@ -57,10 +59,18 @@ class Kind:
     """Whole numbers from here on are dropped, where the kind may turn them into floats."""
     on_spark: bool = False
     """Whether Spark reads it."""
+    alike: bool = False
+    """Whether another kind is read by nearly the same code: what is tried is then mostly `long`."""
 
     def holds(self, schema: Schema) -> bool:
         """Whether it can hold columns of these types."""
         return set(schema.values()) <= self.types
+
+
+def marks(kind: Kind, title: str = "", core: Sequence[str] = (), seldom: Sequence[str] = ()) -> Any:
+    """The marks of a test: `long` where another kind, or another case, shows nearly the same."""
+    quick = title in core if kind.alike else title not in seldom
+    return () if quick else pytest.mark.long
 
 
 def columns_of(schema: Schema, rows: Rows) -> dict[str, list[Any]]:

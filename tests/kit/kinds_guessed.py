@@ -106,13 +106,13 @@ GUESSED: dict[str, Kind] = {
     "duckdb view of a csv": Kind(
         _csv_view, stored=False, types=_FROM_CSV, empty_is_null=True, whole_below=2**53
     ),
-    "duckdb relation": Kind(_relation, stored=False, types=_ALL),
+    "duckdb relation": Kind(_relation, stored=False, types=_ALL, alike=True),
     "pandas": Kind(_pandas, stored=False, types=_ALL, whole_below=2**53),
-    "pandas nullable": Kind(_pandas_nullable, stored=False, types=_ALL),
-    "pandas arrow": Kind(_pandas_arrow, stored=False, types=_ALL),
+    "pandas nullable": Kind(_pandas_nullable, stored=False, types=_ALL, alike=True),
+    "pandas arrow": Kind(_pandas_arrow, stored=False, types=_ALL, alike=True),
     "polars": Kind(_polars, stored=False, types=_ALL),
-    "arrow": Kind(lambda _, *a: guessed_table(*a), stored=False, types=_ALL),
-    "ibis": Kind(_ibis, stored=False, types=_ALL),
+    "arrow": Kind(lambda _, *a: guessed_table(*a), stored=False, types=_ALL, alike=True),
+    "ibis": Kind(_ibis, stored=False, types=_ALL, alike=True),
 }
 
 ON_SPARK: dict[str, Kind] = {

@@ -128,11 +128,11 @@ STORED: dict[str, Kind] = {
     "csv": Kind(_csv, stored=True, empty_is_null=True),
     "duckdb table": Kind(lambda *a: f"{_duckdb_file(*a)}#visits", stored=True, types=_TIMED),
     "duckdb view of a table": Kind(
-        lambda *a: f"{_duckdb_file(*a)}#seen", stored=False, types=_TIMED
+        lambda *a: f"{_duckdb_file(*a)}#seen", stored=False, types=_TIMED, alike=True
     ),
     "sqlite": Kind(_sqlite(_TYPES), stored=True),
     "sqlite integers": Kind(
-        _sqlite({**_TYPES, "mixed": "INTEGER"}), stored=True, mixed="integer"
+        _sqlite({**_TYPES, "mixed": "INTEGER"}), stored=True, mixed="integer", alike=True
     ),
     "sqlite untyped": Kind(
         _sqlite({}), stored=False, types=frozenset({"integer", "text", "code", "mixed", "number"})

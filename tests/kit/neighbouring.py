@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
 from typing import Any, NamedTuple
@@ -24,11 +24,19 @@ KEY = 424_242_424_242_424_242
 
 Kept = dict[str, Counter[int]]
 """For each user, by text, how many records of which cell are kept."""
+Before = Callable[[Kind, Database], Kept]
+"""What is kept of a crowd before anybody joins it."""
 
 
-def declared(place: Place, kind: Kind, database: Database) -> ct.Records:
-    """The records, written into a source of this kind and declared."""
-    joins = [(kind.write(place, one.schema, one.rows), one.key) for one in database.lookups]
+def declared(
+    place: Place, kind: Kind, database: Database, beside: Kind | None = None
+) -> ct.Records:
+    """The records, written into a source of this kind and declared; joined tables likewise.
+
+    ``beside`` is the kind of the joined tables, where it is another.
+    """
+    write = (beside or kind).write
+    joins = [(write(place, one.schema, one.rows), one.key) for one in database.lookups]
     return ct.read(
         kind.write(place, database.schema, database.rows),
         user=database.user, item=database.item, contexts=list(database.contexts),
@@ -42,9 +50,11 @@ def domain(database: Database) -> ct.Domain:
 
 
 @contextmanager
-def prepared(place: Place, kind: Kind, database: Database) -> Iterator[tuple[Any, Prepared]]:
+def prepared(
+    place: Place, kind: Kind, database: Database, beside: Kind | None = None
+) -> Iterator[tuple[Any, Prepared]]:
     """An engine that holds the records, prepared as a release prepares them."""
-    written, lists = declared(place, kind, database), domain(database)
+    written, lists = declared(place, kind, database, beside), domain(database)
     with engine_for(place, kind) as engine:
         yield engine, prepare(engine, written, lists)
 
@@ -58,9 +68,11 @@ def engine_for(place: Place, kind: Kind) -> Any:
     return engine_beside(place.session())
 
 
-def sampled(place: Place, kind: Kind, database: Database, limit: int) -> Kept:
+def sampled(
+    place: Place, kind: Kind, database: Database, limit: int, beside: Kind | None = None
+) -> Kept:
     """What is kept of each user, at most ``limit`` records."""
-    with prepared(place, kind, database) as (engine, ready):
+    with prepared(place, kind, database, beside) as (engine, ready):
         kept = kept_by(engine, ready, SRA(limit), KEY, "records")
     return {str(user): cells for user, cells in kept.items()}
 
@@ -106,3 +118,9 @@ def _named(counts: Counts) -> Counter[Cell]:
     columns = [column.tolist() for column in counts.layout.columns(counts.cells).values()]
     names = [tuple(map(str, cell)) for cell in zip(*columns, strict=True)]
     return Counter(dict(zip(names, counts.values.tolist(), strict=True)))
+
+
+def bounded(one: Kept, other: Kept, database: Database, limit: int) -> bool:
+    """Whether no table of two databases is farther apart than the bound."""
+    pairs = zip(tallies(one, database), tallies(other, database), strict=True)
+    return all(distance(before, after) <= limit for before, after in pairs)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 
 from kit.crowds import Database
 from kit.kinds import Kind, Place
-from kit.neighbouring import Kept, sampled
+from kit.neighbouring import Before, Kept, sampled
 from kit.newcomers import LIMIT
 from kit.places import place_in
-
-Before = Callable[[Kind, Database], Kept]
 
 
 @pytest.fixture(scope="session")

@@ -9,14 +9,13 @@ from __future__ import annotations
 import pytest
 
 from kit.crowds import histories
-from kit.kinds import Kind, Place
+from kit.kinds import Kind, Place, marks
 from kit.kinds_guessed import KINDS
-from kit.neighbouring import distance, sampled, tallies
-from kit.newcomers import LIMIT, NEWCOMERS, Newcomer
-from neighbours.conftest import Before
+from kit.neighbouring import Before, bounded, sampled
+from kit.newcomers import CORE, LIMIT, NEWCOMERS, SELDOM, Newcomer
 
 CASES = [
-    pytest.param(kind, newcomer, id=f"{name}: {title}")
+    pytest.param(kind, newcomer, id=f"{name}: {title}", marks=marks(kind, title, CORE, SELDOM))
     for name, kind in KINDS.items()
     for title, newcomer in NEWCOMERS.items()
     if kind.holds(newcomer.base.schema)
@@ -31,7 +30,28 @@ def test_a_newcomer_changes_nobody_elses_sample(
     assert {user: together.get(user) for user in alone} == alone
     assert len(together.keys() - alone.keys()) <= 1
     assert len(alone) == len(histories(kind, newcomer.base)), "users were merged, or are missing"
-    for one, other in zip(
-        tallies(alone, newcomer.base), tallies(together, newcomer.base), strict=True
-    ):
-        assert distance(one, other) <= LIMIT
+    assert bounded(alone, together, newcomer.base, LIMIT)
+
+
+BESIDE = [
+    ("pandas", "parquet"),
+    ("parquet", "pandas"),
+    ("csv", "sqlite untyped"),
+    ("polars", "postgresql"),
+    ("sqlite", "csv"),
+    ("duckdb view of a csv", "duckdb table"),
+]
+"""Records of one kind, and the tables that they are joined with of another."""
+
+
+@pytest.mark.parametrize(("name", "beside"), BESIDE)
+def test_tables_of_another_kind(name: str, beside: str, place: Place) -> None:
+    newcomer, kind = NEWCOMERS["joins: a text among keys"], KINDS[name]
+    alone, together = (
+        sampled(place, kind, database, LIMIT, KINDS[beside])
+        for database in (newcomer.base, newcomer.joined)
+    )
+    assert {user: together[user] for user in alone} == alone
+    assert together.keys() - alone.keys() == {"guest"}
+    assert len(alone) == len(histories(kind, newcomer.base))
+    assert bounded(alone, together, newcomer.base, LIMIT)
