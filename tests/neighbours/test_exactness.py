@@ -11,7 +11,7 @@ from itertools import chain
 import pytest
 
 from kit.crowds import Database, histories, records, users
-from kit.kinds import Kind, Place
+from kit.kinds import Kind, Place, marks
 from kit.kinds_guessed import KINDS
 from kit.neighbouring import counted
 from kit.newcomers import (
@@ -60,8 +60,11 @@ DATABASES = {
     ),
 }  # fmt: skip
 
+CORE = ("integers beside text",)
+SELDOM = ("items as floats", "empty text in the list", "codes", "times", "amounts")
+
 CASES = [
-    pytest.param(kind, database, id=f"{name}: {title}")
+    pytest.param(kind, database, id=f"{name}: {title}", marks=marks(kind, title, CORE, SELDOM))
     for name, kind in KINDS.items()
     for title, database in DATABASES.items()
     if kind.holds(database.schema)
