@@ -51,7 +51,10 @@ INFERRED: list[tuple[str, str, str | None]] = [
     ("16777216", "FLOAT", None),
     ("true", "BOOLEAN", "true"),
     ("'2024-02-29'", "DATE", "2024-02-29"),
-    ("1.50", "DECIMAL(9,2)", "1.50"),
+    ("1.50", "DECIMAL(9,2)", "1.5"),
+    ("1.5", "DECIMAL(9,1)", "1.5"),
+    ("10.00", "DECIMAL(9,2)", "10"),
+    ("10", "DECIMAL(9,0)", "10"),
 ]
 
 
@@ -237,6 +240,20 @@ def test_a_list_of_the_records_own_frame_is_refused():
         kept(frame, ct.Domain(ct.read_list(frame, "i"), item="i"))
     copy = pa.table({"i": ["x"]})
     assert kept(frame, ct.Domain(ct.read_list(copy, "i"), item="i")) == Counter({0: 1})
+
+
+def test_a_column_of_nulls_alone_is_one_of_text():
+    """Else one user who has a value would decide whether there is a release."""
+    for frame in (pa.table({"u": [None], "i": ["x"]}), pl.DataFrame({"u": [None], "i": ["x"]})):
+        assert kept(frame, ct.Domain(["x"], item="i")) == Counter()
+    empty = pa.table({"u": pa.array([], pa.null()), "i": pa.array([], pa.null())})
+    assert kept(empty, ct.Domain([1], item="i")) == Counter()
+
+
+def test_a_type_that_cannot_be_read_is_said_to_be_one():
+    wide = pl.DataFrame({"u": ["a"], "i": ["x"], "n": pl.Series([2**70], dtype=pl.Int128)})
+    with pytest.raises(ct.InputError, match="a column of the frame has a type that cannot be read"):
+        kept(wide, ct.Domain(["x"], item="i"))
 
 
 WEIGHTS = {7.0: 7, 0.5: 0, -1.0: 0, float("inf"): 0, float("nan"): 0, 2.0**40: 2**33, 1e299: 2**33}

@@ -62,7 +62,10 @@ def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | Non
         return _float_text(value, _FLOATS[sql_type])
     if sql_type == "VARCHAR":
         return _without_long_numbers(value) if knowledge == "guessed" else value
-    return f"CAST({value} AS VARCHAR)" if sql_type.startswith(_PLAIN) else None
+    text = f"CAST({value} AS VARCHAR)"
+    if sql_type.startswith("DECIMAL") and not sql_type.endswith(",0)"):
+        return f"rtrim(rtrim({text}, '0'), '.')"  # the scale too may come from another row
+    return text if sql_type.startswith(_PLAIN) else None
 
 
 def _float_text(value: str, exact: int) -> str:

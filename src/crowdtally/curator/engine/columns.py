@@ -131,8 +131,11 @@ def whole_number(name: str, column: Column) -> str:
             f"the weight {name!r} has type {shown(column.type)}: it must be a whole number of "
             "persons."
         )
-    wide = column.type not in _UP_TO_64_BITS
-    return f"TRY_CAST({f'LEAST({value}, {2**62})' if wide else value} AS BIGINT)"
+    number = f"TRY_CAST({value} AS BIGINT)"
+    if column.type in _UP_TO_64_BITS:
+        return number
+    # Not LEAST(), which passes over a null: a missing weight would be the largest.
+    return f"CASE WHEN {value} > {2**62} THEN {2**62} ELSE {number} END"
 
 
 def _digits(value: str) -> str:

@@ -89,7 +89,7 @@ class DuckDBEngine:
             self.define(name, f"SELECT {', '.join([columns, *twins])} FROM {found.rows}", label)
         return {
             column: Column(
-                opening.without_enum(kind),
+                opening.freed_type(kind),
                 found.of(column) == "declared",
                 twin_of(column) if column in texts and found.of(column) != "declared" else None,
             )
@@ -227,7 +227,11 @@ def _texts(types: Mapping[str, str], found: Opened, keys: Iterable[str]) -> dict
     texts = {}
     for column, kind in types.items():
         how, wanted = found.of(column), column in keys
-        if wanted or how == "guessed" or (how == "inferred" and kind != "VARCHAR"):
+        if (
+            wanted
+            or how == "guessed"
+            or (how == "inferred" and opening.freed_type(kind) != "VARCHAR")
+        ):
             text = canonical_text(*opening.bare(column, kind), how)
             if text is not None:
                 texts[column] = text

@@ -18,8 +18,16 @@ from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import InputError, UsageError, did_you_mean
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
+_NO_TYPE = '"NULL"'
 # What reads rows with a schema that is stored with them; other readers guess one from the rows.
-_STORED = {"SEQ_SCAN", "TABLE_SCAN", "PARQUET_SCAN", "READ_PARQUET", "ARROW_SCAN"}
+_STORED = {
+    "SEQ_SCAN",
+    "TABLE_SCAN",
+    "PARQUET_SCAN",
+    "READ_PARQUET",
+    "ARROW_SCAN",
+    "PYTHON_ARROW_SCAN",
+}
 _NO_ROWS = {"EMPTY_RESULT", "DUMMY_SCAN", "COLUMN_DATA_SCAN", "CHUNK_SCAN"}
 
 
@@ -51,9 +59,7 @@ def opened(
     if located.kind == "duckdb":
         return _attached(connection, located, name)
     if located.kind == "frame":
-        held, knowledge = frames.ready(located.held)
-        connection.register(f"{name}_held", held)
-        return Opened(quoted(f"{name}_held"), knowledge, held)
+        return _registered(connection, located.held, f"{name}_held")
     return _copied(connection, located, name, folder)
 
 
@@ -66,21 +72,35 @@ def plain(schema: Mapping[str, str]) -> str:
 def bare(column: str, kind: str) -> tuple[str, str]:
     """SQL for one column, and its type, freed from what other rows decide.
 
-    An ENUM's numbers and order come from the values of all rows: it becomes text. A collation
-    makes different texts equal, so that one record would match several values of a list: it goes.
+    An ENUM's numbers and order come from the values of all rows: it becomes text. So does a column
+    of nulls alone, which would have no type. A collation makes different texts equal, so that one
+    record would match several values of a list: it goes.
 
     >>> bare("k", "ENUM('it''s', 'b')[]")
     ('CAST("k" AS VARCHAR[])', 'VARCHAR[]')
     """
-    name, freed = quoted(column), without_enum(kind)
+    name, freed = quoted(column), freed_type(kind)
     if kind == "VARCHAR":
         return f'{name} COLLATE "C"', kind
     return (name, kind) if freed == kind else (f"CAST({name} AS {freed})", freed)
 
 
-def without_enum(kind: str) -> str:
-    """The type with text in place of an ENUM, whose values are the rows' own."""
-    return _ENUM.sub("VARCHAR", kind)
+def freed_type(kind: str) -> str:
+    """The type with text instead of an ENUM, whose values are the rows' own, or of no type."""
+    return "VARCHAR" if kind == _NO_TYPE else _ENUM.sub("VARCHAR", kind)
+
+
+def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, name: str) -> Opened:
+    held, knowledge = frames.ready(frame)
+    try:
+        connection.register(name, held)
+        connection.execute(f"DESCRIBE FROM {quoted(name)}")
+    except (duckdb.Error, NotImplementedError) as error:
+        raise InputError(
+            "a column of the frame has a type that cannot be read: cast it to text or to 64-bit "
+            "integers, or leave it out."
+        ) from error
+    return Opened(quoted(name), knowledge, held)
 
 
 def _require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) -> None:

@@ -24,6 +24,7 @@ _NAMES = {
     "timestamp": ("TIMESTAMP WITH TIME ZONE", "timestamp"),
     "timestamp_ntz": ("TIMESTAMP", "timestamp"),
     "binary": ("BLOB", "binary"),
+    "void": ("VARCHAR", "string"),  # of nulls alone
     # What Spark makes of unsigned and of 128-bit integers.
     "decimal(20,0)": ("UBIGINT", "decimal(20, 0)"),
     "decimal(38,0)": ("HUGEINT", "decimal(38, 0)"),
@@ -63,20 +64,25 @@ def kinds(frame: Any) -> dict[str, str]:
 def canonical_text(value: str, kind: str) -> str | None:
     """Spark's SQL for a value as text that depends on the value, not on its column's type.
 
-    A fraction is null: it looks different on each engine. None for lists, maps and the like.
+    None for lists, maps and the like.
 
     >>> canonical_text("x", "int"), canonical_text("x", "array<int>")
     ('CAST(x AS STRING)', None)
     """
     if kind in ("float", "double"):
         exact = EXACT if kind == "double" else 2**24
-        number = f"CAST({value} AS BIGINT)"  # NaN exceeds everything, and is not below 2^53
-        whole = f"abs({value}) < {exact} AND {value} = CAST({number} AS DOUBLE)"
-        return f"CASE WHEN {whole} THEN CAST({number} AS STRING) END"
+        number = f"CAST({value} AS BIGINT)"
+        text = f"CAST(if({value} = {number}, {number}, NULL) AS STRING)"
+        # NaN exceeds everything, and is not below 2^53; from there on no float is a fraction.
+        return (
+            f"CASE WHEN abs({value}) < {exact} THEN coalesce({text}, CAST({value} AS STRING)) END"
+        )
     if kind == "string":
         return value
     if kind == "binary":
         return f"hex({value})"
+    if _DECIMAL.fullmatch(kind) and not kind.endswith(",0)"):
+        return f"rtrim('.', rtrim('0', CAST({value} AS STRING)))"
     known = kind in _NAMES or _OTHER_TEXT.fullmatch(kind) or _DECIMAL.fullmatch(kind)
     return f"CAST({value} AS STRING)" if known else None
 
