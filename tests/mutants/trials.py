@@ -132,7 +132,8 @@ def run_tests(
     tests: Sequence[str], folder: Path, processes: Processes, seconds: float, module: str = ""
 ) -> tuple[int | None, str]:
     """Run tests in the copy ``folder``, after importing ``module`` from it."""
-    options = ("-x", "-q", "-p", "no:cacheprovider", "--tb=short", "--no-header")
+    # Plain assertions: nobody reads how two long lists differ, and finding it takes minutes.
+    options = ("-x", "-q", "-p", "no:cacheprovider", "--tb=short", "--assert=plain")
     command = (sys.executable, "-c", _TRIAL, str(folder), module, *options, *tests)
     return processes.run(command, folder, seconds)
 
