@@ -54,9 +54,6 @@ class DuckDBEngine:
         self._held: list[object] = []
         # A context such as the weekday of a time stamp must not depend on the machine's zone.
         self._connection.execute("SET TimeZone = 'UTC'")
-        # A pandas column of Python objects is text, whatever it holds: a type guessed from its
-        # values would let one user's id change the hash of everyone's.
-        self._connection.execute("SET pandas_analyze_sample = 0")
         # Where two expressions share a part, it would be computed outside their TRY, and a value
         # that it cannot take would stop the release instead of dropping its record.
         self._connection.execute("SET disabled_optimizers = 'common_subexpressions'")

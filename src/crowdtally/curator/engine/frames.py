@@ -28,7 +28,7 @@ def _known(series: Any) -> Knowledge:
 
 
 def _is_loose(series: Any) -> bool:
-    """Whether the column holds Python objects, of any mixture of types."""
+    """Whether the column holds Python objects: DuckDB would guess a type from a sample of them."""
     dtype = getattr(series.dtype, "categories", series).dtype
     return bool(dtype == np.dtype(object))
 
