@@ -52,18 +52,18 @@ class RememberingEngine(DuckDBEngine):
     def prepare(self, records: Records, domain: Domain | None) -> Prepared:
         """Prepare records that are held in memory, and keep them in a table of the engine's own."""
         prepared = prepare(self, records, domain)
-        self._connection.execute("CREATE TABLE held AS FROM source")
-        self._connection.execute("DROP VIEW source")
-        self._connection.execute("ALTER TABLE held RENAME TO source")
+        self._connection.execute("CREATE TABLE copied AS FROM source_held")
+        self._connection.unregister("source_held")
+        self._connection.execute("ALTER TABLE copied RENAME TO source_held")
         return prepared
 
     def replace(self, rows: Sequence[tuple[object, ...]]) -> None:
         """Put these rows in place of all others."""
-        self._connection.execute("TRUNCATE source")
+        self._connection.execute("TRUNCATE source_held")
         if rows:
             marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)
             values = [value for row in rows for value in row]
-            self._connection.execute(f"INSERT INTO source VALUES {marks}", values)
+            self._connection.execute(f"INSERT INTO source_held VALUES {marks}", values)
 
     def load(self, name: str, columns: Mapping[str, Any]) -> ibis.Table:
         """Each content in a table of its own, so that an expression always means the same."""
