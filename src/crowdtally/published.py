@@ -28,7 +28,7 @@ from crowdtally.damage.parsing import parsed
 from crowdtally.damage.seal import sealed
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.values.layout import Layout
-from crowdtally.values.rational import exact, show
+from crowdtally.values.rational import recorded, show
 
 SCHEMA = "crowdtally-release/1"
 """Name and version of the layout of ``release.json``; see docs/release-format.md."""
@@ -318,8 +318,8 @@ def _lack(path: Path) -> str:
 def number(value: object, name: str) -> Fraction:
     """An exact number of ``release.json``; ``name`` is what a message calls it."""
     try:
-        return exact(value, name)
-    except UsageError:
+        return recorded(str(value))
+    except ValueError:
         raise InputError(
             f"release.json is damaged: {name} is not a number. Copy the release again."
         ) from None

@@ -65,7 +65,7 @@ WRONG: list[tuple[str, str, Any, str]] = [
     ("plain", "tables.0.sensitivity", 11, "has a noise scale that is not its sensitivity"),
     ("plain", "tables.0.noise", [], "tables[0].noise must be an object, and is a list"),
     ("plain", "tables.0.noise.scale", "-1", "noise.scale must be an exact number above 0"),
-    ("plain", "tables.0.noise.scale", "1e999", "noise.scale must be an exact number above 0"),
+    ("plain", "tables.0.noise.scale", "1e99999", "noise.scale must be an exact number above 0"),
     ("plain", "tables.0.noise.scale", "6", "has a noise scale that is not its sensitivity"),
     ("plain", "tables.0.noise.unit", "0", "noise.unit must be an exact number above 0"),
     ("plain", "tables.0.noise.unit", "2", "has noise of standard deviation"),

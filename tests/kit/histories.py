@@ -110,7 +110,7 @@ def kept_by(engine: Any, prepared: Prepared, rule: Any, key: int, what: What) ->
     columns = engine.columns(rule.keep(engine, prepared.table, cells=cells, key=key, what=what))
     found: Kept = defaultdict(Counter)
     for user, cell in zip(columns["user"].tolist(), columns["cell"].tolist(), strict=True):
-        found[user][cell] += 1
+        found[str(user)][cell] += 1  # in a frame, which declares no types, ids are text
     return dict(found)
 
 
@@ -119,7 +119,7 @@ def in_domain(rows: Sequence[Row]) -> dict[Any, Counter[int]]:
     found: dict[Any, Counter[int]] = defaultdict(Counter)
     for user, item, context, _ in rows:
         if user is not None and item in range(ITEMS) and context in range(CONTEXTS):
-            found[user][item * CONTEXTS + context] += 1
+            found[str(user)][item * CONTEXTS + context] += 1
     return dict(found)
 
 

@@ -13,8 +13,7 @@ from math import isfinite
 from typing import Any
 
 from crowdtally.damage.words import received
-from crowdtally.errors import UsageError
-from crowdtally.values.rational import exact
+from crowdtally.values.rational import recorded
 
 
 @dataclass(frozen=True)
@@ -180,8 +179,8 @@ def rational(words: str, fits: Callable[[Fraction], bool]) -> Leaf:
 
     def is_one(value: object) -> bool:
         try:
-            return isinstance(value, str) and fits(exact(value, "it"))
-        except UsageError:
+            return isinstance(value, str) and fits(recorded(value))
+        except ValueError:
             return False
 
     return Leaf(words, is_one)

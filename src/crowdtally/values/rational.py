@@ -17,6 +17,7 @@ Number = str | int | float | Fraction
 # Beyond these a number is a slip of the keyboard, and its digits alone could fill the memory.
 _MAX_EXPONENT = 400
 _MAX_DIGITS = 1000
+_MAX_RECORDED = 8600  # a ratio of the longest integers that Python reads
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d+))?", re.ASCII)
 _RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
 LARGEST = Fraction(10) ** 309
@@ -54,6 +55,26 @@ def _parse(text: str, name: str) -> Fraction:
         return Fraction(text)
     except ZeroDivisionError:
         raise UsageError(_not_a_number(text, name)) from None
+
+
+def recorded(text: str) -> Fraction:
+    """The number that :func:`show` wrote: what is computed may be longer than what a person types.
+
+    Raises:
+        ValueError: it is no exact number.
+
+    >>> recorded("1/3"), recorded("1e-9")
+    (Fraction(1, 3), Fraction(1, 1000000000))
+    """
+    decimal = _DECIMAL.fullmatch(text)
+    if len(text) > _MAX_RECORDED or not (decimal or _RATIO.fullmatch(text)):
+        raise ValueError("not an exact number")
+    if decimal and len(decimal["exponent"] or "") > 4:
+        raise ValueError("an exponent without measure")
+    try:
+        return Fraction(text)
+    except ZeroDivisionError:
+        raise ValueError("a ratio to nothing") from None
 
 
 def _not_a_number(value: object, name: str) -> str:
