@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import crowdtally as ct
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
-from crowdtally.curator.method import MethodOptions
+from crowdtally.curator.request.method import MethodOptions
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.epsilon import Epsilon
 from made_up import DAYS, generate

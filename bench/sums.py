@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally import laws, parquet
-from crowdtally.curator.form import FormOptions, make_form
+from crowdtally.curator.request.form import FormOptions, make_form
 from crowdtally.curator.steps.forming import publish_table
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published

@@ -52,7 +52,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """A Spark session whose executors are two processes of their own."""
-    from crowdtally.curator.engine.spark_session import join
+    from crowdtally.curator.engine.spark.session import join
     from kit.cluster import LOCAL_CLUSTER, QUICK, need_spark
 
     need_spark()

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
-    from crowdtally.curator.engine.lists import read_list
+    from crowdtally.curator.request.lists import read_list
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
     from crowdtally.facade import load, plan, read, release
     from crowdtally.reader.release import Release
@@ -45,7 +45,7 @@ _HOMES = {
     "load": "facade",
     "plan": "facade",
     "read": "facade",
-    "read_list": "curator.engine.lists",
+    "read_list": "curator.request.lists",
     "release": "facade",
 }
 

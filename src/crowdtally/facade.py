@@ -13,9 +13,9 @@ from crowdtally.budget import Ledger
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.curator.engine.starting import starter
-from crowdtally.curator.plan import Plan, make_plan
+from crowdtally.curator.planning.plan import Plan, make_plan
 from crowdtally.curator.publish import Tell, publish
-from crowdtally.curator.request import ReleaseOptions, Request, make_request
+from crowdtally.curator.request.request import ReleaseOptions, Request, make_request
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from crowdtally.budget import Ledger
-from crowdtally.curator.engine.lists import read_list
+from crowdtally.curator.request.lists import read_list
 from crowdtally.facade import load, read, release
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.domain import Domain

@@ -11,7 +11,7 @@ import pytest
 
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.request import make_request
+from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps import bounds
 from crowdtally.curator.steps.work import Work
 from crowdtally.values.layout import Layout

@@ -11,7 +11,7 @@ import pytest
 
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.request import make_request
+from crowdtally.curator.request.request import make_request
 from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
 from crowdtally.curator.steps import discovery
 from crowdtally.curator.steps.work import Work

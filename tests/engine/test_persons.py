@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdtally.curator.engine.counting import count_rows
+from crowdtally.curator.counting import count_rows
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records

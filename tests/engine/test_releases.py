@@ -14,7 +14,7 @@ import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publish import publish
-from crowdtally.curator.request import make_request
+from crowdtally.curator.request.request import make_request
 from crowdtally.facade import read
 from kit.cluster import engine_beside
 from kit.crowd import Start

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting import count, count_pairs
 from crowdtally.curator.engine import window
-from crowdtally.curator.engine.counting import count, count_pairs
 from crowdtally.values.counts import What
 from kit import reference
 from kit.crowd import (

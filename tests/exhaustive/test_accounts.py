@@ -18,7 +18,7 @@ from crowdtally.curator import publish
 from crowdtally.curator.describe import Outcome, charge_of
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.request import Request
+from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.work import Work
 from kit.accounts import (
     check_dense,

@@ -17,11 +17,11 @@ from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.choosing.rank import RankChoice
+from crowdtally.curator.counting import count, count_pairs
 from crowdtally.curator.engine import window
-from crowdtally.curator.engine.counting import count, count_pairs
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing.dense import dense
-from crowdtally.curator.request import Request
+from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps import forming, tables
 from crowdtally.curator.steps.forming import transformed
 from crowdtally.noise.laplace import difference

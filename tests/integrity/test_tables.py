@@ -15,7 +15,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import parquet
-from crowdtally.curator.form import make_form
+from crowdtally.curator.request.form import make_form
 from crowdtally.damage import files
 from kit.command import crowdtally
 from kit.damaged import adopt, answers

@@ -14,8 +14,9 @@ from typing import Any
 import psutil
 import pytest
 
-from crowdtally.curator.engine import spark_probe, spark_session
-from crowdtally.curator.engine.spark import SparkEngine
+from crowdtally.curator.engine.spark import probe as spark_probe
+from crowdtally.curator.engine.spark import session as spark_session
+from crowdtally.curator.engine.spark.engine import SparkEngine
 from crowdtally.errors import CrowdtallyError
 
 LOCAL_CLUSTER = "local-cluster[2,1,1024]"

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 import crowdtally as ct
-from crowdtally.curator.request import Request, make_request
+from crowdtally.curator.request.request import Request, make_request
 from crowdtally.values.records import Records
 
 ITEMS, DAYS = ("a", "b", "c"), tuple(range(5))

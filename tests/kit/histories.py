@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.bounding.tempered import Tempered
-from crowdtally.curator.engine.counting import count, count_pairs
+from crowdtally.curator.counting import count, count_pairs
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What

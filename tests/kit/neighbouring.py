@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.counting import count
+from crowdtally.curator.counting import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What

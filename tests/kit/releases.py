@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crowdtally import parquet
-from crowdtally.curator.form import Form
+from crowdtally.curator.request.form import Form
 from crowdtally.curator.steps.forming import publish_table
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable, Published

@@ -14,7 +14,7 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from crowdtally.curator import publish
-from crowdtally.curator.request import Request, make_request
+from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.tables import popularity_table
 from crowdtally.curator.steps.work import Work
 from crowdtally.noise.draws import Draws

@@ -13,7 +13,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.counting import count
+from crowdtally.curator.counting import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.counting import count_rows
+from crowdtally.curator.counting import count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from kit.kinds import Kind, Place, Type, marks

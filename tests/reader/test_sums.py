@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from crowdtally.curator.form import make_form
+from crowdtally.curator.request.form import make_form
 from crowdtally.laws import laplace_pmf, laplace_std
 from crowdtally.reader.asking import answering, boxes
 from crowdtally.reader.axes import Listed

@@ -8,7 +8,7 @@ import os
 import numpy as np
 import pytest
 
-from crowdtally.curator.form import make_form
+from crowdtally.curator.request.form import make_form
 from crowdtally.errors import InputError
 from kit.releases import axes_of, counts_of, release_of
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.counting import count
+from crowdtally.curator.counting import count
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.spark import SparkEngine
-from crowdtally.curator.engine.spark_session import join_frame
+from crowdtally.curator.engine.spark.engine import SparkEngine
+from crowdtally.curator.engine.spark.session import join_frame
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records

@@ -12,7 +12,7 @@ import pytest
 
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.spark import SparkEngine
+from crowdtally.curator.engine.spark.engine import SparkEngine
 from crowdtally.curator.engine.starting import starter
 from crowdtally.errors import InputError, UsageError
 from kit.cluster import engine_beside

@@ -15,11 +15,11 @@ from scipy import stats
 
 from crowdtally.budget import Ledger
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.counting import count
+from crowdtally.curator.counting import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.publish import publish
-from crowdtally.curator.request import make_request
+from crowdtally.curator.request.request import make_request
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.laplace import difference
 from crowdtally.values.domain import Domain

@@ -28,7 +28,7 @@ def demo(
     debug: options.DebugOption = False,
 ) -> None:
     """Invent a million visits, release them, and show the top places beside the truth."""
-    from crowdtally.curator.engine.lists import read_list
+    from crowdtally.curator.request.lists import read_list
     from crowdtally.errors import UsageError
     from crowdtally.facade import read, release
     from crowdtally.lab.demo import DAYS, generate

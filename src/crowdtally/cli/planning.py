@@ -15,7 +15,7 @@ from crowdtally.cli.requesting import takes_request
 if TYPE_CHECKING:
     from crowdtally.budget import Balance
     from crowdtally.cli.requesting import Check
-    from crowdtally.curator.plan import Plan
+    from crowdtally.curator.planning.plan import Plan
     from crowdtally.values.epsilon import Delta, Epsilon
     from crowdtally.values.records import Records
 
@@ -39,7 +39,7 @@ def plan(
     debug: options.DebugOption = False,
 ) -> None:
     """Show noise, size and cost of a release before anything is spent. Reads no record."""
-    from crowdtally.curator.plan import make_plan
+    from crowdtally.curator.planning.plan import make_plan
 
     request = make_request(check_budget(ledger, dataset))
     made = make_plan(
@@ -76,7 +76,7 @@ def _balance(
 
 def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
-    from crowdtally.curator.plan_words import lines
+    from crowdtally.curator.planning.words import lines
 
     request = plan.request
     balance = _balance(ledger, dataset, request.records, request.epsilon, request.delta)

@@ -41,7 +41,7 @@ def release(
     from crowdtally.cli.planning import check_budget, show_plan
     from crowdtally.curator.dataset import dataset_of
     from crowdtally.curator.engine.starting import parse_settings
-    from crowdtally.curator.plan import make_plan
+    from crowdtally.curator.planning.plan import make_plan
     from crowdtally.errors import UsageError
     from crowdtally.facade import run
     from crowdtally.published import check_target

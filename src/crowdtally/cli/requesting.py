@@ -45,7 +45,7 @@ from crowdtally.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from crowdtally.curator.request import Request
+    from crowdtally.curator.request.request import Request
     from crowdtally.values.domain import Domain
     from crowdtally.values.epsilon import Delta, Epsilon
     from crowdtally.values.records import Records
@@ -93,8 +93,8 @@ def request_of(
 ) -> Request:
     """The request that the options describe; every command that makes one takes these."""
     from crowdtally.curator.engine.expressions import split_definition
-    from crowdtally.curator.request import make_request
-    from crowdtally.curator.split import parse_split
+    from crowdtally.curator.request.request import make_request
+    from crowdtally.curator.request.split import parse_split
     from crowdtally.facade import read
     from crowdtally.values.epsilon import Delta, Epsilon
 
@@ -172,7 +172,7 @@ def _domain(
     records: Records, items: str | None, values: list[str] | None, discover: bool | None
 ) -> Domain | None:
     """The public lists that --items and --values name."""
-    from crowdtally.curator.engine.lists import parse_values, read_list, split_file
+    from crowdtally.curator.request.lists import parse_values, read_list, split_file
     from crowdtally.errors import UsageError
     from crowdtally.values.domain import Domain
 

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import Any
 
 from crowdtally.budget import Charge, Part, Reservation
-from crowdtally.curator.method import Method
-from crowdtally.curator.request import Request
+from crowdtally.curator.request.method import Method
+from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.bounds import Bound
 from crowdtally.published import SCHEMA, NoisyTable
 from crowdtally.values.domain import Axis, Domain

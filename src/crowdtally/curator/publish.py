@@ -17,7 +17,7 @@ from crowdtally.curator.describe import Outcome, charge_of, describe
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
-from crowdtally.curator.request import Request
+from crowdtally.curator.request.request import Request
 from crowdtally.curator.stages import making, marking, placing, reserving
 from crowdtally.curator.steps.bounds import find_bounds
 from crowdtally.curator.steps.discovery import discover_items

@@ -16,11 +16,11 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting import count, count_rows
 from crowdtally.curator.engine.columns import kind_of
-from crowdtally.curator.engine.counting import count, count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import count_dropped, prepare
-from crowdtally.curator.engine.spark_types import duckdb_name
+from crowdtally.curator.engine.spark.types import duckdb_name
 from crowdtally.errors import InputError, UsageError
 from crowdtally.values.records import Records
 

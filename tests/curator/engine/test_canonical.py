@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.curator.counting import count_rows
 from crowdtally.curator.engine import frames, opening
 from crowdtally.curator.engine.canonical import Column, canonical_text
 from crowdtally.curator.engine.columns import matchable, same_key
-from crowdtally.curator.engine.counting import count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import count_dropped, prepare
 from crowdtally.curator.engine.sources import locate

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
+from crowdtally.curator.counting import count_rows
 from crowdtally.curator.engine import csv_files, csv_quotes
-from crowdtally.curator.engine.counting import count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.sources import locate

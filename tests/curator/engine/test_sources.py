@@ -24,8 +24,8 @@ import pytest
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer, server
 from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting import count, count_rows
 from crowdtally.curator.engine import columns, opening
-from crowdtally.curator.engine.counting import count, count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
 

@@ -14,7 +14,8 @@ import pyarrow.parquet as parquet
 import pytest
 
 from crowdtally.budget import Ledger
-from crowdtally.curator.engine import spark_probe, spark_session
+from crowdtally.curator.engine.spark import probe as spark_probe
+from crowdtally.curator.engine.spark import session as spark_session
 from crowdtally.errors import CrowdtallyError
 from kit.command import Ended, installed
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from crowdtally.curator.bounding.scales import GRID
-from crowdtally.curator.engine.counting import cells_of
+from crowdtally.curator.counting import cells_of
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Table, either, smaller
 from crowdtally.values.counts import Counts, What

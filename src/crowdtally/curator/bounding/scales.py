@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from crowdtally.curator.method import Method
+from crowdtally.curator.request.method import Method
 
 GRID = 2**20
 """g: units per count where rows are scaled; rounding loses less than 2^−20 per user and cell."""

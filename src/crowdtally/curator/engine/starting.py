@@ -71,8 +71,8 @@ def _beside(
         raise UsageError("the Spark DataFrames belong to different sessions: make them in one.")
 
     def start() -> Engine:
-        from crowdtally.curator.engine.spark import SparkEngine
-        from crowdtally.curator.engine.spark_session import join_frame
+        from crowdtally.curator.engine.spark.engine import SparkEngine
+        from crowdtally.curator.engine.spark.session import join_frame
 
         return SparkEngine(join_frame(frames[0]))
 
@@ -80,13 +80,13 @@ def _beside(
 
 
 def _spark(master: str | None, settings: Mapping[str, str]) -> Callable[[], Engine]:
-    from crowdtally.curator.engine.spark_session import check_settings
+    from crowdtally.curator.engine.spark.session import check_settings
 
     check_settings(settings)
 
     def start() -> Engine:
-        from crowdtally.curator.engine.spark import SparkEngine
-        from crowdtally.curator.engine.spark_session import join
+        from crowdtally.curator.engine.spark.engine import SparkEngine
+        from crowdtally.curator.engine.spark.session import join
 
         return SparkEngine(join(master, settings))
 

@@ -6,13 +6,13 @@ import secrets
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.curator.form import Form
 from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.curator.request.form import Form
 from crowdtally.curator.steps.shape import form_cut, form_layout, form_threshold
 from crowdtally.curator.transforms.dyadic import dyadic_counts, without_orphans
 from crowdtally.curator.transforms.haar import haar_counts

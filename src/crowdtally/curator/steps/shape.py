@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from crowdtally.curator.form import Form
 from crowdtally.curator.publishing.sizes import filter_cut, priority_threshold, sampling_threshold
+from crowdtally.curator.request.form import Form
 from crowdtally.values.dyadic import DyadicAxis
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.layout import Grid, Layout

@@ -11,7 +11,7 @@ from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.bounding.tempered import Tempered
-from crowdtally.curator.engine.counting import Sampling, count, count_pairs, count_rows
+from crowdtally.curator.counting import Sampling, count, count_pairs, count_rows
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.curator.steps.bounds import Bound
 from crowdtally.curator.steps.forming import publish_table

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Table
-from crowdtally.curator.request import Request
+from crowdtally.curator.request.request import Request
 from crowdtally.noise.draws import Draws
 
 

@@ -8,9 +8,9 @@ from math import hypot, sqrt
 from typing import Any
 
 from crowdtally import laws
-from crowdtally.curator.form import PUBLISHINGS, Form
 from crowdtally.curator.publishing.sizes import expected_size
-from crowdtally.curator.request import Request
+from crowdtally.curator.request.form import PUBLISHINGS, Form
+from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.shape import form_keeping, form_layout
 from crowdtally.tails import empty_cell
 

@@ -12,12 +12,12 @@ from math import sqrt
 from typing import Any
 
 from crowdtally import laws
-from crowdtally.curator.choosing.theory import Guess, best_limit, expected_error
-from crowdtally.curator.plan_words import lines
-from crowdtally.curator.request import Request
+from crowdtally.curator.planning.advice import advice, planned_summary
+from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
+from crowdtally.curator.planning.words import lines
+from crowdtally.curator.request.request import Request
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.shape import form_layout
-from crowdtally.curator.summaries import advice, planned_summary
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show

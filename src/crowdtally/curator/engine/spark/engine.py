@@ -17,13 +17,14 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.engine import hashing, spark_expressions, spark_sources
+from crowdtally.curator.engine import hashing
 from crowdtally.curator.engine.canonical import Column
 from crowdtally.curator.engine.sources import Located
-from crowdtally.curator.engine.spark_errors import translated
-from crowdtally.curator.engine.spark_probe import Joined
-from crowdtally.curator.engine.spark_sql import compiled, quoted, translated_query
-from crowdtally.curator.engine.spark_types import duckdb_name, ibis_type, kinds, refuse_same_names
+from crowdtally.curator.engine.spark import expressions, sources
+from crowdtally.curator.engine.spark.errors import translated
+from crowdtally.curator.engine.spark.probe import Joined
+from crowdtally.curator.engine.spark.sql import compiled, quoted, translated_query
+from crowdtally.curator.engine.spark.types import duckdb_name, ibis_type, kinds, refuse_same_names
 from crowdtally.values.domain import Axis
 
 _LARGEST_BROADCAST = 2_000_000
@@ -63,17 +64,17 @@ class SparkEngine:
         with translated(f"opening {located.label or 'the records'}"):
             if located.kind == "spark-frame":
                 adopted = self._adopt(located.held, name)
-                frame, columns = spark_sources.with_twins(adopted, wanted, declared=False)
+                frame, columns = sources.with_twins(adopted, wanted, declared=False)
             else:
                 is_local = self._joined.is_local
-                frame, columns = spark_sources.opened(session, located, is_local, wanted)
+                frame, columns = sources.opened(session, located, is_local, wanted)
             refuse_same_names(columns, located.label or "the table")
             self._view(name, frame)
         return columns
 
     def _adopt(self, frame: Any, name: str) -> Any:
         """A DataFrame of another session, whose settings it keeps, in ours."""
-        spark_sources.refuse_unrepeatable(frame)
+        sources.refuse_unrepeatable(frame)
         shared = self._prefix + name
         frame.createGlobalTempView(shared)
         self._global.append(shared)
@@ -113,7 +114,7 @@ class SparkEngine:
 
     def check_row_wise(self, sql: str, context: str) -> None:
         """Refuse an expression that is not known to be one of a single row, the same on Spark."""
-        spark_expressions.check(sql, context)
+        expressions.check(sql, context)
 
     def is_unique(self, name: str, column: str) -> bool:
         """Whether no value of the column repeats (nulls aside)."""

@@ -15,8 +15,8 @@ from crowdtally.curator.engine.canonical import Column, twin_of
 from crowdtally.curator.engine.columns import quoted as duckdb_quoted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import Located
-from crowdtally.curator.engine.spark_sql import quoted
-from crowdtally.curator.engine.spark_types import canonical_text, duckdb_name, kinds, shipped_as
+from crowdtally.curator.engine.spark.sql import quoted
+from crowdtally.curator.engine.spark.types import canonical_text, duckdb_name, kinds, shipped_as
 from crowdtally.errors import InputError
 
 LARGEST_SENT = 256 * 2**20

@@ -8,8 +8,8 @@ from math import hypot
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.plan import make_plan
-from crowdtally.curator.request import make_request
+from crowdtally.curator.planning.plan import make_plan
+from crowdtally.curator.request.request import make_request
 from kit.command import crowdtally
 
 

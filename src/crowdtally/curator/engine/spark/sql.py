@@ -12,7 +12,7 @@ from ibis.backends.sql.compilers.base import SQLGlotCompiler
 from ibis.backends.sql.compilers.pyspark import PySparkCompiler
 from sqlglot import exp
 
-from crowdtally.curator.engine.spark_expressions import to_spark
+from crowdtally.curator.engine.spark.expressions import to_spark
 
 
 class _Compiler(PySparkCompiler):  # type: ignore[misc]  # Ibis has no types

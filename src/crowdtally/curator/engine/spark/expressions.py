@@ -18,7 +18,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from crowdtally.curator.engine.spark_formats import java_pattern
+from crowdtally.curator.engine.spark.formats import java_pattern
 from crowdtally.errors import UsageError
 
 Node = Any

@@ -9,10 +9,10 @@ from typing import Any
 
 from crowdtally.curator.bounding.scales import l1_bound
 from crowdtally.curator.choosing.candidates import check_theta
-from crowdtally.curator.form import Form, FormOptions, check_ordered, make_form
-from crowdtally.curator.method import ROW, Method, MethodOptions, make_method
 from crowdtally.curator.publishing.sizes import expected_size
-from crowdtally.curator.split import complete_split
+from crowdtally.curator.request.form import Form, FormOptions, check_ordered, make_form
+from crowdtally.curator.request.method import ROW, Method, MethodOptions, make_method
+from crowdtally.curator.request.split import complete_split
 from crowdtally.curator.steps.shape import form_factor, form_keeping, form_layout
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.domain import RESERVED, Domain

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdtally.curator.choosing.theory import Guess, best_limit, expected_error, ideal_limit
+from crowdtally.curator.planning.theory import Guess, best_limit, expected_error, ideal_limit
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Epsilon
 

@@ -15,8 +15,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from crowdtally.curator.engine.spark_errors import translation, without_warnings
-from crowdtally.curator.engine.spark_probe import (
+from crowdtally.curator.engine.spark.errors import translation, without_warnings
+from crowdtally.curator.engine.spark.probe import (
     JAVA,
     REQUIRED,
     Joined,

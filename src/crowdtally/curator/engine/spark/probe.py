@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from crowdtally.curator.engine.spark_errors import translation, without_warnings
+from crowdtally.curator.engine.spark.errors import translation, without_warnings
 from crowdtally.errors import CrowdtallyError
 
 REQUIRED = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypedDict, Unpack
 
-from crowdtally.curator.method import known, whole
 from crowdtally.curator.publishing.sizes import LARGEST_SIZE, check_size
+from crowdtally.curator.request.method import known, whole
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.domain import Axis
 from crowdtally.values.dyadic import Dyadic

@@ -1,0 +1,1 @@
+"""Spark as an engine: the same expressions, on many machines."""
