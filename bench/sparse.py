@@ -17,11 +17,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.sizes import filter_cut
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 
 EPSILON = Epsilon.of("0.1")
@@ -30,16 +30,16 @@ SMALL, MIDDLE, LARGE = 10**8, 10**9, 10**18
 _BLOCK = 10**7
 
 
-def occupied(cells: int, n: int) -> SparseCounts:
+def occupied(cells: int, n: int) -> Counts:
     """``n`` distinct cells, spread over the domain, with counts about 1000."""
     rng = np.random.default_rng(7)
     numbers = np.unique(rng.integers(0, cells, n + n // 50))
     numbers = np.sort(rng.permutation(numbers)[:n])
     counts = np.maximum(1, rng.normal(1000, 200, n).round()).astype(np.int64)
-    return SparseCounts(cells, numbers, counts, l1_bound=1)
+    return Counts(cells, numbers, counts, l1_bound=1)
 
 
-def sparse(counts: SparseCounts, size: int) -> tuple[float, Summary]:
+def sparse(counts: Counts, size: int) -> tuple[float, Summary]:
     """Seconds from the counts to the published cells, the choice of all parameters included."""
     start = time.perf_counter()
     cut = filter_cut(counts.size, size, SCALE)
@@ -47,7 +47,7 @@ def sparse(counts: SparseCounts, size: int) -> tuple[float, Summary]:
     return time.perf_counter() - start, summary
 
 
-def dense(counts: SparseCounts) -> float:
+def dense(counts: Counts) -> float:
     """Seconds to give every cell its noisy count; the table is not kept."""
     draws = SystemDraws()
     start = time.perf_counter()

@@ -190,8 +190,10 @@ TABLES = {"adult": adult, "lodes": lodes, "homes": homes}
 
 
 def released(folder: Path, table: Table, form: FormOptions, epsilon: str) -> Release:
-    counts = Counts(grid(table.axes), table.cells, table.counts, "users", 1)
-    noisy = publish_table("cells", counts, make_form(**form), Epsilon.of(epsilon), SystemDraws())
+    layout = grid(table.axes)
+    counts = Counts(layout.size, table.cells, table.counts, 1)
+    made, cost = make_form(**form), Epsilon.of(epsilon)
+    noisy = publish_table("cells", layout, counts, made, cost, SystemDraws())
     parquet.write(folder, {"cells": noisy.blocks()})
     axes = [
         {"name": axis.name, "kind": axis.kind, "size": len(axis), "values": axis.values.tolist()}

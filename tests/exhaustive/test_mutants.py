@@ -162,9 +162,9 @@ def _least_by_window(patch: pytest.MonkeyPatch) -> None:
 def _bound_of_the_untransformed(patch: pytest.MonkeyPatch) -> None:
     """A record is in a node of every level, but the noise is for one."""
 
-    def wrong(counts: Counts, form: Any) -> tuple[Counts, Any]:
-        made, facts = transformed(counts, form)
-        return replace(made, l1_bound=counts.l1_bound), facts
+    def wrong(cells: Any, counts: Counts, form: Any) -> tuple[Any, Counts, Any]:
+        layout, made, facts = transformed(cells, counts, form)
+        return layout, replace(made, l1_bound=counts.l1_bound), facts
 
     patch.setattr(forming, "transformed", wrong)
 

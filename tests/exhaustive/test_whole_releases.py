@@ -85,9 +85,8 @@ def test_dense_values_are_held_within_64_bits(counts: list[int], noises: list[in
             return np.array(noises[:size], dtype=np.int64 if small else object)
 
     axis = Axis.of("item", range(len(counts)))
-    exact = Counts(
-        grid([axis]), np.arange(len(counts)), np.array(counts, dtype=np.int64), "records", 1
-    )
-    table = dense("items", exact, Epsilon.of(1), Fixed())
+    layout = grid([axis])
+    exact = Counts(layout.size, np.arange(len(counts)), np.array(counts, dtype=np.int64), 1)
+    table = dense("items", layout, exact, Epsilon.of(1), Fixed())
     wanted = [c + x for c, x in zip(counts, noises, strict=False)]
     assert table.values.tolist() == [min(max(v, -(2**63)), 2**63 - 1) for v in wanted]

@@ -32,7 +32,7 @@ def counts_of(axes: Sequence[Axis], table: np.ndarray, bound: int = 1) -> Counts
     """The counts of a whole table, as an array with one dimension for each axis."""
     flat = np.asarray(table, dtype=np.int64).ravel()
     cells = np.flatnonzero(flat)
-    return Counts(grid(axes), cells, flat[cells], "users", bound)
+    return Counts(grid(axes).size, cells, flat[cells], bound)
 
 
 def write(path: Path, table: NoisyTable) -> dict[str, object]:
@@ -51,7 +51,7 @@ def release_of(
     folder: Path, axes: Sequence[Axis], counts: Counts, form: Form, epsilon: str
 ) -> Release:
     """A release of one table of attributes."""
-    table = publish_table("cells", counts, form, Epsilon.of(epsilon), DRAWS)
+    table = publish_table("cells", grid(axes), counts, form, Epsilon.of(epsilon), DRAWS)
     written = write(folder / "cells.parquet", table)
     attributes = [
         {"name": a.name, "kind": a.kind, "size": len(a), "values": a.values.tolist()} for a in axes

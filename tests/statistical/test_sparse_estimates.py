@@ -12,13 +12,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sampled import Sampled, subset_sum
 from crowdtally.tails import empty_cell
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
 from kit import laborious
@@ -55,7 +55,7 @@ def rows(rule: Keeping, seed: int) -> list[np.ndarray]:
     """The published values of each run's table."""
     table = np.tile(TABLE, RUNS)
     cells = np.flatnonzero(table)
-    counts = SparseCounts(table.size, cells, table[cells], 3)
+    counts = Counts(table.size, cells, table[cells], 3)
     cells, values = draw_sample(counts, SCALE, rule, SystemDraws(Seeded(seed)))
     ends = np.searchsorted(cells, np.arange(RUNS + 1) * len(TABLE))
     return [values[a:b] for a, b in pairwise(ends)]
@@ -80,7 +80,7 @@ def test_sums_are_unbiased_for_what_they_say(rule):
 def test_empty_tables_have_the_error_that_is_foretold():
     for rule in RULES:
         cell = empty_cell(SCALE, rule)
-        counts = SparseCounts(40 * RUNS, [], [], 3)
+        counts = Counts(40 * RUNS, [], [], 3)
         cells, values = draw_sample(counts, SCALE, rule, SystemDraws(Seeded(2)))
         sums = np.bincount(
             cells // 40, weights=Sampled(rule, SCALE).adjusted(values), minlength=RUNS
@@ -98,7 +98,7 @@ def test_priority_samples_are_unbiased_also_where_they_fall_short(cut, sides, si
     table = np.tile(TABLE, runs)
     cells = np.flatnonzero(table)
     whole = threshold_summary(
-        SparseCounts(table.size, cells, table[cells], 3), Epsilon.of(1), draws,
+        Counts(table.size, cells, table[cells], 3), Epsilon.of(1), draws,
         threshold=Fraction(23, 2), cut=cut, sides=sides,
     )  # fmt: skip
     ends = np.searchsorted(whole.cells, np.arange(runs + 1) * len(TABLE))
@@ -124,7 +124,7 @@ def test_subsets_of_a_large_priority_sample():
     size = 30_000
     cells = np.sort(rng.choice(size, 3000, replace=False))
     values = rng.integers(20, 200, 3000)
-    counts = SparseCounts(size, cells, values, 1)
+    counts = Counts(size, cells, values, 1)
     truth = values[cells % 3 == 0].sum()
     misses = []
     for seed in range(60):

@@ -12,12 +12,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
 from kit import laborious
@@ -33,10 +33,10 @@ EPSILON, L = Epsilon.of(1), 2
 BINS = 400
 
 
-def side_by_side(runs: int) -> SparseCounts:
+def side_by_side(runs: int) -> Counts:
     table = np.tile(TABLE, runs)
     cells = np.flatnonzero(table)
-    return SparseCounts(table.size, cells, table[cells], L)
+    return Counts(table.size, cells, table[cells], L)
 
 
 def publish(rule: Keeping, runs: int, draws: SystemDraws) -> Summary:

@@ -48,7 +48,7 @@ def count(
         edges.append(_tally(engine, kept, domain))
     edge_cells = _sum(edges)
     item_cells = _sum(items) if apart else _fold(edge_cells, width)
-    return _counts(domain, item_cells, edge_cells, what, rule.limit)
+    return _counts(domain, item_cells, edge_cells, rule.limit)
 
 
 def count_rows(engine: Engine, prepared: Prepared) -> tuple[Counts, Counts]:
@@ -60,16 +60,14 @@ def count_rows(engine: Engine, prepared: Prepared) -> tuple[Counts, Counts]:
     times = table.weight.sum().cast("int64") if "weight" in table.columns else table.count()
     found = engine.columns(table.group_by("cell").agg(times=times))
     edge_cells = cells_of(found, "times", domain)
-    return _counts(domain, _fold(edge_cells, domain.contexts_size), edge_cells, "users", 1)
+    return _counts(domain, _fold(edge_cells, domain.contexts_size), edge_cells, 1)
 
 
-def _counts(
-    domain: Domain, items: Cells, edges: Cells, what: What, bound: int
-) -> tuple[Counts, Counts]:
+def _counts(domain: Domain, items: Cells, edges: Cells, bound: int) -> tuple[Counts, Counts]:
     first = domain.axes[:1] if domain.has_items else domain.axes
     return (
-        Counts(grid(first), *items, what=what, l1_bound=bound),
-        Counts(grid(domain.axes), *edges, what=what, l1_bound=bound),
+        Counts(grid(first).size, *items, bound),
+        Counts(domain.size, *edges, bound),
     )
 
 
@@ -92,8 +90,8 @@ def count_pairs(
         number = (both.item_right * (both.item_right - 1) // 2 + both.item).cast("int64")
         pairs.append(_tally(engine, both.select(both.user, cell=number), domain))
     return (
-        Counts(grid([domain.items]), *_sum(items), what=what, l1_bound=limit),
-        Counts(Pairs(domain.items), *_sum(pairs), what=what, l1_bound=limit * (limit - 1) // 2),
+        Counts(len(domain.items), *_sum(items), limit),
+        Counts(Pairs(domain.items).size, *_sum(pairs), limit * (limit - 1) // 2),
     )
 
 

@@ -9,39 +9,61 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.values.layout import Layout
+from crowdtally.errors import UsageError
+from crowdtally.values.integers import Integers, as_kind, integers, largest
 
 What = Literal["records", "users"]
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Non-zero cells of a table, not yet private.
+    """The non-zero cells of a table, not yet private, over a public domain of any size.
 
-    Contract: adding or removing one user changes the table by at most ``l1_bound`` in L1, in the
-    integer units that ``values`` are in.
+    Contract: adding or removing one user changes the whole table, zeros included, by at most
+    ``l1_bound`` in L1, in the integer units that ``values`` are in. A listed cell may hold 0:
+    listing it changes no law.
+
+    >>> Counts(10**30, [5, 10**29], [1, 2], l1_bound=1).cells.dtype
+    dtype('O')
     """
 
-    layout: Layout
-    """What the cells are cells of."""
-    cells: NDArray[np.int64]
-    """Cell numbers, ascending, distinct."""
-    values: NDArray[np.int64]
-    """The count of each cell, in integer units; none is zero."""
-    what: What
-    """Whether records or distinct users are counted."""
+    size: int
+    """N: how many cells the public domain has."""
+    cells: Integers
+    """Numbers of the listed cells, ascending and distinct, in 0..N−1."""
+    values: Integers
+    """Their counts, in the units that the bound is in."""
     l1_bound: int
-    """What one user can change, in the same units."""
+    """L: what one user can change, over all cells."""
     unit: Fraction = Fraction(1)
     """What one unit of ``values`` means as a count. Public."""
+    signed: bool = False
+    """Whether a count may be negative although nobody was removed (a difference of counts)."""
 
-    @property
-    def size(self) -> int:
-        """Number of cells of the whole public table."""
-        return self.layout.size
+    def __post_init__(self) -> None:
+        for name in ("size", "l1_bound"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                words = "number of cells" if name == "size" else "L1 bound"
+                raise UsageError(
+                    f"the {words} must be a whole number of at least 1: received {value!r}."
+                )
+        object.__setattr__(self, "cells", as_kind(integers(self.cells), self.size))
+        object.__setattr__(self, "values", integers(self.values))
+        if self.cells.shape != self.values.shape or self.cells.ndim != 1:
+            raise UsageError("each listed cell needs one count, in two flat arrays.")
+        if len(self.cells) and not (self.cells[0] >= 0 and self.cells[-1] < self.size):
+            raise UsageError(f"a cell lies outside the domain of {self.size} cells.")
+        if not (self.cells[1:] > self.cells[:-1]).all():
+            raise UsageError("the cells must be listed in ascending order, each once.")
 
     def dense(self) -> NDArray[np.int64]:
         """All cells in order, zeros included."""
         table = np.zeros(self.size, dtype=np.int64)
         table[self.cells] = self.values
         return table
+
+    def addable(self) -> Integers:
+        """The values in a kind of array in which no sum of them wraps round."""
+        fits = largest(self.values) * max(len(self.values), 1) < 1 << 62
+        return self.values if fits else self.values.astype(object)

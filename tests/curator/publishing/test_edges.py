@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.publishing import sampling
-from crowdtally.curator.publishing.cells import SparseCounts, exact_product, exact_sum, integers
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.integers import exact_product, exact_sum, integers
 from crowdtally.values.keeping import Keeping
 from kit.sparse_cases import RULES, named
 from kit.words import Seeded
@@ -25,7 +26,7 @@ ONE = Epsilon.of(1)
 
 
 def sparse(size, cells, values, l1_bound=1, signed=False):
-    return SparseCounts(size, cells, values, l1_bound, signed)
+    return Counts(size, cells, values, l1_bound, signed=signed)
 
 
 def publish_all(counts, epsilon=ONE, sides="two"):
@@ -215,7 +216,7 @@ def test_rules_that_are_none(arguments, words):
 )
 def test_tables_that_are_none(arguments, words):
     with pytest.raises(UsageError, match=words) as refused:
-        SparseCounts(*arguments, **({} if len(arguments) > 3 else {"l1_bound": 1}))
+        Counts(*arguments, **({} if len(arguments) > 3 else {"l1_bound": 1}))
     assert "[" not in str(refused.value)  # no cell and no count in the message
 
 

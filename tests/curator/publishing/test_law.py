@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.publishing import empty, sampling
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.noise.balls import Real, number
+from crowdtally.values.counts import Counts
 from crowdtally.values.keeping import Keeping
 from kit import laborious
 from kit.enumerated import Law, laplace, law
@@ -31,9 +31,9 @@ TABLES = [
 TOLERANCE = 1e-9
 
 
-def sparse(table: list[int]) -> SparseCounts:
+def sparse(table: list[int]) -> Counts:
     cells = [i for i, count in enumerate(table) if count]
-    return SparseCounts(len(table), cells, [table[i] for i in cells], l1_bound=1)
+    return Counts(len(table), cells, [table[i] for i in cells], l1_bound=1)
 
 
 def short_cut(table: list[int], rule: Keeping, reach: int = 7) -> Law:

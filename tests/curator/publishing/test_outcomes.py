@@ -18,11 +18,12 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
-from crowdtally.curator.publishing.cells import SparseCounts, exact_product, repeated
 from crowdtally.curator.publishing.empty import empty_values
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.integers import exact_product, repeated
 from crowdtally.values.keeping import Keeping
 from kit.made import made
 from kit.words import Seeded
@@ -147,7 +148,7 @@ def test_values_of_empty_cells(threshold: Fraction | int, size: int) -> None:
 @pytest.mark.parametrize("threshold", ["1/2", LONG, LONGER, TINY, "5"])
 def test_priorities_of_any_threshold(threshold: str) -> None:
     """More cells than are wanted, so that their priorities are compared."""
-    counts = SparseCounts(100, np.arange(100), np.full(100, 1000), 1)
+    counts = Counts(100, np.arange(100), np.full(100, 1000), 1)
     found = priority_summary(
         counts, Epsilon.of(1), SystemDraws(Seeded(5)), size=7, threshold=Fraction(threshold)
     )

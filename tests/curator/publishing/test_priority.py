@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
 
@@ -105,7 +105,7 @@ def test_values_beyond_64_bits():
     assert found.threshold == 2 * 10**30
 
 
-COUNTS = SparseCounts(10**12, np.arange(5) * 10**11, np.full(5, 10**6), l1_bound=1)
+COUNTS = Counts(10**12, np.arange(5) * 10**11, np.full(5, 10**6), l1_bound=1)
 
 
 def test_it_never_draws_again():
@@ -137,7 +137,7 @@ def test_it_rarely_falls_short_and_never_exceeds_the_size(cut, sides):
         assert found.publishing == ("filter-priority" if cut else "priority")
 
 
-def parameters(counts: SparseCounts, publish=priority_summary) -> dict:
+def parameters(counts: Counts, publish=priority_summary) -> dict:
     """All that is published, but for what the sample itself decides."""
     found = publish(counts, ONE, SystemDraws(), size=50, cut=3).facts()
     assert found.pop("estimating_threshold")
@@ -145,7 +145,7 @@ def parameters(counts: SparseCounts, publish=priority_summary) -> dict:
 
 
 # Differs from COUNTS in everything that is private.
-OTHER = SparseCounts(10**12, np.arange(900) * 10**9, np.full(900, 10**9), l1_bound=1)
+OTHER = Counts(10**12, np.arange(900) * 10**9, np.full(900, 10**9), l1_bound=1)
 
 
 def test_parameters_come_from_public_numbers_alone():

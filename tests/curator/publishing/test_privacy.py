@@ -13,9 +13,9 @@ from itertools import product
 import pytest
 from flint import arb
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.transforms.dyadic import dyadic_counts
 from crowdtally.laws import number, precision
+from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.keeping import Keeping
 from kit.laborious import chance
@@ -112,7 +112,7 @@ def tree_loss(first: list[int], second: list[int], scale: Fraction) -> arb:
     for table in (first, second):
         cells = [i for i, c in enumerate(table) if c]
         counts = dyadic_counts(
-            SparseCounts(len(table), cells, [table[i] for i in cells], l1_bound=1), tree
+            Counts(len(table), cells, [table[i] for i in cells], l1_bound=1), tree
         )
         dense = [0] * tree.size
         for cell, value in zip(counts.cells.tolist(), counts.values.tolist(), strict=True):

@@ -89,7 +89,7 @@ def test_a_priority_sample_expects_more_than_it_needs(sides):
 def test_they_see_public_numbers_only(function):
     public = {"cells", "size", "scale", "cut", "sides", "total"}
     assert set(inspect.signature(function).parameters) <= public
-    assert not hasattr(sizes, "SparseCounts")
+    assert not hasattr(sizes, "Counts")
 
 
 @pytest.mark.parametrize("size", [0, -5, True, 2.0, None])

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised
 from crowdtally.curator.publishing.summary import Summary
@@ -19,6 +18,7 @@ from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.curator.transforms.dyadic import dyadic_counts, without_orphans
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic, DyadicAxis
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
@@ -36,13 +36,13 @@ SHAPES = [
 ]
 
 
-def sparse(table: np.ndarray, l1_bound: int = 1, size: int | None = None) -> SparseCounts:
+def sparse(table: np.ndarray, l1_bound: int = 1, size: int | None = None) -> Counts:
     flat = table.ravel()
     cells = np.flatnonzero(flat)
-    return SparseCounts(size or flat.size, cells, flat[cells], l1_bound)
+    return Counts(size or flat.size, cells, flat[cells], l1_bound)
 
 
-def dense(counts: SparseCounts) -> np.ndarray:
+def dense(counts: Counts) -> np.ndarray:
     table = np.zeros(counts.size, dtype=np.int64)
     table[counts.cells] = counts.values
     return table
@@ -148,7 +148,7 @@ def test_the_number_of_nodes_is_small():
     length = 2**20
     for n in (1, 10, 1000, 50_000):
         cells = np.unique(rng.integers(0, length, n))
-        counts = SparseCounts(length, cells, np.ones(len(cells), dtype=np.int64), 1)
+        counts = Counts(length, cells, np.ones(len(cells), dtype=np.int64), 1)
         found = dyadic_counts(counts, Dyadic.over([length]))
         assert len(found.cells) <= len(cells) * (log2(length / len(cells)) + 2) - 1
         assert (np.diff(found.cells) > 0).all()
@@ -160,7 +160,7 @@ def test_trees_beyond_64_bits():
     tree = Dyadic.over(lengths, ordered=[True, True, False])
     assert tree.size > 2**63
     cells = [5, (7 * 10**9 + 8) * 3 + 1, prod(lengths) - 1]
-    found = dyadic_counts(SparseCounts(prod(lengths), cells, [1, 2, 3], 1), tree)
+    found = dyadic_counts(Counts(prod(lengths), cells, [1, 2, 3], 1), tree)
     assert found.cells.dtype == object
     assert len(found.cells) <= 3 * tree.factor
     assert list(found.cells) == sorted(set(found.cells.tolist()))
@@ -176,7 +176,7 @@ def test_trees_beyond_64_bits():
 
 
 def test_sums_do_not_wrap():
-    counts = SparseCounts(4, [0, 1, 2], [2**62, 2**62, 2**62], 1)
+    counts = Counts(4, [0, 1, 2], [2**62, 2**62, 2**62], 1)
     found = dyadic_counts(counts, Dyadic.over([4]))
     assert found.values.tolist()[0] == 3 * 2**62
 
@@ -231,7 +231,7 @@ def test_the_ancestor_rule_comes_after_the_filter_and_before_sampling():
     rng = np.random.default_rng(5)
     tree = Dyadic.over([2**16])
     cells = np.unique(rng.integers(0, 2**12, 300))
-    counts = dyadic_counts(SparseCounts(2**16, cells, np.full(len(cells), 5000), 1), tree)
+    counts = dyadic_counts(Counts(2**16, cells, np.full(len(cells), 5000), 1), tree)
     draws, epsilon = SystemDraws(), Epsilon.of(1)
     whole = filter_summary(counts, epsilon, draws, cut=60)
     filtered = without_orphans(whole, tree)

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
@@ -19,17 +18,18 @@ from crowdtally.curator.transforms.haar import haar_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.haar import inverse, range_weights
+from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 
 
-def sparse(table: np.ndarray, l1_bound: int = 1) -> SparseCounts:
+def sparse(table: np.ndarray, l1_bound: int = 1) -> Counts:
     flat = table.ravel()
     cells = np.flatnonzero(flat)
-    return SparseCounts(flat.size, cells, flat[cells], l1_bound)
+    return Counts(flat.size, cells, flat[cells], l1_bound)
 
 
-def dense(counts: SparseCounts) -> np.ndarray:
+def dense(counts: Counts) -> np.ndarray:
     table = np.zeros(counts.size, dtype=np.int64)
     table[counts.cells] = counts.values
     return table
@@ -109,7 +109,7 @@ def test_neighbours_differ_by_at_most_the_bound(length, records):
 def test_beyond_64_bits():
     lengths = [2**40, 2**40]
     cells = [3 * 2**40 + 1, 2**80 - 1]
-    found = haar_counts(SparseCounts(prod(lengths), cells, [4, 5], 1), lengths, 1)
+    found = haar_counts(Counts(prod(lengths), cells, [4, 5], 1), lengths, 1)
     assert found.cells.dtype == object
     kept = dict(zip(found.cells.tolist(), found.values.tolist(), strict=True))
     assert len(kept) == 2 * 41

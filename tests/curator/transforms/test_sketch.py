@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.transforms.sketch import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.sketching import PRIME, Sketching, _reduced, _times
 from kit.chisquare import goodness
@@ -67,7 +67,7 @@ def test_buckets_are_signed_sums():
     cells = np.unique(rng.integers(0, 10**9, 500))
     values = rng.integers(1, 100, len(cells))
     sketching = Sketching(10**9, buckets=16, rows=3, seed=5)
-    found = sketch_counts(SparseCounts(10**9, cells, values, 4), sketching)
+    found = sketch_counts(Counts(10**9, cells, values, 4), sketching)
     wanted = np.zeros(48, dtype=np.int64)
     for row in range(3):
         for cell, value in zip(cells, values, strict=True):
@@ -85,13 +85,13 @@ def test_one_record_changes_one_bucket_of_each_row():
     for rows in (1, 2, 5):
         for cell in (0, 17, 10**20):
             found = sketch_counts(
-                SparseCounts(10**20 + 1, [cell], [1], 1), Sketching(10**20 + 1, 3, rows, 0)
+                Counts(10**20 + 1, [cell], [1], 1), Sketching(10**20 + 1, 3, rows, 0)
             )
             assert np.abs(found.values).sum() == found.l1_bound == rows
 
 
 def test_only_two_sided():
-    counts = sketch_counts(SparseCounts(9, [1], [5], 1), Sketching(9, 4, 1, 0))
+    counts = sketch_counts(Counts(9, [1], [5], 1), Sketching(9, 4, 1, 0))
     with pytest.raises(UsageError, match="two-sided"):
         filter_summary(counts, Epsilon.of(1), SystemDraws(), cut=1, sides="one")
 
@@ -122,4 +122,4 @@ def test_sketches_that_are_none(arguments, words):
 
 def test_a_sketch_of_another_table():
     with pytest.raises(UsageError, match="hashes 8 cells"):
-        sketch_counts(SparseCounts(9, [1], [5], 1), Sketching(8, 4, 1, 0))
+        sketch_counts(Counts(9, [1], [5], 1), Sketching(8, 4, 1, 0))

@@ -8,7 +8,6 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
@@ -17,6 +16,7 @@ from crowdtally.laws import laplace_std
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sampled import Sampled, linear_sum, subset_sum
 from crowdtally.tails import empty_cell
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
 
@@ -80,7 +80,7 @@ def test_it_says_what_it_is_unbiased_for(sampled, words):
     assert words in subset_sum([50], 3, sampled).unbiased_for
 
 
-COUNTS = SparseCounts(10**9, np.arange(100) * 10**6, np.full(100, 500), l1_bound=1)
+COUNTS = Counts(10**9, np.arange(100) * 10**6, np.full(100, 500), l1_bound=1)
 EPSILON = Epsilon.of("0.1")
 
 

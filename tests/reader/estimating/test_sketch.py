@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.transforms.sketch import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sketch import sketch_sum
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.sketching import Sketching
 from kit.words import Seeded
@@ -18,7 +18,7 @@ from kit.words import Seeded
 RNG = np.random.default_rng(1)
 CELLS = np.unique(RNG.integers(0, 10**12, 200))
 VALUES = RNG.integers(50, 150, len(CELLS))
-COUNTS = SparseCounts(10**12, CELLS, VALUES, 1)
+COUNTS = Counts(10**12, CELLS, VALUES, 1)
 
 
 def buckets(sketching: Sketching) -> np.ndarray:
@@ -62,7 +62,7 @@ def test_it_is_unbiased_and_its_error_is_as_said(how, rows):
 def test_cells_beyond_64_bits():
     cells = np.array([3, 10**25], dtype=object)
     sketching = Sketching(10**26, buckets=1000, rows=2, seed=1)
-    found = sketch_counts(SparseCounts(10**26, cells, [5, 7], 1), sketching)
+    found = sketch_counts(Counts(10**26, cells, [5, 7], 1), sketching)
     table = np.zeros(2000)
     table[found.cells] = found.values
     assert sketch_sum(table, cells[1:], sketching).value == 7

@@ -17,9 +17,8 @@ from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.counting import cells_of
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Table, either, smaller
-from crowdtally.values.counts import Counts, What
+from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Domain
-from crowdtally.values.layout import Layout
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,12 @@ class DPSense:
         """What one user can change, in units of 1/g."""
         return GRID * self.theta
 
-    def count(
-        self, engine: Engine, rows: Table, layout: Layout, what: What, domain: Domain
-    ) -> Counts:
+    def count(self, engine: Engine, rows: Table, size: int, domain: Domain) -> Counts:
         """(user, cell) → the scaled counts of the table."""
         table = weighted(rows_with_sums(rows, self.cap), self.theta)  # (cell, weight)
         counted = table.group_by("cell").agg(total=table.weight.sum().cast("int64"))
         cells, values = cells_of(engine.columns(counted), "total", domain)
-        return Counts(layout, cells, values, what, self.l1_bound, self.scaling / GRID)
+        return Counts(size, cells, values, self.l1_bound, self.scaling / GRID)
 
 
 def rows_with_sums(rows: Table, cap: int) -> Table:

@@ -18,11 +18,14 @@ from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.integers import exact_sum, within_64_bits
+from crowdtally.values.layout import Layout
 from crowdtally.values.rational import show
 
 
 def dense(
     name: str,
+    layout: Layout,
     counts: Counts,
     epsilon: Epsilon,
     draws: Draws,
@@ -36,20 +39,9 @@ def dense(
         "sensitivity": counts.l1_bound,
         "publishing": "dense",
     }
-    return NoisyTable(
-        name, counts.layout, noisy, scale, dict(more_facts or {}) | facts, counts.unit
-    )
+    return NoisyTable(name, layout, noisy, scale, dict(more_facts or {}) | facts, counts.unit)
 
 
 def _added(counts: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.int64]:
     """Counts plus noise, held within 64 bits (which is post-processing, so it costs nothing)."""
-    ends = np.iinfo(np.int64)
-    # Below half the range both ways the sum of the two cannot wrap round.
-    if noise.dtype == np.int64 and _largest(noise) < 2**62 and _largest(counts) < 2**62:
-        return np.asarray(counts + noise, dtype=np.int64)
-    exact = [int(c) + int(x) for c, x in zip(counts.tolist(), noise.tolist(), strict=True)]
-    return np.array([min(max(v, ends.min), ends.max) for v in exact], dtype=np.int64)
-
-
-def _largest(values: NDArray[np.int64]) -> int:
-    return max(-int(values.min(initial=0)), int(values.max(initial=0)))
+    return within_64_bits(exact_sum(counts, noise))

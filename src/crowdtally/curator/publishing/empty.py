@@ -9,17 +9,11 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crowdtally.curator.publishing.cells import (
-    Integers,
-    SparseCounts,
-    exact_product,
-    exact_sum,
-    positions,
-    repeated,
-)
 from crowdtally.noise.balls import Probability, Real, number
 from crowdtally.noise.draws import Draws
 from crowdtally.tails import inclusion
+from crowdtally.values.counts import Counts
+from crowdtally.values.integers import Integers, exact_product, exact_sum, positions, repeated
 from crowdtally.values.keeping import Keeping
 
 
@@ -32,7 +26,7 @@ def inclusion_probability(scale: Fraction, keeping: Keeping) -> Probability:
     )
 
 
-def empty_cells(counts: SparseCounts, scale: Fraction, keeping: Keeping, draws: Draws) -> Integers:
+def empty_cells(counts: Counts, scale: Fraction, keeping: Keeping, draws: Draws) -> Integers:
     """Returns, sorted, the kept ones among the cells that are not listed.
 
     Each is kept independently with exactly the probability above. Skip sampling runs over *all*

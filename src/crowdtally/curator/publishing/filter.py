@@ -8,16 +8,16 @@ The proof is in ``filter.md``.
 
 from __future__ import annotations
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.summary import Publishing, Summary
 from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping, Sides
 
 
 def filter_summary(
-    counts: SparseCounts, epsilon: Epsilon, draws: Draws, *, cut: int, sides: Sides = "two"
+    counts: Counts, epsilon: Epsilon, draws: Draws, *, cut: int, sides: Sides = "two"
 ) -> Summary:
     """The filtered table.
 

@@ -15,12 +15,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.publishing.cells import Integers, SparseCounts, exact_product
 from crowdtally.curator.publishing.sizes import check_size, priority_threshold
 from crowdtally.curator.publishing.summary import Publishing, Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.integers import Integers, exact_product
 from crowdtally.values.keeping import Sides
 
 _HALF = 63  # bits of one of the two integers that make a ticket
@@ -28,7 +29,7 @@ _MARGIN = 1e-9  # far above the rounding of a float quotient, far below the gaps
 
 
 def priority_summary(
-    counts: SparseCounts,
+    counts: Counts,
     epsilon: Epsilon,
     draws: Draws,
     *,

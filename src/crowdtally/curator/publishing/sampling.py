@@ -12,11 +12,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from crowdtally.curator.publishing.cells import Integers, SparseCounts, exact_sum
 from crowdtally.curator.publishing.empty import empty_cells, empty_values, kept_by_chance
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts
+from crowdtally.values.integers import Integers, exact_sum
 from crowdtally.values.keeping import Keeping
 
 LARGEST_SAMPLE = 300_000_000
@@ -24,7 +25,7 @@ LARGEST_SAMPLE = 300_000_000
 
 
 def draw_sample(
-    counts: SparseCounts, scale: Fraction, keeping: Keeping, draws: Draws
+    counts: Counts, scale: Fraction, keeping: Keeping, draws: Draws
 ) -> tuple[Integers, Integers]:
     """Returns (cells, noisy values) of the kept cells, sorted by cell."""
     refuse(counts, scale, keeping)
@@ -34,7 +35,7 @@ def draw_sample(
     return _merged(cells, values, empty, noise)
 
 
-def refuse(counts: SparseCounts, scale: Fraction, keeping: Keeping) -> None:
+def refuse(counts: Counts, scale: Fraction, keeping: Keeping) -> None:
     """Refuse, by public facts alone, what has no meaning or would not fit."""
     if counts.signed and keeping.sides == "one":
         raise UsageError(
@@ -50,7 +51,7 @@ def refuse(counts: SparseCounts, scale: Fraction, keeping: Keeping) -> None:
 
 
 def _occupied(
-    counts: SparseCounts, scale: Fraction, keeping: Keeping, draws: Draws
+    counts: Counts, scale: Fraction, keeping: Keeping, draws: Draws
 ) -> tuple[Integers, Integers]:
     """The listed cells: noise, then the rule, one by one."""
     noisy = exact_sum(counts.values, draws.laplace(scale, len(counts.values)))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from crowdtally.curator.publishing.cells import Integers
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.integers import Integers
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import show
 

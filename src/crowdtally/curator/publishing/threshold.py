@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.summary import Publishing, Summary
 from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping, Sides
 
 
 def threshold_summary(
-    counts: SparseCounts,
+    counts: Counts,
     epsilon: Epsilon,
     draws: Draws,
     *,

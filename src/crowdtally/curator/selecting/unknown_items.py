@@ -22,6 +22,7 @@ from crowdtally.errors import UsageError
 from crowdtally.laws import number, precision
 from crowdtally.noise.draws import Draws
 from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.integers import within_64_bits
 
 _LARGEST_LIMIT = 2**31
 _SHOWN_DIGITS = 6
@@ -118,9 +119,7 @@ class UnknownItems:
         # held within 64 bits before it is not.
         noisy = counts[present].astype(object) + draws.laplace(self.scale, len(present))
         passing = np.flatnonzero(noisy >= self.threshold)
-        ends = np.iinfo(np.int64)
-        held = [min(max(value, ends.min), ends.max) for value in noisy[passing].tolist()]
-        return Discovered(present[passing], np.array(held, dtype=np.int64))
+        return Discovered(present[passing], within_64_bits(noisy[passing]))
 
     def other(
         self, counts: NDArray[np.int64], released: Discovered, epsilon: Epsilon, draws: Draws

@@ -6,7 +6,6 @@ import secrets
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.curator.publishing.cells import SparseCounts
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
@@ -22,20 +21,21 @@ from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.layout import Layout
 from crowdtally.values.transformed import Buckets, Coefficients, Nodes
 
 
 def publish_table(
-    name: str, counts: Counts, form: Form, epsilon: Epsilon, draws: Draws
+    name: str, cells: Layout, counts: Counts, form: Form, epsilon: Epsilon, draws: Draws
 ) -> NoisyTable:
     """One table in its public form."""
-    counts, facts = transformed(counts, form)
+    layout, counts, facts = transformed(cells, counts, form)
     if form.is_dense:
-        return dense(name, counts, epsilon, draws, facts)
-    summary = summarised(counts, form, epsilon, draws)
+        return dense(name, layout, counts, epsilon, draws, facts)
+    summary = summarised(layout, counts, form, epsilon, draws)
     return NoisyTable(
         name,
-        counts.layout,
+        layout,
         summary.values,
         summary.scale,
         facts | summary.facts(),
@@ -44,31 +44,31 @@ def publish_table(
     )
 
 
-def transformed(counts: Counts, form: Form) -> tuple[Counts, dict[str, Any]]:
+def transformed(cells: Layout, counts: Counts, form: Form) -> tuple[Layout, Counts, dict[str, Any]]:
     """The counts of nodes, coefficients or buckets, and what ``release.json`` says of them."""
     # The seed of a sketch is public, and fixed before a count is seen.
-    layout = form_layout(form, counts.layout, secrets.randbits(62))
-    sparse = _sparse(counts)
+    layout = form_layout(form, cells, secrets.randbits(62))
     facts: dict[str, Any] = {"kind": form.transform, "ordered": list(form.ordered)}
     if isinstance(layout, Nodes):
-        made = dyadic_counts(sparse, layout.tree)
+        made = dyadic_counts(counts, layout.tree)
     elif isinstance(layout, Coefficients):
-        made = haar_counts(sparse, [len(axis) for axis in layout.axes], layout.along)
+        made = haar_counts(counts, [len(axis) for axis in layout.axes], layout.along)
     elif isinstance(layout, Buckets):
         sketching = layout.sketching
-        made = sketch_counts(sparse, sketching)
+        made = sketch_counts(counts, sketching)
         facts |= {"buckets": sketching.buckets, "rows": sketching.rows, "seed": sketching.seed}
     else:
-        return counts, {"transform": {"kind": "none", "ordered": []}}
-    result = Counts(layout, made.cells, made.values, counts.what, made.l1_bound, counts.unit)
-    return result, {"transform": facts}
+        return layout, counts, {"transform": {"kind": "none", "ordered": []}}
+    return layout, made, {"transform": facts}
 
 
-def summarised(counts: Counts, form: Form, epsilon: Epsilon, draws: Draws) -> Summary:
+def summarised(
+    layout: Layout, counts: Counts, form: Form, epsilon: Epsilon, draws: Draws
+) -> Summary:
     """The published cells of a sparse table."""
-    sparse, scale, size = _sparse(counts), counts.l1_bound / epsilon.value, form.size or 1
+    sparse, scale, size = counts, counts.l1_bound / epsilon.value, form.size or 1
     cut, tau = form_cut(form, sparse.size, scale, counts.unit), _tau(form, counts.unit)
-    tree = counts.layout.tree if isinstance(counts.layout, Nodes) else None
+    tree = layout.tree if isinstance(layout, Nodes) else None
     if form.publishing == "filter":
         return _filtered(sparse, epsilon, draws, cut, form, tree)
     if form.publishing == "filter-priority" and tree is not None:
@@ -83,16 +83,10 @@ def summarised(counts: Counts, form: Form, epsilon: Epsilon, draws: Draws) -> Su
 
 
 def _filtered(
-    sparse: SparseCounts, epsilon: Epsilon, draws: Draws, cut: int, form: Form, tree: Dyadic | None
+    sparse: Counts, epsilon: Epsilon, draws: Draws, cut: int, form: Form, tree: Dyadic | None
 ) -> Summary:
     summary = filter_summary(sparse, epsilon, draws, cut=cut, sides=form.sides)
     return summary if tree is None else without_orphans(summary, tree)
-
-
-def _sparse(counts: Counts) -> SparseCounts:
-    # Differences of counts are signed; only the transforms make them.
-    signed = isinstance(counts.layout, Coefficients | Buckets)
-    return SparseCounts(counts.size, counts.cells, counts.values, counts.l1_bound, signed=signed)
 
 
 def _tau(form: Form, unit: Fraction) -> Fraction | None:

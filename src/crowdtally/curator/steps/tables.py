@@ -18,6 +18,7 @@ from crowdtally.curator.steps.forming import publish_table
 from crowdtally.curator.steps.work import Work
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
+from crowdtally.values.layout import grid
 
 
 def popularity_table(work: Work) -> NoisyTable | None:
@@ -29,17 +30,30 @@ def popularity_table(work: Work) -> NoisyTable | None:
         work.engine, work.prepared, SRA(limit),
         rows=work.rows, key=work.fresh_key(), what=work.request.method.what,
     )  # fmt: skip
-    return dense("popularity", items, work.request.part("popularity"), work.draws)
+    return dense(
+        "popularity",
+        grid([work.prepared.domain.items]),
+        items,
+        work.request.part("popularity"),
+        work.draws,
+    )
 
 
 def count_tables(
     work: Work, bounds: Mapping[str, Bound], popularity: NoisyTable | None
 ) -> list[NoisyTable]:
     """Each table of the request with its noise; all noises are independent draws."""
-    request = work.request
+    request, layouts = work.request, work.request.layouts(work.prepared.domain)
     counts = _counts(work, bounds, popularity.values if popularity is not None else None)
     return [
-        publish_table(table, counts[table], request.form, request.table_epsilon(table), work.draws)
+        publish_table(
+            table,
+            layouts[table],
+            counts[table],
+            request.form,
+            request.table_epsilon(table),
+            work.draws,
+        )
         for table in bounds
     ]
 
@@ -79,4 +93,4 @@ def _count_scaled(work: Work, table: str, bound: Bound) -> Counts:
     rule = DPSense(bound.value, method.cap, bound.scaling)
     layout = work.request.layouts(work.prepared.domain)[table]
     rows = work.records_of(table)
-    return rule.count(work.engine, rows, layout, method.what, work.prepared.domain)
+    return rule.count(work.engine, rows, layout.size, work.prepared.domain)

@@ -12,20 +12,14 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.publishing.cells import (
-    Integers,
-    SparseCounts,
-    as_kind,
-    integers,
-    positions,
-)
 from crowdtally.curator.publishing.summary import Summary
-from crowdtally.curator.transforms.summing import addable, grouped
 from crowdtally.errors import UsageError
+from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic, DyadicAxis
+from crowdtally.values.integers import Integers, as_kind, grouped, integers, positions
 
 
-def dyadic_counts(counts: SparseCounts, tree: Dyadic) -> SparseCounts:
+def dyadic_counts(counts: Counts, tree: Dyadic) -> Counts:
     """The non-zero nodes of ``tree`` and their counts.
 
     Args:
@@ -36,7 +30,7 @@ def dyadic_counts(counts: SparseCounts, tree: Dyadic) -> SparseCounts:
         raise UsageError(
             f"the tree stands over {tree.cells} cells, and the table has {counts.size}."
         )
-    numbers, values = counts.cells, addable(counts)
+    numbers, values = counts.cells, counts.addable()
     size, inner = counts.size, counts.size
     for axis in tree.axes:
         inner //= axis.length  # cells of the axes that follow
@@ -45,8 +39,8 @@ def dyadic_counts(counts: SparseCounts, tree: Dyadic) -> SparseCounts:
             numbers, values = _with_ancestors(numbers, values, axis, inner, size)
     order = np.argsort(numbers, kind="stable")
     bound = counts.l1_bound * tree.factor
-    return SparseCounts(
-        tree.size, numbers[order], integers(values[order]), bound, signed=counts.signed
+    return Counts(
+        tree.size, numbers[order], integers(values[order]), bound, counts.unit, signed=counts.signed
     )
 
 

@@ -15,13 +15,13 @@ from math import prod
 
 import numpy as np
 
-from crowdtally.curator.publishing.cells import Integers, SparseCounts, as_kind, integers
-from crowdtally.curator.transforms.summing import addable, grouped
 from crowdtally.errors import UsageError
+from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.integers import Integers, as_kind, grouped, integers
 
 
-def haar_counts(counts: SparseCounts, lengths: Sequence[int], axis: int = 0) -> SparseCounts:
+def haar_counts(counts: Counts, lengths: Sequence[int], axis: int = 0) -> Counts:
     """The listed coefficients of ``counts``; coefficients not listed are zero.
 
     The axis is padded to 2^k values. Its coefficients are numbered 0 for the total, and j = 1 ..
@@ -43,7 +43,7 @@ def haar_counts(counts: SparseCounts, lengths: Sequence[int], axis: int = 0) -> 
     numbers = as_kind(counts.cells, size)
     above, rest = numbers // inner, numbers % inner
     outer, code = above // along.length, above % along.length
-    values = addable(counts)
+    values = counts.addable()
     found: list[tuple[Integers, Integers]] = []
     for level in range(along.levels - 1, -1, -1):
         signed = np.where(code % 2 == 0, values, -values)
@@ -58,4 +58,4 @@ def haar_counts(counts: SparseCounts, lengths: Sequence[int], axis: int = 0) -> 
     order = np.argsort(all_numbers, kind="stable")
     coefficients = np.concatenate([values for _, values in found])[order]
     bound = counts.l1_bound * (along.levels + 1)
-    return SparseCounts(size, all_numbers[order], integers(coefficients), bound, signed=True)
+    return Counts(size, all_numbers[order], integers(coefficients), bound, counts.unit, signed=True)

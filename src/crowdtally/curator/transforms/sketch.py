@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdtally.curator.publishing.cells import SparseCounts, integers
-from crowdtally.curator.transforms.summing import addable, grouped
 from crowdtally.errors import UsageError
+from crowdtally.values.counts import Counts
+from crowdtally.values.integers import grouped, integers
 from crowdtally.values.sketching import Sketching
 
 
-def sketch_counts(counts: SparseCounts, sketching: Sketching) -> SparseCounts:
+def sketch_counts(counts: Counts, sketching: Sketching) -> Counts:
     """The buckets that some listed cell falls into; bucket j of row i has number i·B + j."""
     if sketching.cells != counts.size:
         raise UsageError(
             f"the sketch hashes {sketching.cells} cells, and the table has {counts.size}."
         )
-    values = addable(counts)
+    values = counts.addable()
     numbers, sums = [], []
     for row in range(sketching.rows):
         bucket, sign = sketching.places(counts.cells, row)
@@ -29,6 +29,11 @@ def sketch_counts(counts: SparseCounts, sketching: Sketching) -> SparseCounts:
         numbers.append(found.numbers)
         sums.append(found.sums(values * sign))
     bound = counts.l1_bound * sketching.rows
-    return SparseCounts(
-        sketching.size, np.concatenate(numbers), integers(np.concatenate(sums)), bound, signed=True
+    return Counts(
+        sketching.size,
+        np.concatenate(numbers),
+        integers(np.concatenate(sums)),
+        bound,
+        counts.unit,
+        signed=True,
     )

@@ -1,4 +1,4 @@
-"""Counts of which only the non-zero cells are listed, over a public domain of any size."""
+"""Integers of any size in arrays: exact sums and products, and what falls together."""
 
 from __future__ import annotations
 
@@ -15,46 +15,6 @@ Integers = NDArray[Any]
 
 _HALF = 1 << 62
 _SIGNED_64 = 1 << 63
-
-
-@dataclass(frozen=True, eq=False)
-class SparseCounts:
-    """The non-zero cells of a table, not yet private.
-
-    Contract: adding or removing one user changes the whole table, zeros included, by at most
-    ``l1_bound`` in L1. A listed cell may hold 0: listing it changes no law.
-
-    >>> SparseCounts(10**30, [5, 10**29], [1, 2], l1_bound=1).cells.dtype
-    dtype('O')
-    """
-
-    size: int
-    """N: how many cells the public domain has."""
-    cells: Integers
-    """Numbers of the listed cells, ascending and distinct, in 0..N−1."""
-    values: Integers
-    """Their counts, in the units that the bound is in."""
-    l1_bound: int
-    """L: what one user can change, over all cells."""
-    signed: bool = False
-    """Whether a count may be negative although nobody was removed (a difference of counts)."""
-
-    def __post_init__(self) -> None:
-        for name in ("size", "l1_bound"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                words = "number of cells" if name == "size" else "L1 bound"
-                raise UsageError(
-                    f"the {words} must be a whole number of at least 1: received {value!r}."
-                )
-        object.__setattr__(self, "cells", as_kind(integers(self.cells), self.size))
-        object.__setattr__(self, "values", integers(self.values))
-        if self.cells.shape != self.values.shape or self.cells.ndim != 1:
-            raise UsageError("each listed cell needs one count, in two flat arrays.")
-        if len(self.cells) and not (self.cells[0] >= 0 and self.cells[-1] < self.size):
-            raise UsageError(f"a cell lies outside the domain of {self.size} cells.")
-        if not (self.cells[1:] > self.cells[:-1]).all():
-            raise UsageError("the cells must be listed in ascending order, each once.")
 
 
 def integers(values: object) -> Integers:
@@ -81,7 +41,7 @@ def as_kind(numbers: Integers, size: int) -> Integers:
 
 def exact_sum(first: Integers, second: Integers | int) -> Integers:
     """``first + second`` without wrapping round."""
-    if _largest(first) < _HALF and _largest(second) < _HALF:
+    if largest(first) < _HALF and largest(second) < _HALF:
         return np.asarray(first + second)
     return integers(first.astype(object) + second)
 
@@ -90,7 +50,7 @@ def exact_product(values: Integers, factor: int) -> Integers:
     """``values·factor`` without wrapping round."""
     # The factor itself must fit: numpy refuses a longer one even beside zeros or an empty array,
     # and then the records would decide whether there is a release.
-    if abs(factor) < _SIGNED_64 and _largest(values) * abs(factor) < _SIGNED_64:
+    if abs(factor) < _SIGNED_64 and largest(values) * abs(factor) < _SIGNED_64:
         return np.asarray(values * factor)
     return np.asarray(values.astype(object) * factor)
 
@@ -100,7 +60,8 @@ def repeated(number: int, size: int) -> Integers:
     return np.full(size, number, dtype=np.int64 if abs(number) < _SIGNED_64 else object)
 
 
-def _largest(values: Integers | int) -> int:
+def largest(values: Integers | int) -> int:
+    """The largest absolute value; 0 of none."""
     if isinstance(values, int):
         return abs(values)
     if values.dtype == object:
@@ -114,3 +75,47 @@ def positions(numbers: Integers, wanted: Integers) -> tuple[NDArray[np.int64], N
     inside = np.minimum(places, max(len(numbers) - 1, 0))
     found = numbers[inside] == wanted if len(numbers) else np.zeros(len(wanted), dtype=np.bool_)
     return inside, np.asarray(found, dtype=np.bool_)
+
+
+def within_64_bits(values: Integers) -> NDArray[np.int64]:
+    """The values, those beyond 64 bits held at the nearer end.
+
+    Noise can be beyond it. To hold noisy values there is post-processing, which costs nothing; to
+    hold the noise before it is added would change its law.
+    """
+    if values.dtype == np.int64:
+        return values
+    ends = np.iinfo(np.int64)
+    return np.array([min(max(int(v), ends.min), ends.max) for v in values], dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Grouped:
+    """Equal numbers brought together."""
+
+    numbers: Integers
+    """The distinct numbers, ascending."""
+    order: NDArray[np.int64]
+    """Positions of the given numbers, by number."""
+    starts: NDArray[np.int64]
+    """Where in ``order`` each distinct number begins."""
+
+    def sums(self, values: Integers) -> Integers:
+        """The sum of the values of each number."""
+        if not len(self.starts):
+            return values[:0]
+        return np.asarray(np.add.reduceat(values[self.order], self.starts))
+
+    def firsts(self, values: Integers) -> Integers:
+        """One of the values of each number, where they are equal."""
+        return values[self.order[self.starts]]
+
+
+def grouped(numbers: Integers) -> Grouped:
+    """Bring equal numbers together."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    new = np.ones(len(ordered), dtype=np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(new)
+    return Grouped(ordered[starts], order, starts)
