@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import isclose
 from pathlib import Path
@@ -80,17 +80,31 @@ def same(told: Any, wanted: Any) -> bool:
     return bool(told == (REWORDED.get(wanted, wanted) if isinstance(wanted, str) else wanted))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_release_of_before_answers_as_it_did(name: str) -> None:
-    release = ct.load(HERE / "releases" / name)
-    asked = stored(name)["answers"]
+def check_answers(name: str, asked: Sequence[Mapping[str, Any]]) -> None:
+    """Ask these questions again."""
     assert asked
+    release = ct.load(HERE / "releases" / name)
     found = [
         f"{entry['question']}{words}"
         for entry in asked
         for words in differences(answer(release, entry["question"]), entry["answer"])
     ]
     assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("number", range(len(NAMES)), ids=NAMES)
+def test_a_release_of_before_answers_as_it_did(number: int) -> None:
+    """Tables and top lists, and every fourth sum, in each folder another fourth of them."""
+    entries = stored(NAMES[number])["answers"]
+    lists = [entry for entry in entries if entry["question"]["ask"] in ("table", "top")]
+    sums = [entry for entry in entries if entry not in lists]
+    check_answers(NAMES[number], [*lists, *sums[number % 4 :: 4]])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", NAMES)
+def test_a_release_of_before_answers_everything_as_it_did(name: str) -> None:
+    check_answers(name, stored(name)["answers"])
 
 
 @pytest.mark.parametrize("name", NAMES)
