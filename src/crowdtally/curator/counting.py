@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared, cell_numbers
-from crowdtally.curator.engine.relations import Table
+from crowdtally.curator.engine.relations import Rows
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
 from crowdtally.values.layout import Pairs, grid
@@ -26,7 +26,7 @@ class Sampling(Protocol):
     def limit(self) -> int:
         """The most rows of one user that are kept."""
 
-    def keep(self, engine: Engine, rows: Table, *, cells: int, key: int, what: What) -> Table:
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
         """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records."""
 
 
@@ -97,7 +97,7 @@ def count_pairs(
 
 def _kept(
     engine: Engine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
-) -> Iterator[Table]:
+) -> Iterator[Rows]:
     """The kept records, in parts by user where they would not fit the memory at once."""
     parts = engine.parts(rows)
     for part in range(parts):
@@ -107,12 +107,12 @@ def _kept(
         yield rule.keep(engine, table, cells=prepared.domain.size, key=key, what=what)
 
 
-def _items_met(kept: Table, width: int) -> Table:
+def _items_met(kept: Rows, width: int) -> Rows:
     """A user who met one item in two contexts is one user of that item."""
     return kept.select("user", cell=(kept.cell // width).cast("int64")).distinct()
 
 
-def _tally(engine: Engine, table: Table, domain: Domain) -> Cells:
+def _tally(engine: Engine, table: Rows, domain: Domain) -> Cells:
     found = engine.columns(table.group_by("cell").agg(times=table.count()))
     return cells_of(found, "times", domain)
 

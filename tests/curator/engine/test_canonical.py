@@ -15,7 +15,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.counting import count_rows
 from crowdtally.curator.engine import frames, opening
-from crowdtally.curator.engine.canonical import Column, canonical_text
+from crowdtally.curator.engine.canonical import SourceColumn, canonical_text
 from crowdtally.curator.engine.columns import matchable, same_key
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import count_dropped, prepare
@@ -153,7 +153,7 @@ def test_asking_what_a_relation_reads_leaves_nothing_behind():
         connection.execute("CREATE TABLE t AS SELECT 1 AS i")
         with DuckDBEngine() as engine:
             assert engine.open(locate(connection.sql("FROM t")), "r") == {
-                "i": Column("INTEGER", declared=False, twin="i\x1ftext")
+                "i": SourceColumn("INTEGER", declared=False, twin="i\x1ftext")
             }
         views = connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal")
         assert views.fetchone() == (0,)

@@ -16,7 +16,7 @@ from fractions import Fraction
 from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.counting import cells_of
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Table, either, smaller
+from crowdtally.curator.engine.relations import Rows, either, smaller
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Domain
 
@@ -37,7 +37,7 @@ class DPSense:
         """What one user can change, in units of 1/g."""
         return GRID * self.theta
 
-    def count(self, engine: Engine, rows: Table, size: int, domain: Domain) -> Counts:
+    def count(self, engine: Engine, rows: Rows, size: int, domain: Domain) -> Counts:
         """(user, cell) → the scaled counts of the table."""
         table = weighted(rows_with_sums(rows, self.cap), self.theta)  # (cell, weight)
         counted = table.group_by("cell").agg(total=table.weight.sum().cast("int64"))
@@ -45,7 +45,7 @@ class DPSense:
         return Counts(size, cells, values, self.l1_bound, self.scaling / GRID)
 
 
-def rows_with_sums(rows: Table, cap: int) -> Table:
+def rows_with_sums(rows: Rows, cap: int) -> Rows:
     """(user, cell) → (user, cell, amount, row_sum): each cell once, with its capped count."""
     same = rows.group_by("user", "cell").agg(times=rows.count())
     amounts = same.select("user", "cell", amount=smaller(same.times, cap))
@@ -53,7 +53,7 @@ def rows_with_sums(rows: Table, cap: int) -> Table:
     return amounts.inner_join(sums, "user")
 
 
-def weighted(amounts: Table, theta: int) -> Table:
+def weighted(amounts: Rows, theta: int) -> Rows:
     """(cell, amount, row_sum) → (cell, weight) in integer units."""
     scaled = (amounts.amount * (GRID * theta) // amounts.row_sum).cast("int64")
     whole = (amounts.amount * GRID).cast("int64")

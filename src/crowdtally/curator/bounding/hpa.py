@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Table
+from crowdtally.curator.engine.relations import Rows
 from crowdtally.values.counts import What
 
 
@@ -33,7 +33,7 @@ class HPA:
         _, rank = np.unique(-self.popularity, return_inverse=True)
         return rank.astype(np.int64)
 
-    def keep(self, engine: Engine, rows: Table, *, cells: int, key: int, what: What) -> Table:
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         width = cells // len(self.popularity)
         ranks = self.ranks()

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Column, Table, constant, counting_from
+from crowdtally.curator.engine.relations import Column, Rows, constant, counting_from
 from crowdtally.values.counts import What
 
 # Below this many bits of order, ties between different records would begin to show in the law.
 _LEAST_BITS = 32
 
 
-def told_apart(rows: Table, what: What) -> Table:
+def told_apart(rows: Rows, what: What) -> Rows:
     """(user, cell[, id]) → rows with an identity independent of other users and of row order."""
     if what == "users":
         return rows.select("user", "cell").distinct()
@@ -29,7 +29,7 @@ def told_apart(rows: Table, what: What) -> Table:
     return first.union(others)
 
 
-def keyed_hash(engine: Engine, records: Table, key: int) -> Column:
+def keyed_hash(engine: Engine, records: Rows, key: int) -> Column:
     """The hash of (key, user, identity of the record), 63 bits."""
     if "id" in records.columns:
         return engine.hash(key, [records.user, records.id])
@@ -40,13 +40,13 @@ def keyed_hash(engine: Engine, records: Table, key: int) -> Column:
 
 def keep_first(
     engine: Engine,
-    records: Table,
+    records: Rows,
     order: Column,
     *,
     cells: int,
     limit: int,
     leading: int = 0,
-) -> Table:
+) -> Rows:
     """(user, cell) of each user's ``limit`` records of the smallest ``order``.
 
     Args:

@@ -30,7 +30,7 @@ _PLAIN = ("BOOLEAN", "DATE", "TIME", "TIMESTAMP", "UUID", "DECIMAL", "BLOB")
 
 
 @dataclass(frozen=True)
-class Column:
+class SourceColumn:
     """A column of a source, as far as it is known before a row is read."""
 
     type: str

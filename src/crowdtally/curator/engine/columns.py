@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from crowdtally.curator.engine.canonical import Column
+from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.errors import InputError, did_you_mean
 from crowdtally.values.domain import Axis, Kind, plain_integer
 
@@ -43,12 +43,12 @@ def same_key(first: str, second: str) -> bool:
     return first == second or {first, second} <= exact
 
 
-def stored(name: str, column: Column) -> tuple[str, str]:
+def stored(name: str, column: SourceColumn) -> tuple[str, str]:
     """SQL for a column's values and their type, of which neither depends on other rows."""
     return (quoted(name), column.type) if column.twin is None else (quoted(column.twin), "VARCHAR")
 
 
-def identity(name: str, column: Column, role: str) -> str:
+def identity(name: str, column: SourceColumn, role: str) -> str:
     """SQL for an id column in a form whose equality and hash depend on this row alone."""
     value, sql_type = stored(name, column)
     kind = kind_of(sql_type)
@@ -90,7 +90,7 @@ def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:
     return f"CASE WHEN CAST({number} AS VARCHAR) = {value} THEN {number} END"
 
 
-def refuse_hopeless(axis: Axis, column: Column) -> None:
+def refuse_hopeless(axis: Axis, column: SourceColumn) -> None:
     """Refuse a list of which no value can be in a column whose declared type is integer."""
     if not column.declared or kind_of(column.type) != "integer" or axis.kind == "integer":
         return
@@ -101,7 +101,7 @@ def refuse_hopeless(axis: Axis, column: Column) -> None:
         )
 
 
-def discovered(name: str, column: Column) -> str:
+def discovered(name: str, column: SourceColumn) -> str:
     """SQL for items without a public list: in the type that a schema declares, else text."""
     value, sql_type = stored(name, column)
     kind = kind_of(sql_type)
@@ -113,7 +113,7 @@ def discovered(name: str, column: Column) -> str:
     return matchable(value, sql_type, kind, name)
 
 
-def whole_number(name: str, column: Column) -> str:
+def whole_number(name: str, column: SourceColumn) -> str:
     """SQL for a weight: how many persons a row stands for.
 
     Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut

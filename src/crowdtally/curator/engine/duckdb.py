@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sqlglot import tokenize
 
 from crowdtally.curator.engine import hashing, opening, window
-from crowdtally.curator.engine.canonical import Column, canonical_text, twin_of
+from crowdtally.curator.engine.canonical import SourceColumn, canonical_text, twin_of
 from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.compiling import compiler
 from crowdtally.curator.engine.opening import Opened
@@ -71,7 +71,9 @@ class DuckDBEngine:
 
     # ---- sources -------------------------------------------------------------------------------
 
-    def open(self, located: Located, name: str, keys: Iterable[str] = ()) -> dict[str, Column]:
+    def open(
+        self, located: Located, name: str, keys: Iterable[str] = ()
+    ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns."""
         label = located.label or "the records"
         if located.needs_spark:
@@ -85,7 +87,7 @@ class DuckDBEngine:
             columns = "*" if located.kind in ("parquet", "csv") else opening.plain(types)
             self.define(name, f"SELECT {', '.join([columns, *twins])} FROM {found.rows}", label)
         return {
-            column: Column(
+            column: SourceColumn(
                 opening.freed_type(kind),
                 found.of(column) == "declared",
                 twin_of(column) if column in texts and found.of(column) != "declared" else None,

@@ -10,7 +10,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.engine.canonical import Column
+from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.sources import Located
 from crowdtally.values.domain import Axis
 
@@ -28,7 +28,9 @@ class Engine(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
     ) -> None: ...
 
-    def open(self, located: Located, name: str, keys: Iterable[str] = ()) -> dict[str, Column]:
+    def open(
+        self, located: Located, name: str, keys: Iterable[str] = ()
+    ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns.
 
         Beside each column whose type was inferred, and each of ``keys``, stands its twin.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from crowdtally.curator.engine import columns
-from crowdtally.curator.engine.canonical import Column, twin_of
+from crowdtally.curator.engine.canonical import SourceColumn, twin_of
 from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.sources import Located
@@ -19,14 +19,14 @@ class Joined:
 
     clause: str
     """What to write after FROM."""
-    columns: Mapping[str, Column]
+    columns: Mapping[str, SourceColumn]
     """What it offers."""
     partner: str
     """SQL for whether a record has a partner in every join."""
 
 
 def join(
-    engine: Engine, joins: Iterable[tuple[Located, str]], schema: Mapping[str, Column]
+    engine: Engine, joins: Iterable[tuple[Located, str]], schema: Mapping[str, SourceColumn]
 ) -> Joined:
     """Join the view ``source`` with each table by the key column that they share."""
     clause, known, partners = quoted("source"), dict(schema), ["TRUE"]
@@ -52,7 +52,12 @@ def join(
 
 
 def _keyed(
-    engine: Engine, table: str, key: str, offered: Mapping[str, Column], mine: Column, name: str
+    engine: Engine,
+    table: str,
+    key: str,
+    offered: Mapping[str, SourceColumn],
+    mine: SourceColumn,
+    name: str,
 ) -> tuple[str, str]:
     """The table to join, and by which column: the key or, where a type was inferred, its text."""
     theirs = offered[key]

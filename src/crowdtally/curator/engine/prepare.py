@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.engine import columns
-from crowdtally.curator.engine.canonical import Column
+from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import columns_of, row_expression
@@ -121,7 +121,7 @@ def _needed(records: Records) -> list[tuple[str, str]]:
     return [(column, role) for column, role in roles if column is not None]
 
 
-def _identities(records: Records, schema: Mapping[str, Column]) -> dict[str, str]:
+def _identities(records: Records, schema: Mapping[str, SourceColumn]) -> dict[str, str]:
     """The user, the stored record id and the weight, under names of our own."""
     selected = {}
     for alias, column, role in (
@@ -136,7 +136,7 @@ def _identities(records: Records, schema: Mapping[str, Column]) -> dict[str, str
 
 
 def _inexact(
-    records: Records, domain: Domain | None, schema: Mapping[str, Column]
+    records: Records, domain: Domain | None, schema: Mapping[str, SourceColumn]
 ) -> dict[str, str]:
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     axes = () if domain is None else domain.axes
@@ -176,7 +176,7 @@ def _type_of(engine: Engine, expression: str, clause: str, name: str) -> str:
         raise type(error)(f"{name!r} cannot be computed from the columns: {error}") from error
 
 
-def _context(engine: Engine, text: str, axis: Axis, schema: Mapping[str, Column]) -> str:
+def _context(engine: Engine, text: str, axis: Axis, schema: Mapping[str, SourceColumn]) -> str:
     tree = row_expression(text, axis.name)
     for column in columns_of(tree):
         if column.lower() not in {name.lower() for name in schema}:

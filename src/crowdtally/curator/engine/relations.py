@@ -1,4 +1,4 @@
-"""The words in which rules speak about records: tables, columns and a few row-wise functions.
+"""The words in which rules speak about records: rows, columns and a few row-wise functions.
 
 This is Ibis, under names of our own, so that Ibis itself is imported inside the engine alone.
 """
@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import ibis
 
-Table: TypeAlias = ibis.Table
-"""Rows somewhere in an engine; nothing of them is here."""
+Rows: TypeAlias = ibis.Table
+"""Rows that an engine holds or can compute; none of them is in this process."""
 Column: TypeAlias = ibis.Value
-"""One value for each row of a table."""
+"""One value for each row."""
 
 
 def constant(number: int) -> Column:

@@ -16,7 +16,7 @@ from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.choosing.rows import RowSums, RowTable
 from crowdtally.curator.engine.prepare import cell_numbers
-from crowdtally.curator.engine.relations import Table
+from crowdtally.curator.engine.relations import Rows
 from crowdtally.curator.steps.work import Work
 from crowdtally.values.epsilon import Epsilon
 
@@ -91,7 +91,7 @@ def _int64(column: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(column, dtype=np.int64)
 
 
-def _histogram(work: Work, sums: Table) -> RowSums:
+def _histogram(work: Work, sums: Rows) -> RowSums:
     """(user, row_sum) → how many users have which row sum."""
     counted = work.engine.arrays(sums.group_by("row_sum").agg(users=sums.count()))
     return RowSums(counted["row_sum"].astype(np.int64), counted["users"])

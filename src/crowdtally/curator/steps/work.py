@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Table
+from crowdtally.curator.engine.relations import Rows
 from crowdtally.curator.request.request import Request
 from crowdtally.noise.draws import Draws
 
@@ -35,7 +35,7 @@ class Work:
         """
         return secrets.randbits(63)
 
-    def records_of(self, table: str) -> Table:
+    def records_of(self, table: str) -> Rows:
         """(user, cell) of every record, the cell numbered as in this table."""
         rows = self.prepared.table.select("user", "cell")
         if table in ("edges", "cells"):

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.engine import hashing
-from crowdtally.curator.engine.canonical import Column
+from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark import expressions, sources
 from crowdtally.curator.engine.spark.errors import translated
@@ -58,7 +58,9 @@ class SparkEngine:
 
     # ---- sources -------------------------------------------------------------------------------
 
-    def open(self, located: Located, name: str, keys: Iterable[str] = ()) -> dict[str, Column]:
+    def open(
+        self, located: Located, name: str, keys: Iterable[str] = ()
+    ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns."""
         session, wanted = self._session, frozenset(keys)
         with translated(f"opening {located.label or 'the records'}"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.curator.engine import csv_files
-from crowdtally.curator.engine.canonical import Column, twin_of
+from crowdtally.curator.engine.canonical import SourceColumn, twin_of
 from crowdtally.curator.engine.columns import quoted as duckdb_quoted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import Located
@@ -29,7 +29,7 @@ _NOT_REPEATABLE = re.compile(
 
 def opened(
     session: Any, located: Located, is_local: bool, keys: Collection[str]
-) -> tuple[Any, dict[str, Column]]:
+) -> tuple[Any, dict[str, SourceColumn]]:
     """The source as a Spark DataFrame, twins and all; nothing is read by the cluster yet."""
     if located.kind == "spark-table":
         name = _table_name(str(located.table))
@@ -43,7 +43,7 @@ def opened(
 
 def with_twins(
     frame: Any, keys: Collection[str], *, declared: bool
-) -> tuple[Any, dict[str, Column]]:
+) -> tuple[Any, dict[str, SourceColumn]]:
     """A DataFrame with the twins of its keys and, where its types were inferred, of all columns."""
     columns, twins = {}, []
     for name, kind in kinds(frame).items():
@@ -52,7 +52,7 @@ def with_twins(
         if inferred or (name in keys and text is not None):
             twins.append(f"{text} AS {quoted(twin_of(name))}")
         twin = twin_of(name) if inferred else None
-        columns[name] = Column(duckdb_name(kind), declared, twin)
+        columns[name] = SourceColumn(duckdb_name(kind), declared, twin)
     return (frame.selectExpr("*", *twins) if twins else frame), columns
 
 
@@ -153,7 +153,7 @@ def _text(value: str) -> str:
 
 def _shipped(
     session: Any, located: Located, keys: Collection[str]
-) -> tuple[Any, dict[str, Column]]:
+) -> tuple[Any, dict[str, SourceColumn]]:
     """What this machine holds, read by DuckDB, in types that Spark takes."""
     with DuckDBEngine() as engine:
         columns = engine.open(located, "held", keys)
