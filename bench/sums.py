@@ -24,9 +24,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import laws, parquet
+from crowdtally import parquet
 from crowdtally.curator.request.form import FormOptions, make_form
 from crowdtally.curator.steps.forming import publish_table
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published
 from crowdtally.reader.release import Release
@@ -216,7 +217,7 @@ def answer(release: Release, table: Table, masks: Masks) -> float:
 def modelled(table: Table, masks: Masks, epsilon: str, rng: np.random.Generator) -> float:
     """The answer of a dense table: the truth and the noise of its r cells, r in the thousands."""
     cells = prod(int(mask.sum()) for mask in masks)
-    std = laws.laplace_std(1 / Epsilon.of(epsilon).value) * sqrt(cells)
+    std = DiscreteLaplace(1 / Epsilon.of(epsilon).value).std() * sqrt(cells)
     return table.truth(masks) + float(rng.normal(0, std))
 
 

@@ -20,8 +20,9 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally import laws, parquet, published
+from crowdtally import parquet, published
 from crowdtally.budget import Ledger
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable, staging
 from crowdtally.values.domain import Axis
 from crowdtally.values.layout import grid
@@ -89,10 +90,10 @@ def test_noise_beside_each_count(tmp_path: Path) -> None:
     (facts,) = (t for t in release.metadata["tables"] if t["name"] == "edges")
     scale = Fraction(4) / Fraction(1, 6)
     assert Fraction(facts["noise"]["scale"]) == scale
-    width = laws.laplace_interval(scale, Fraction(19, 20))
+    width = DiscreteLaplace(scale).half_width(Fraction(19, 20))
     assert facts["noise"]["interval_half_width"] == width
     table = pyarrow.parquet.read_table(release.folder / "edges.parquet").to_pydict()
-    assert set(table["noise_std"]) == {laws.laplace_std(scale)} == {facts["noise"]["std"]}
+    assert set(table["noise_std"]) == {DiscreteLaplace(scale).std()} == {facts["noise"]["std"]}
     for count, low, high in zip(table["count"], table["low"], table["high"], strict=True):
         assert (low, high) == (count - width, count + width)
 
@@ -109,7 +110,9 @@ def test_negative_counts_are_kept(tmp_path: Path) -> None:
 def test_counts_near_the_end_of_64_bits_stay_within_them() -> None:
     ends = np.iinfo(np.int64)
     values = np.array([ends.max, ends.min, 0, ends.max - 1], dtype=np.int64)
-    table = NoisyTable("t", grid([Axis.of("a", list("wxyz"))]), values, Fraction(10), {})
+    table = NoisyTable(
+        "t", grid([Axis.of("a", list("wxyz"))]), values, DiscreteLaplace(Fraction(10)), {}
+    )
     (block,) = table.blocks()
     assert block["low"].tolist() == [ends.max - 30, ends.min, -30, ends.max - 31]
     assert block["high"].tolist() == [ends.max, ends.min + 30, 30, ends.max]

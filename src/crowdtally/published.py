@@ -22,11 +22,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import laws, parquet
+from crowdtally import parquet
 from crowdtally.damage.files import check_table
 from crowdtally.damage.parsing import parsed
 from crowdtally.damage.seal import sealed
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.values.layout import Layout
 from crowdtally.values.rational import recorded, show
 
@@ -48,44 +49,36 @@ class NoisyTable:
     """The public cells, and the columns that name them."""
     values: NDArray[Any]
     """The noisy count of every published cell, in order, in integer units."""
-    scale: Fraction
-    """Scale of the discrete Laplace noise, in the same units."""
+    law: NoiseLaw
+    """The law of the noise on them, and what one unit means as a count."""
     facts: Mapping[str, Any]
     """What else ``release.json`` says about the table."""
-    unit: Fraction = Fraction(1)
-    """What one unit means as a count."""
     cells: NDArray[Any] | None = None
     """Numbers of the published cells, ascending; None where all of the layout are published."""
 
     def blocks(self) -> Iterator[dict[str, NDArray[Any]]]:
         """The table's columns, a million rows at a time, sorted by cell."""
         noise = self._noise()
-        reach = min(laws.laplace_interval(self.scale, INTERVAL_LEVEL), 2**62)
+        reach = min(self.law.half_width(INTERVAL_LEVEL), 2**62)
         for start in range(0, max(len(self.values), 1), _BLOCK):
             rows = np.arange(start, min(start + _BLOCK, len(self.values)))
             cells = rows if self.cells is None else self.cells[rows]
             values = _held(self.values[rows])
             yield {
                 **self.layout.columns(cells),
-                "count": self._counts(values),
+                "count": as_counts(values, self.law.unit),
                 "noise_std": np.full(len(cells), noise["std"]),
-                "low": self._counts(_saturating(values, -reach)),
-                "high": self._counts(_saturating(values, reach)),
+                "low": as_counts(_saturating(values, -reach), self.law.unit),
+                "high": as_counts(_saturating(values, reach), self.law.unit),
             }
 
-    def _counts(self, values: NDArray[np.int64]) -> NDArray[Any]:
-        """Units as counts: integers where a unit is one, else the nearest floats."""
-        return values if self.unit == 1 else values * float(self.unit)
-
     def _noise(self) -> dict[str, Any]:
-        width = laws.laplace_interval(self.scale, INTERVAL_LEVEL)
+        width = self.law.half_width(INTERVAL_LEVEL)
         return {
-            "law": "discrete Laplace: Pr[k] proportional to exp(-|k|/scale), in units",
-            "unit": show(self.unit),
-            "scale": show(self.scale),
-            "std": laws.laplace_std(self.scale) * float(self.unit),
+            **self.law.to_json(),
+            "std": self.law.std(),
             "interval_level": show(INTERVAL_LEVEL),
-            "interval_half_width": width if self.unit == 1 else width * float(self.unit),
+            "interval_half_width": as_counts(width, self.law.unit),
         }
 
     def description(self) -> dict[str, Any]:

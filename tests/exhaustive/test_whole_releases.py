@@ -69,7 +69,7 @@ def test_files_hold_what_the_steps_release(name: str, tmp_path: Path) -> None:
     for table in tables:
         stored = parquet.read_table(made.path(table.name))
         assert stored["count"].to_pylist() == table.values.tolist()
-        assert made.table(table.name)["noise"]["scale"] == str(table.scale)  # type: ignore[index]
+        assert made.table(table.name)["noise"]["scale"] == str(table.law.scale)  # type: ignore[index]
 
 
 @given(

@@ -15,6 +15,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.damage import seal
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable, staging
 from crowdtally.values.domain import Axis
 from crowdtally.values.layout import Grid, grid
@@ -49,7 +50,9 @@ def written(folder: Path, *tables: NoisyTable) -> tuple[str, dict[str, Any]]:
 
 def table_of(values: np.ndarray, cells: np.ndarray | None = None, size: int = 0) -> NoisyTable:
     layout: Grid = grid([Axis.of("item", [f"i{n}" for n in range(size or len(values))])])
-    return NoisyTable("items", layout, values, Fraction(10), {"publishing": "dense"}, cells=cells)
+    return NoisyTable(
+        "items", layout, values, DiscreteLaplace(Fraction(10)), {"publishing": "dense"}, cells=cells
+    )
 
 
 def test_writing_gives_the_hash_of_release_json_and_completes_the_metadata(tmp_path: Path) -> None:

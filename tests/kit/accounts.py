@@ -15,7 +15,7 @@ from typing import Any
 
 from flint import arb
 
-from crowdtally.laws import number, precision
+from crowdtally.laws.balls import as_ball, precision
 from crowdtally.values.keeping import Keeping
 from kit.recording import Drawn
 
@@ -122,7 +122,7 @@ def _is_share(p: Fraction, tau: Fraction) -> bool:
 
 
 def _alpha(scale: Fraction) -> arb:
-    return (-number(1 / scale)).exp()
+    return (-as_ball(1 / scale)).exp()
 
 
 def _first_share(scale: Fraction, keeping: Keeping) -> arb:
@@ -141,7 +141,7 @@ def _inclusion(scale: Fraction, keeping: Keeping) -> arb:
     low, t = max(cut, 1), int(keeping.threshold)
     rising = low * alpha**low - (low - 1) * alpha ** (low + 1)
     rising = rising - (t + 1) * alpha ** (t + 1) + t * alpha ** (t + 2)
-    both = 2 * rising / (number(keeping.threshold) * (1 - alpha**2))
+    both = 2 * rising / (as_ball(keeping.threshold) * (1 - alpha**2))
     both = both + 2 * alpha ** (t + 1) / (1 + alpha)
     return both if keeping.sides == "two" else both / 2
 
@@ -150,5 +150,5 @@ def _is(p: Any, law: Callable[[Fraction, Keeping], arb], scale: Fraction, rule: 
     """Whether a probability is that of the law, to 400 bits."""
     with precision(2048):
         wanted = law(scale, rule)
-        ball = number(p) if isinstance(p, Fraction) else p.enclose(400)
+        ball = as_ball(p) if isinstance(p, Fraction) else p.enclose(400)
         return bool(ball.overlaps(wanted)) and ball.rel_accuracy_bits() >= 400

@@ -20,7 +20,7 @@ from itertools import product
 
 from flint import arb
 
-from crowdtally.laws import number, precision
+from crowdtally.laws.balls import as_ball, precision
 from kit.tracing import Choice, Form
 
 _BITS = 128
@@ -61,12 +61,12 @@ class Loss:
     def certainly_at_most(self, epsilon: Fraction) -> bool:
         if self.high == 0:
             return self.most <= epsilon
-        return bool(self.high <= number(epsilon - self.most))
+        return bool(self.high <= as_ball(epsilon - self.most))
 
     def certainly_exceeds(self, epsilon: Fraction) -> bool:
         if self.low == 0:
             return self.least > epsilon
-        return bool(self.low > number(epsilon - self.least))
+        return bool(self.low > as_ball(epsilon - self.least))
 
     def __add__(self, other: Loss) -> Loss:
         return Loss(
@@ -77,7 +77,7 @@ class Loss:
         )
 
     def __str__(self) -> str:
-        low, high = float(number(self.least) + self.low), float(number(self.most) + self.high)
+        low, high = float(as_ball(self.least) + self.low), float(as_ball(self.most) + self.high)
         return str(low) if low == high else f"between {low} and {high}"
 
 
@@ -183,7 +183,7 @@ def _choice_loss(one: Choice, other: Choice) -> Loss:
 
 def _log_probability(choice: Choice) -> arb:
     best = max(choice.scores)
-    rate = number(choice.rate)
+    rate = as_ball(choice.rate)
     total = sum(((s - best) * rate).exp() for s in choice.scores)
     return (choice.scores[choice.picked] - best) * rate - total.log()
 
@@ -210,7 +210,7 @@ def _enumerate(block: Sequence[int], law: Law) -> tuple[dict[tuple[int, ...], ar
         masses[outcome] = masses.get(outcome, arb(0)) + mass
     inside = arb(1)
     for draw in draws:
-        inside *= 1 - (-number(law.rates[draw]) * cut).exp()
+        inside *= 1 - (-as_ball(law.rates[draw]) * cut).exp()
     return masses, 1 - inside
 
 
@@ -219,7 +219,7 @@ def _values(
 ) -> Iterator[tuple[dict[int, int], arb]]:
     peak = arb(1)
     for draw in draws:
-        peak *= -(-number(rates[draw])).expm1()
+        peak *= -(-as_ball(rates[draw])).expm1()
     for values in product(range(cut), repeat=len(draws)):
         weight = sum((rates[d] * v for d, v in zip(draws, values, strict=True)), Fraction(0))
-        yield dict(zip(draws, values, strict=True)), peak * (-number(weight)).exp()
+        yield dict(zip(draws, values, strict=True)), peak * (-as_ball(weight)).exp()

@@ -9,7 +9,7 @@ import pytest
 from flint import ctx
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Rate, Real, as_probability, as_rate, number, precision
+from crowdtally.noise.balls import Rate, Real, as_ball, as_probability, as_rate, precision
 from crowdtally.noise.digits import DigitLaw, Table
 from crowdtally.noise.digits import table as remembered
 from kit.exactly import PLACES, exp_neg
@@ -17,13 +17,13 @@ from kit.exactly import PLACES, exp_neg
 
 def inside(ball, low: Fraction, high: Fraction) -> bool:
     with precision(4096):
-        return bool(ball.lower() <= number(high) and ball.upper() >= number(low))
+        return bool(ball.lower() <= as_ball(high) and ball.upper() >= as_ball(low))
 
 
 @pytest.mark.parametrize("y", ["1/10", "25.6", "1e-30", "179", "355/113"])
 @pytest.mark.parametrize("bits", [64, 192, 1000])
 def test_balls_contain_the_number_and_are_as_small_as_asked(y, bits):
-    real = Real.ball(("exp", y), lambda work: (-number(Fraction(y))).exp())
+    real = Real.ball(("exp", y), lambda work: (-as_ball(Fraction(y))).exp())
     ball = real.enclose(bits)
     low, high = (Fraction(end, 1 << PLACES) for end in exp_neg(Fraction(y)))
     assert inside(ball, low, high)
@@ -32,7 +32,7 @@ def test_balls_contain_the_number_and_are_as_small_as_asked(y, bits):
 
 def test_cancellation_inside_the_function_is_made_up_for():
     tiny = Fraction(1, 10**60)
-    real = Real.ball("cancels", lambda bits: (1 + number(tiny)) - 1)
+    real = Real.ball("cancels", lambda bits: (1 + as_ball(tiny)) - 1)
     assert real.enclose(100).rel_accuracy_bits() >= 100
 
 
@@ -40,15 +40,15 @@ def test_cancellation_inside_the_function_is_made_up_for():
 def test_rate_of_a_probability_inverts_it(p):
     x = Rate.of_probability(p).enclose(200)
     with precision(2000):
-        assert (-(-x).expm1()).overlaps(number(p))
+        assert (-(-x).expm1()).overlaps(as_ball(p))
     assert x.rel_accuracy_bits() >= 200
 
 
 def test_rate_of_a_real_probability():
-    p = Real.ball("e^-1", lambda bits: (-number(1)).exp())
+    p = Real.ball("e^-1", lambda bits: (-as_ball(1)).exp())
     x = Rate.of_probability(p).enclose(200)
     with precision(2000):
-        assert (-(-x).expm1()).overlaps((-number(1)).exp())
+        assert (-(-x).expm1()).overlaps((-as_ball(1)).exp())
 
 
 def test_keys_are_exact():
@@ -60,7 +60,7 @@ def test_keys_are_exact():
 
 def test_numbers_of_different_keys_share_no_table():
     """Tables are kept by key: what is drawn for one scale must not serve another."""
-    reals = [Real.ball(("share", n), lambda bits, n=n: number(Fraction(1, n))) for n in (3, 4)]
+    reals = [Real.ball(("share", n), lambda bits, n=n: as_ball(Fraction(1, n))) for n in (3, 4)]
     assert reals[0] != reals[1]
     rates = [Rate.of_probability(real) for real in reals]
     assert rates[0] != rates[1]
@@ -76,7 +76,7 @@ def test_a_rate_must_be_positive_and_exact(rate):
 
 def test_a_rate_that_may_be_zero_is_refused():
     with pytest.raises(UsageError, match="certainly"):
-        Rate.ball("zero", lambda bits: number(2).sqrt() ** 2 - 2)
+        Rate.ball("zero", lambda bits: as_ball(2).sqrt() ** 2 - 2)
 
 
 @pytest.mark.parametrize("p", [Fraction(-1, 9), Fraction(10, 9), 0.5, True, None])
@@ -87,7 +87,7 @@ def test_a_probability_must_be_exact_and_inside(p):
 
 @pytest.mark.parametrize("shift", [Fraction(1, 10**50), Fraction(-1, 10**50)])
 def test_real_probabilities_are_told_apart_from_one(shift):
-    p = Real.ball(("near one", shift), lambda bits: number(1 + shift) * number(2).sqrt() ** 2 / 2)
+    p = Real.ball(("near one", shift), lambda bits: as_ball(1 + shift) * as_ball(2).sqrt() ** 2 / 2)
     if shift < 0:
         assert as_probability(p) is p
     else:
@@ -97,7 +97,7 @@ def test_real_probabilities_are_told_apart_from_one(shift):
 
 def test_a_real_that_is_exactly_zero_or_one_becomes_a_fraction():
     assert as_probability(Real.exact(1)) == Fraction(1)
-    assert as_probability(Real.ball("0", lambda bits: number(0))) == Fraction(0)
+    assert as_probability(Real.ball("0", lambda bits: as_ball(0))) == Fraction(0)
 
 
 def test_precision_is_given_back():
@@ -106,7 +106,7 @@ def test_precision_is_given_back():
         assert ctx.prec == 777
     assert ctx.prec == before
     with pytest.raises(ZeroDivisionError), precision(777):
-        number(Fraction(1, 0))
+        as_ball(Fraction(1, 0))
     assert ctx.prec == before
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Real, number
+from crowdtally.noise.balls import Real, as_ball
 from crowdtally.noise.bernoulli import bernoulli, bernoulli_each
 from crowdtally.noise.source import system_words
 from kit.chisquare import SIGNIFICANCE
@@ -18,17 +18,17 @@ from kit.words import ONES, Scripted
 
 
 def exp_real(y: Fraction) -> Real:
-    return Real.ball(("e^-", y), lambda bits: (-number(y)).exp())
+    return Real.ball(("e^-", y), lambda bits: (-as_ball(y)).exp())
 
 
 def third() -> Real:
     """1/3 as balls only: no ball function says that it is rational."""
-    return Real.ball("third", lambda bits: number(Fraction(1, 3)))
+    return Real.ball("third", lambda bits: as_ball(Fraction(1, 3)))
 
 
 def half() -> Real:
     """1/2 by balls that never become exact: a word 2^63 is never decided by one word."""
-    return Real.ball("half", lambda bits: (number(2).sqrt() / 2) ** 2)
+    return Real.ball("half", lambda bits: (as_ball(2).sqrt() / 2) ** 2)
 
 
 @pytest.mark.parametrize(
@@ -89,8 +89,8 @@ def test_repeating_thirds():
 
 
 def test_a_probability_within_a_word_of_one_or_zero():
-    near_one = Real.ball("1-2^-100", lambda bits: 1 - number(Fraction(1, 2**100)))
-    near_zero = Real.ball("2^-100", lambda bits: number(Fraction(1, 2**100)))
+    near_one = Real.ball("1-2^-100", lambda bits: 1 - as_ball(Fraction(1, 2**100)))
+    near_zero = Real.ball("2^-100", lambda bits: as_ball(Fraction(1, 2**100)))
     assert bernoulli(near_one, 2, Scripted(ONES - 1, 0)).all()
     assert bernoulli(near_one, 1, Scripted(ONES, 0)).all()
     assert not bernoulli(near_one, 1, Scripted(ONES, ONES)).any()
@@ -100,7 +100,7 @@ def test_a_probability_within_a_word_of_one_or_zero():
 
 
 def test_a_probability_that_a_ball_does_not_tell_from_one():
-    nearest = Real.ball("1-2^-300", lambda bits: 1 / (1 + number(Fraction(1, 2**300))))
+    nearest = Real.ball("1-2^-300", lambda bits: 1 / (1 + as_ball(Fraction(1, 2**300))))
     assert bernoulli(nearest, 1, Scripted(0)).all()
     assert bernoulli(nearest, 1, Scripted(*[ONES] * 4, 0)).all()
     assert not bernoulli(nearest, 1, Scripted(*[ONES] * 8)).any()

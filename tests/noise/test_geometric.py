@@ -11,7 +11,7 @@ import pytest
 
 from crowdtally.errors import UsageError
 from crowdtally.noise import geometric as module
-from crowdtally.noise.balls import Rate, number
+from crowdtally.noise.balls import Rate, as_ball
 from crowdtally.noise.digits import table
 from crowdtally.noise.geometric import digit_laws, geometric
 from crowdtally.noise.laplace import discrete_laplace
@@ -110,7 +110,7 @@ def test_a_huge_rate_still_has_a_tail():
 
 
 def test_an_irrational_rate_by_balls():
-    root = Rate.ball("sqrt(2)/10", lambda bits: number(2).sqrt() / 10)
+    root = Rate.ball("sqrt(2)/10", lambda bits: as_ball(2).sqrt() / 10)
     drawn = geometric(root, 400_000, system_words())
     mean = 1 / math.expm1(math.sqrt(2) / 10)
     assert abs(drawn.mean() - mean) < 6 * math.sqrt(mean * (mean + 1) / 400_000)

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.noise.balls import Real, number
+from crowdtally.noise.balls import Real, as_ball
 from crowdtally.noise.rare import rare_hits
 from crowdtally.noise.skip import hits
 from crowdtally.noise.source import system_words
 from kit.chisquare import goodness
 from kit.words import Scripted, Seeded
 
-TINY = Real.ball("e^-10^6", lambda bits: (-number(10**6)).exp())
+TINY = Real.ball("e^-10^6", lambda bits: (-as_ball(10**6)).exp())
 
 
 @pytest.mark.parametrize("p", [TINY, Fraction(1, 10**30000)])
@@ -28,7 +28,7 @@ def test_nothing_is_found_quickly(p):
     assert time.perf_counter() - start < 5
 
 
-@pytest.mark.parametrize("p", [Fraction(1, 3), Real.ball("e^-1", lambda bits: (-number(1)).exp())])
+@pytest.mark.parametrize("p", [Fraction(1, 3), Real.ball("e^-1", lambda bits: (-as_ball(1)).exp())])
 @pytest.mark.parametrize("cells", [1, 4])
 def test_halving_has_the_joint_law(p, cells):
     chance = float(p) if isinstance(p, Fraction) else float(np.exp(-1))

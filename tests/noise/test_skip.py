@@ -12,14 +12,14 @@ from scipy import stats
 
 from crowdtally.errors import UsageError
 from crowdtally.noise import skip
-from crowdtally.noise.balls import Rate, Real, number
+from crowdtally.noise.balls import Rate, Real, as_ball
 from crowdtally.noise.geometric import geometric
 from crowdtally.noise.skip import hit_blocks, hits
 from crowdtally.noise.source import system_words
 from kit.chisquare import SIGNIFICANCE, goodness
 from kit.words import Seeded
 
-IRRATIONAL = Real.ball("e^-1", lambda bits: (-number(1)).exp())
+IRRATIONAL = Real.ball("e^-1", lambda bits: (-as_ball(1)).exp())
 
 
 def joint_law(p: float, cells: int) -> np.ndarray:

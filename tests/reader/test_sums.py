@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.request.form import make_form
-from crowdtally.laws import laplace_pmf, laplace_std
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.reader.asking import answering, boxes
 from crowdtally.reader.axes import Listed
 from crowdtally.values.rational import exact
@@ -128,7 +128,7 @@ REACH = np.arange(-4000, 4001)
 @cache
 def moments(count: float, scale: Fraction, cut: int, tau: float) -> tuple[float, float]:
     """Mean and variance of sign·max(w, τ) of a kept cell, where a dropped one counts 0."""
-    law = laplace_pmf(scale, REACH)
+    law = DiscreteLaplace(scale).probabilities(REACH)
     values = REACH + int(count)
     weights = np.where(np.abs(values) >= cut, np.abs(values), 0)
     mean = float((law * np.sign(values) * weights).sum())
@@ -217,7 +217,7 @@ def test_sums_from_a_sketch_are_unbiased_over_noise_and_hashes(tmp_path):
     flat, asked = TABLE.ravel(), np.zeros(15)
     asked[[0, 3, 6]] = 1
     terms = np.triu((np.outer(asked, flat) + np.outer(flat, asked)) ** 2, 1).sum() / buckets
-    variance = (terms + 3 * laplace_std(Fraction(2 * rows)) ** 2) / rows
+    variance = (terms + 3 * DiscreteLaplace(Fraction(2 * rows)).std() ** 2) / rows
     values = np.array([answer.value for answer in found])
     off = (values.mean() - TABLE[:3, 0].sum()) / np.sqrt(variance / runs)
     assert abs(off) < 5
@@ -239,7 +239,10 @@ def test_one_sided_sums_are_high_by_what_they_say(tmp_path, publishing, sides):
     mean = 0.0
     if sides == "one":
         assert "on average" in answer.unbiased_for
-        law, least = laplace_pmf(Fraction(2), REACH), 3 if publishing == "filter" else 1
+        law, least = (
+            DiscreteLaplace(Fraction(2)).probabilities(REACH),
+            3 if publishing == "filter" else 1,
+        )
         mean = float((law * REACH)[least <= REACH].sum())
         assert f"{mean:.3g}" in answer.unbiased_for
     assert abs(answer.value - 39_999 * mean) < 5 * answer.standard_error
@@ -250,7 +253,7 @@ def test_a_dense_sum_has_the_noise_interval_of_its_cells(tmp_path):
     form = make_form()
     answer = release_of(tmp_path, AXES, COUNTS, form, "1/2").sum("copy < 3 and b = 'x'")
     assert answer.cells == 15
-    assert answer.standard_error == pytest.approx(laplace_std(Fraction(2)) * 15**0.5)
+    assert answer.standard_error == pytest.approx(DiscreteLaplace(Fraction(2)).std() * 15**0.5)
     assert answer.low is not None
     width = (answer.high - answer.low) / 2
     assert 1.8 < width / answer.standard_error < 2.2  # 95% of nearly a normal law

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
-from crowdtally import laws
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
 from crowdtally.reader.asking.top import TopItem, TopList
-from crowdtally.reader.estimating.sums import sum_interval, sum_std
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws
 
@@ -63,10 +63,12 @@ def test_overall_in_a_context_and_summed_over_one(
     (facts,) = (t for t in release.metadata["tables"] if t["name"] == table)
     scale = Fraction(facts["noise"]["scale"])
     assert scale == 10
-    width = sum_interval(scale, terms, LEVEL)
+    width = DiscreteLaplace(scale).half_width(LEVEL, terms)
     for row in found:
         assert (row.low, row.high) == (row.count - width, row.count + width)
-        assert row.noise_std == pytest.approx(sum_std(scale, terms))
+        assert row.noise_std == pytest.approx(
+            DiscreteLaplace(scale).std(Combination.of_cells(terms))
+        )
         assert row.estimate == row.count
 
 
@@ -177,7 +179,7 @@ def test_coverage_of_the_noise_interval(tmp_path: Path, epsilon: str) -> None:
     release = made(tmp_path, rows, domain, epsilon=epsilon, max_records=1)
     (facts,) = release.metadata["tables"]
     scale = Fraction(facts["noise"]["scale"])
-    exact = 1 - laws.laplace_tail(scale, facts["noise"]["interval_half_width"])
+    exact = 1 - DiscreteLaplace(scale).tail(facts["noise"]["interval_half_width"])
     assert exact >= LEVEL
     values = release.table().fetchnumpy()
     covered = float(((values["low"] <= 0) & (values["high"] >= 0)).mean())
@@ -188,7 +190,7 @@ def test_coverage_of_the_noise_interval(tmp_path: Path, epsilon: str) -> None:
         (counts**4).mean() / (counts**2).mean() ** 2
     )  # how far a sample's std may be off
     off = 5 * (tailed / cells) ** 0.5 / 2
-    assert float(np.std(counts)) == pytest.approx(laws.laplace_std(scale), rel=off)
+    assert float(np.std(counts)) == pytest.approx(DiscreteLaplace(scale).std(), rel=off)
 
 
 def test_coverage_of_the_interval_of_a_sum(tmp_path: Path) -> None:

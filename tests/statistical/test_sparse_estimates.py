@@ -15,9 +15,9 @@ import pytest
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sampled import Sampled, subset_sum
-from crowdtally.tails import empty_cell
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping

@@ -14,9 +14,9 @@ from math import isclose
 from typing import Any
 from unicodedata import is_normalized
 
-from crowdtally import laws
 from crowdtally.damage.cells import PublicList, cells_of, lists_of
 from crowdtally.damage.metadata import DISCOVERED, SPARSE
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.values.domain import RESERVED
 
 _ROUNDING = 1e-9
@@ -169,9 +169,9 @@ def _noise(table: Mapping[str, Any]) -> Iterator[str]:
     if scale != Fraction(table["sensitivity"]) / Fraction(table["epsilon"]):
         yield "has a noise scale that is not its sensitivity divided by its epsilon"
         return
-    std = laws.laplace_std(scale) * float(unit)
+    std = DiscreteLaplace(scale, unit).std()
     if not isclose(noise["std"], std, rel_tol=_ROUNDING, abs_tol=1e-300):
         yield f"has noise of standard deviation {noise['std']}, and its scale makes {std}"
-    width = laws.laplace_interval(scale, level) * unit
+    width = DiscreteLaplace(scale).half_width(level) * unit
     if abs(Fraction(noise["interval_half_width"]) - width) > width / 10**9:
         yield "has a noise interval that does not follow from its scale and level"

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import laws, parquet
+from crowdtally import parquet
 from crowdtally.damage.cells import NO_CELL, Block, Cells, Codes, PublicList, cells_of, lists_of
 from crowdtally.damage.cells import rows_of as _rows_of
 from crowdtally.damage.metadata import DISCOVERED
 from crowdtally.damage.words import damaged
+from crowdtally.laws.laplace import DiscreteLaplace
 
 _VALUES = ("count", "noise_std", "low", "high")
 _ROUNDING = 1e-9
@@ -110,7 +111,8 @@ class _Law:
         noise, least = table["noise"], table.get("cut")
         if table["publishing"] == DISCOVERED:
             least = min(table["threshold"], 2**63 - 1)  # counts are held within 64 bits
-        width = laws.laplace_interval(Fraction(noise["scale"]), Fraction(noise["interval_level"]))
+        law = DiscreteLaplace(Fraction(noise["scale"]))
+        width = law.half_width(Fraction(noise["interval_level"]))
         signed = table.get("sides", "two") == "two" and table["publishing"] != DISCOVERED
         return cls(noise["std"], min(width, 2**62), Fraction(noise["unit"]), least, signed)
 

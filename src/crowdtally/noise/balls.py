@@ -16,11 +16,11 @@ from typing import Self
 from flint import arb
 
 from crowdtally.errors import UsageError
-from crowdtally.laws import number, precision
+from crowdtally.laws.balls import as_ball, precision
 
 Ball = Callable[[int], arb]
 
-__all__ = ["Ball", "Probability", "Rate", "Real", "as_rate", "number", "precision", "rational"]
+__all__ = ["Ball", "Probability", "Rate", "Real", "as_ball", "as_rate", "precision", "rational"]
 
 # Where a comparison starts, and where it gives up: a number that so many bits do not tell apart
 # from 0 or 1 was meant to be 0 or 1, and its author must say which.
@@ -48,7 +48,7 @@ class Real:
     def exact(cls, value: Fraction | int) -> Self:
         """A rational number."""
         value = rational(value, "an exact number")
-        return cls(value, lambda bits: number(value))
+        return cls(value, lambda bits: as_ball(value))
 
     @classmethod
     def ball(cls, key: Hashable, function: Ball) -> Self:
@@ -106,7 +106,7 @@ class Rate(Real):
     def of_probability(cls, p: Probability) -> Rate:
         """The rate −log(1−p): G then counts the failures before a success of probability p.
 
-        >>> Rate.of_probability(Fraction(1, 2)).enclose(64).overlaps(number(2).log())
+        >>> Rate.of_probability(Fraction(1, 2)).enclose(64).overlaps(as_ball(2).log())
         True
         """
         p = as_probability(p)
@@ -116,8 +116,8 @@ class Rate(Real):
         if p in (0, 1):
             raise UsageError("skipping needs a probability between 0 and 1, both excluded.")
         if p <= Fraction(1, 2):
-            return cls(("log", p), lambda bits: -(-number(p)).log1p())
-        return cls(("log", p), lambda bits: -number(1 - p).log())  # 1−p before it is rounded
+            return cls(("log", p), lambda bits: -(-as_ball(p)).log1p())
+        return cls(("log", p), lambda bits: -as_ball(1 - p).log())  # 1−p before it is rounded
 
 
 def as_rate(rate: Rate | Fraction) -> Rate:

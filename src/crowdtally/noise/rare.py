@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from crowdtally.noise.balls import Probability, Real, number
+from crowdtally.noise.balls import Probability, Real, as_ball
 from crowdtally.noise.bernoulli import bernoulli
 from crowdtally.noise.source import WordSource
 
@@ -54,7 +54,7 @@ def _any_of_half(p: Probability, half: int, cells: int) -> Real:
 
 
 def _any_ball(p: Probability, cells: int, bits: int) -> arb:
-    chance = p.enclose(bits) if isinstance(p, Real) else number(p)
+    chance = p.enclose(bits) if isinstance(p, Real) else as_ball(p)
     return -(cells * (-chance).log1p()).expm1()
 
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Probability, Rate, Real, as_probability, number, precision
+from crowdtally.noise.balls import Probability, Rate, Real, as_ball, as_probability, precision
 from crowdtally.noise.geometric import BLOCK, Integers, geometric
 from crowdtally.noise.rare import rare_hits
 from crowdtally.noise.source import WordSource
@@ -96,7 +96,7 @@ def _block_size(p: Probability, left: int) -> int:
 
 def _expected(p: Probability, cells: int) -> float:
     with precision(64):
-        chance = p.enclose(64) if isinstance(p, Real) else number(p)
+        chance = p.enclose(64) if isinstance(p, Real) else as_ball(p)
         return float(chance * cells)
 
 

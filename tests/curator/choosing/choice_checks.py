@@ -18,7 +18,7 @@ from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.choosing.rows import RowSums, RowTable
-from crowdtally.laws import number, precision
+from crowdtally.laws.balls import as_ball, precision
 
 Row = tuple[int, ...]
 Database = tuple[Row, ...]
@@ -122,7 +122,7 @@ def loss(first: list[Fraction], second: list[Fraction]) -> arb:
 
 def _log_law(exponents: list[Fraction]) -> list[arb]:
     best = max(exponents)
-    shifted = [number(e - best) for e in exponents]
+    shifted = [as_ball(e - best) for e in exponents]
     total = sum((e.exp() for e in shifted), arb(0)).log()
     return [e - total for e in shifted]
 
@@ -145,4 +145,4 @@ def worst_loss(choice, rows: list[Row], users: int) -> arb:
 
 def is_private(choice, rows: list[Row], users: int) -> bool:
     """Whether no neighbours of at most ``users`` users lose more than ε_c. Certified."""
-    return bool(worst_loss(choice, rows, users) <= number(choice.epsilon.value))
+    return bool(worst_loss(choice, rows, users) <= as_ball(choice.epsilon.value))

@@ -11,9 +11,9 @@ from flint import arb
 
 from crowdtally.curator.publishing import empty
 from crowdtally.curator.publishing.empty import empty_values, inclusion_probability
-from crowdtally.noise.balls import Real, number, precision
+from crowdtally.laws.tails import empty_cell, tail
+from crowdtally.noise.balls import Real, as_ball, precision
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.tails import empty_cell, tail
 from crowdtally.values.keeping import Keeping
 from kit import laborious
 from kit.exactly import PLACES
@@ -28,7 +28,7 @@ def equals(p, bracket: tuple[int, int]) -> bool:
     if isinstance(p, Fraction):
         return p == 1 and bracket[0] <= 1 << PLACES <= bracket[1]
     with precision(PLACES + 200):
-        low, high = (number(Fraction(end, 1 << PLACES)) for end in bracket)
+        low, high = (as_ball(Fraction(end, 1 << PLACES)) for end in bracket)
         ball = p.enclose(BITS)
         narrow = (high - low) / low < arb((1, -480)) and ball.rel_accuracy_bits() >= 480
         return bool(narrow and ball.lower() <= high and ball.upper() >= low)
@@ -44,15 +44,15 @@ def printed(scale: Fraction, rule: Keeping, whole: bool) -> Real:
     """The closed forms as they are written down, with t = ⌊τ⌋ or, if ``whole``, with t = τ."""
 
     def ball(bits: int):
-        x, k, tau = number(1 / scale), rule.cut, rule.threshold
+        x, k, tau = as_ball(1 / scale), rule.cut, rule.threshold
         a = (-x).exp()
         if tau is None or tau <= k:
             both = 2 * a**k / (1 + a)
         else:
-            t = number(tau) if whole else number(floor(tau))
+            t = as_ball(tau) if whole else as_ball(floor(tau))
             upper = (t + 1) * (-x * t).exp() - t * (-x * (t + 1)).exp()
             first = k * a**k - (k - 1) * a ** (k + 1) if k else a
-            both = 2 / (number(tau) * (1 - a**2)) * (first - a * upper)
+            both = 2 / (as_ball(tau) * (1 - a**2)) * (first - a * upper)
             both = both + 2 * (-x * (t + 1)).exp() / (1 + a)
         return both if rule.sides == "two" else both / 2
 
@@ -100,7 +100,7 @@ def test_far_tails_and_small_rates_keep_their_precision():
 def test_tails_are_sums():
     for scale in SCALES:
         with precision(600):
-            x = number(1 / scale)
+            x = as_ball(1 / scale)
             for power in range(3):
                 for start in (0, 1, 4):
                     terms = (v**power * (-x * v).exp() for v in range(start, 2500))
@@ -161,15 +161,15 @@ def test_the_value_of_an_empty_cell_has_the_exact_conditional_law(rule, scale):
     rising = [coin for coin in draws.coins if coin != Fraction(1, 2)]
     assert bool(rising) == (tau >= least + scale)
     with precision(600):
-        alpha = (-number(1 / scale)).exp()
-        share = rising[0].enclose(600) if rising else number(1)
+        alpha = (-as_ball(1 / scale)).exp()
+        share = rising[0].enclose(600) if rising else as_ball(1)
         target = None
         for v in range(least, least + 60):
             j = v - least
-            second = j * (1 - alpha) ** 2 * alpha ** max(j - 1, 0) if j else number(0)
+            second = j * (1 - alpha) ** 2 * alpha ** max(j - 1, 0) if j else as_ball(0)
             proposed = share * (1 - alpha) * alpha**j + (1 - share) * second
             accepted = min(tau / v, Fraction(1)) if rising else min(v / tau, Fraction(1))
-            mass = proposed * number(accepted) / (alpha**v * number(min(Fraction(v), tau)))
+            mass = proposed * as_ball(accepted) / (alpha**v * as_ball(min(Fraction(v), tau)))
             target = mass if target is None else target
             assert abs(mass / target - 1) < arb(2) ** -400
     wanted = {tau / v for v in range(1, 5000)} if rising else {v / tau for v in range(1, 5000)}

@@ -13,7 +13,7 @@ import pytest
 
 from crowdtally.curator.publishing import empty, sampling
 from crowdtally.curator.publishing.sampling import draw_sample
-from crowdtally.noise.balls import Real, number
+from crowdtally.noise.balls import Real, as_ball
 from crowdtally.values.counts import Counts
 from crowdtally.values.keeping import Keeping
 from kit import laborious
@@ -125,9 +125,9 @@ def test_mutant_rational_threshold_by_the_formula_for_whole_ones(monkeypatch):
         tau = keeping.threshold
 
         def ball(bits):
-            x = number(1 / scale)
-            a, rest = (-x).exp(), (-x * number(tau)).exp()
-            return 2 * a * (1 - rest) / (number(tau) * (1 - a**2))
+            x = as_ball(1 / scale)
+            a, rest = (-x).exp(), (-x * as_ball(tau)).exp()
+            return 2 * a * (1 - rest) / (as_ball(tau) * (1 - a**2))
 
         return Real.ball(("wrong", scale, tau), ball)
 

@@ -14,7 +14,7 @@ import pytest
 from flint import arb
 
 from crowdtally.curator.transforms.dyadic import dyadic_counts
-from crowdtally.laws import number, precision
+from crowdtally.laws.balls import as_ball, precision
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.keeping import Keeping
@@ -31,17 +31,17 @@ OUTCOMES = [DROPPED, *VALUES]
 def probability(count: int, outcome: int | None, rule: Keeping, rate: Fraction) -> arb:
     """Of one cell's outcome, given its count."""
     with precision(BITS):
-        x = number(rate)
+        x = as_ball(rate)
 
         def of_noise(k: int) -> arb:
             return (x / 2).tanh() * (-x * abs(k)).exp()
 
         if outcome is not DROPPED:
-            return number(chance(outcome, rule)) * of_noise(outcome - count)
+            return as_ball(chance(outcome, rule)) * of_noise(outcome - count)
         largest = 40  # from here on every rule of these tests keeps surely, or drops surely
         total = arb(0)
         for v in range(-largest, largest + 1):
-            total += number(1 - chance(v, rule)) * of_noise(v - count)
+            total += as_ball(1 - chance(v, rule)) * of_noise(v - count)
         if rule.sides == "one":  # all v < −largest are dropped
             total += (-x * (largest + 1 + count)).exp() / (1 + (-x).exp())
         return total
@@ -66,7 +66,7 @@ def loss(first: list[int], second: list[int], rule: Keeping, rate: Fraction) -> 
 def within(found: arb, epsilon: Fraction) -> bool:
     """At most ε: the loss often *is* ε, so up to what 150 bits can tell."""
     with precision(BITS):
-        return bool(found < number(epsilon) + arb(2) ** -150)
+        return bool(found < as_ball(epsilon) + arb(2) ** -150)
 
 
 TABLES = list(product([-1, 0, 1, 3], repeat=2))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
 from crowdtally.errors import UsageError
-from crowdtally.laws import number, precision
+from crowdtally.laws.balls import as_ball, precision
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.epsilon import Delta, Epsilon
 
@@ -57,11 +57,11 @@ def least_noise(tried) -> int:
 def release_rate(tried) -> arb:
     """Pr[a one-user item is released] = Pr[X ≥ least noise], by summing the law, certified."""
     with precision(256):
-        alpha = (-1 / number(tried.scale)).exp()
+        alpha = (-1 / as_ball(tried.scale)).exp()
         peak = (1 - alpha) / (1 + alpha)
         least = least_noise(tried)
         # Terms from `least` on fall by α each: sum until the geometric rest is below 2^−200.
-        terms = [peak * (-abs(k) / number(tried.scale)).exp() for k in _span(tried, least)]
+        terms = [peak * (-abs(k) / as_ball(tried.scale)).exp() for k in _span(tried, least)]
         rest = terms[-1] * alpha / (1 - alpha)
         return sum(terms, arb(0)) + rest / 2 + arb(0, 1) * (rest / 2).upper()
 
@@ -76,11 +76,11 @@ def within_delta(tried) -> bool:
     rate = release_rate(tried)
     with precision(256):
         exact = 1 - (1 - rate) ** tried.limit
-        alpha = (-1 / number(tried.scale)).exp()
-        reported, asked = number(tried.actual_delta), number(tried.delta.value)
+        alpha = (-1 / as_ball(tried.scale)).exp()
+        reported, asked = as_ball(tried.actual_delta), as_ball(tried.delta.value)
         honest = exact <= reported and not reported > asked
         # Reported to six digits, and one step less noise would pass l·Pr ≤ δ no more.
-        close = reported <= exact * number(Fraction(100001, 100000))
+        close = reported <= exact * as_ball(Fraction(100001, 100000))
         least = tried.threshold == 1 or tried.limit * rate / alpha > asked
         return bool(honest and close and least)
 
@@ -92,7 +92,7 @@ def hockey_stick(tried, one, other, new) -> arb:
     item, with count 1: "A" or "B".
     """
     with precision(256):
-        rate, gain = 1 / number(tried.scale), number(tried.epsilon.value).exp()
+        rate, gain = 1 / as_ball(tried.scale), as_ball(tried.epsilon.value).exp()
         alone = release_rate(tried)
         span = int(60 * tried.scale) + max(one, other) + 2
         first, second = (_outputs(rate, count, tried.threshold, span) for count in (one, other))
@@ -118,7 +118,7 @@ def _outputs(rate, count, threshold, span) -> list[arb]:
 def test_neighbours_differ_by_no_more_than_epsilon_and_delta(epsilon, delta, shared):
     """A user with one item that others have and one that nobody has comes or goes."""
     tried = rule(limit=2, epsilon=epsilon, delta=delta)
-    limit = number(tried.actual_delta)
+    limit = as_ball(tried.actual_delta)
     assert hockey_stick(tried, shared + 1, shared, "A") <= limit
     assert hockey_stick(tried, shared, shared + 1, "B") <= limit
 

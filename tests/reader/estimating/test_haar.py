@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.laws import laplace_std
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.reader.estimating.haar import inverse, range_weights
 from crowdtally.reader.estimating.sampled import Sampled, linear_sum
 from crowdtally.values.keeping import Keeping
@@ -35,9 +35,9 @@ def test_long_ranges_have_small_errors():
     values = np.zeros(1 << levels, dtype=np.int64)
     found = linear_sum(cells, values, weights, Sampled(Keeping(), scale))
     assert found.standard_error == pytest.approx(
-        laplace_std(scale) * sum(w * w for w in weights.values()) ** 0.5
+        DiscreteLaplace(scale).std() * sum(w * w for w in weights.values()) ** 0.5
     )
-    assert found.standard_error < laplace_std(scale) * (levels / 2 + 1) ** 0.5
+    assert found.standard_error < DiscreteLaplace(scale).std() * (levels / 2 + 1) ** 0.5
 
 
 @pytest.mark.parametrize("coefficients", [[], [1, 2, 3], [[1, 2]]])

@@ -12,16 +12,16 @@ from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.errors import UsageError
-from crowdtally.laws import laplace_std
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sampled import Sampled, linear_sum, subset_sum
-from crowdtally.tails import empty_cell
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
 
 SCALE = Fraction(10)
-NOISE = laplace_std(SCALE)
+NOISE = DiscreteLaplace(SCALE).std()
 
 
 def test_raw_values_are_summed_as_they_are():

@@ -7,12 +7,12 @@ from fractions import Fraction
 from math import hypot, sqrt
 from typing import Any
 
-from crowdtally import laws
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.request.form import PUBLISHINGS, Form
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.shape import form_keeping, form_layout
-from crowdtally.tails import empty_cell
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.tails import empty_cell
 
 _USUAL_SIZE = 100_000
 """The size of a summary where none was asked for."""
@@ -61,7 +61,7 @@ def subset_errors(
 
     What a cut loses of small true counts is not in it.
     """
-    errors = {"dense": sqrt(query) * laws.laplace_std(scale) * float(unit)}
+    errors = {"dense": sqrt(query) * DiscreteLaplace(scale).std() * float(unit)}
     for publishing in PUBLISHINGS[1:]:
         form = Form(publishing, size=size, guess_total=total)
         spread = empty_cell(scale, form_keeping(form, cells, scale, unit)).variance

@@ -11,13 +11,13 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-from crowdtally import laws
 from crowdtally.curator.planning.advice import advice, planned_summary
 from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
 from crowdtally.curator.planning.words import lines
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.shape import form_layout
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
@@ -51,8 +51,8 @@ class TablePlan:
             "epsilon": show(self.epsilon),
             "sensitivity": show(self.sensitivity),
             "noise_scale": show(scale),
-            "noise_std": laws.laplace_std(scale),
-            "noise_interval_half_width": laws.laplace_interval(scale, INTERVAL_LEVEL),
+            "noise_std": DiscreteLaplace(scale).std(),
+            "noise_interval_half_width": DiscreteLaplace(scale).half_width(INTERVAL_LEVEL),
             "summary": None if self.summary is None else dict(self.summary),
         }
 

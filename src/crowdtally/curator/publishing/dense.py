@@ -8,12 +8,12 @@ Pr[X = k] ∝ e^(−|k|·ε/L). The proof note is ``dense.md``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
@@ -32,14 +32,14 @@ def dense(
     more_facts: Mapping[str, Any] | None = None,
 ) -> NoisyTable:
     """The whole table with noise of scale L/ε on every cell, zeros included."""
-    scale = Fraction(counts.l1_bound) / epsilon.value
-    noisy = _added(counts.dense(), draws.laplace(scale, counts.size))
+    law = DiscreteLaplace(counts.l1_bound / epsilon.value, counts.unit)
+    noisy = _added(counts.dense(), law.draw(draws, counts.size))
     facts: dict[str, Any] = {
         "epsilon": show(epsilon.value),
         "sensitivity": counts.l1_bound,
         "publishing": "dense",
     }
-    return NoisyTable(name, layout, noisy, scale, dict(more_facts or {}) | facts, counts.unit)
+    return NoisyTable(name, layout, noisy, law, dict(more_facts or {}) | facts)
 
 
 def _added(counts: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.int64]:

@@ -9,9 +9,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crowdtally.noise.balls import Probability, Real, number
+from crowdtally.laws.tails import inclusion
+from crowdtally.noise.balls import Probability, Real, as_ball
 from crowdtally.noise.draws import Draws
-from crowdtally.tails import inclusion
 from crowdtally.values.counts import Counts
 from crowdtally.values.integers import Integers, exact_product, exact_sum, positions, repeated
 from crowdtally.values.keeping import Keeping
@@ -22,7 +22,7 @@ def inclusion_probability(scale: Fraction, keeping: Keeping) -> Probability:
     if keeping.keeps_all:
         return Fraction(1)
     return Real.ball(
-        ("inclusion", scale, keeping), lambda bits: inclusion(number(1 / scale), keeping)
+        ("inclusion", scale, keeping), lambda bits: inclusion(as_ball(1 / scale), keeping)
     )
 
 
@@ -107,7 +107,7 @@ def _rising(size: int, scale: Fraction, least: int, draws: Draws) -> Integers:
 
 
 def _first_share(scale: Fraction, least: int) -> arb:
-    rate = number(1 / scale)
+    rate = as_ball(1 / scale)
     first = least * -(-rate).expm1()
     return first / (first + (-rate).exp())
 

@@ -14,7 +14,8 @@ from flint import arb
 
 from crowdtally.curator.publishing.empty import inclusion_probability
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Real, number, precision
+from crowdtally.laws.balls import as_ball, certified_ceiling, precision
+from crowdtally.noise.balls import Real
 from crowdtally.values.keeping import Keeping, Sides
 
 LARGEST_SIZE = 1 << 40
@@ -43,15 +44,12 @@ def filter_cut(cells: int, size: int, scale: Fraction, *, sides: Sides = "two") 
     """
     check_size(size)
     share = Fraction(size, (2 if sides == "two" else 1) * cells)
-    bits = _BITS
-    while True:
-        with precision(bits):
-            rate = number(1 / scale)
-            ratio = -(number(share) * (1 + (-rate).exp())).log() / rate
-            least, most = ratio.lower().ceil().unique_fmpz(), ratio.upper().ceil().unique_fmpz()
-        if least is not None and least == most:
-            return max(int(least), 1)
-        bits *= 2
+
+    def steps() -> arb:
+        rate = as_ball(1 / scale)
+        return -(as_ball(share) * (1 + (-rate).exp())).log() / rate
+
+    return max(certified_ceiling(steps), 1)
 
 
 def sampling_threshold(
@@ -105,7 +103,7 @@ def _largest_threshold(
     def enough(threshold: Fraction) -> bool:
         keeping = Keeping(cut, threshold, sides)
         with precision(_BITS):
-            return bool(_expected(cells, scale, keeping, total) >= number(wanted))
+            return bool(_expected(cells, scale, keeping, total) >= as_ball(wanted))
 
     base = Fraction(max(cut, 1))
     if not enough(base):
@@ -121,6 +119,6 @@ def _largest_threshold(
 
 def _expected(cells: int, scale: Fraction, keeping: Keeping, total: Fraction) -> arb:
     p = inclusion_probability(scale, keeping)
-    chance = p.enclose(_BITS) if isinstance(p, Real) else number(p)
-    guessed = number(total / keeping.threshold) if keeping.threshold else number(0)
+    chance = p.enclose(_BITS) if isinstance(p, Real) else as_ball(p)
+    guessed = as_ball(total / keeping.threshold) if keeping.threshold else as_ball(0)
     return cells * chance + guessed

@@ -19,7 +19,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
-from crowdtally.laws import number, precision
+from crowdtally.laws.balls import as_ball, certified_ceiling, precision
 from crowdtally.noise.draws import Draws
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.integers import within_64_bits
@@ -80,29 +80,25 @@ class UnknownItems:
 
         The quotient is never an integer (α is transcendental), so some precision decides.
         """
-        bits = 128
-        while True:
-            with precision(bits):
-                share = self.limit / (number(self.delta.value) * (1 + self._alpha()))
-                steps = number(self.scale) * share.log()
-                least = steps.lower().ceil().unique_fmpz()
-                most = steps.upper().ceil().unique_fmpz()
-            if least is not None and least == most:
-                return 1 + max(int(least), 0)
-            bits *= 2
+
+        def steps() -> arb:
+            share = self.limit / (as_ball(self.delta.value) * (1 + self._alpha()))
+            return as_ball(self.scale) * share.log()
+
+        return 1 + max(certified_ceiling(steps), 0)
 
     @cached_property
     def actual_delta(self) -> Fraction:
         """δ′ = 1 − (1 − α^(T−1)/(1+α))^l, rounded up to a short decimal, never above δ."""
         with precision(256):
-            alone = (-number((self.threshold - 1) / self.scale)).exp() / (1 + self._alpha())
+            alone = (-as_ball((self.threshold - 1) / self.scale)).exp() / (1 + self._alpha())
             exact = -(self.limit * (-alone).log1p()).expm1()
             # With ε = 10^20 its decimal begins with 10^19 zeros.
-            if exact.upper() <= number(_SMALLEST_SHOWN):
+            if exact.upper() <= as_ball(_SMALLEST_SHOWN):
                 return min(_SMALLEST_SHOWN, self.delta.value)
             digits = _SHOWN_DIGITS - 1 - floor(float(exact.log() / arb(10).log()))
             tens = Fraction(10) ** digits
-            above = Fraction(int((exact * number(tens)).upper().ceil().unique_fmpz())) / tens
+            above = Fraction(int((exact * as_ball(tens)).upper().ceil().unique_fmpz())) / tens
         return min(above, self.delta.value)
 
     def select(self, counts: NDArray[np.int64], draws: Draws) -> Discovered:
@@ -133,4 +129,4 @@ class UnknownItems:
         return below + int(draws.laplace(self.limit / epsilon.value, 1)[0])
 
     def _alpha(self) -> arb:
-        return (-1 / number(self.scale)).exp()
+        return (-1 / as_ball(self.scale)).exp()

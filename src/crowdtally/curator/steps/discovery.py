@@ -9,6 +9,7 @@ import numpy as np
 from crowdtally.curator.engine import window
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.work import Work
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable
 from crowdtally.values.layout import Listed
 from crowdtally.values.rational import show
@@ -39,7 +40,7 @@ def discover_items(work: Work) -> tuple[NoisyTable, dict[str, Any]]:
         "threshold": rule.threshold,
     }
     layout = Listed(str(request.records.item), items[passed.places])
-    table = NoisyTable("items", layout, passed.noisy, rule.scale, facts)
+    table = NoisyTable("items", layout, passed.noisy, DiscreteLaplace(rule.scale), facts)
     words = "noisy number of (user, item) pairs among the kept ones whose item is not released"
     scale = request.method.limit / request.part("total").value
     return table, {"count": other, "noise_scale": show(scale), "counts": words}

@@ -16,6 +16,7 @@ from crowdtally.curator.steps.shape import form_cut, form_layout, form_threshold
 from crowdtally.curator.transforms.dyadic import dyadic_counts, without_orphans
 from crowdtally.curator.transforms.haar import haar_counts
 from crowdtally.curator.transforms.sketch import sketch_counts
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
@@ -37,9 +38,8 @@ def publish_table(
         name,
         layout,
         summary.values,
-        summary.scale,
+        DiscreteLaplace(summary.scale, counts.unit),
         facts | summary.facts(),
-        counts.unit,
         cells=summary.cells,
     )
 

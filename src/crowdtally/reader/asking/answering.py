@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
 from crowdtally.published import number
 from crowdtally.reader import tables
 from crowdtally.reader.asking.boxes import Summed
@@ -19,7 +21,6 @@ from crowdtally.reader.axes import Listed
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
 from crowdtally.reader.estimating.sketch import sketch_sum
-from crowdtally.reader.estimating.sums import sum_interval, sum_std
 from crowdtally.values.sketching import Sketching
 
 MOST_SKETCHED = 5_000_000
@@ -69,11 +70,12 @@ def from_table(
     value = sum(tables.total(path, question.rows) for question in questions)
     if noise["unit"] != 1:
         value /= unit
-    error = sum_std(noise["scale"], squares)
+    error = DiscreteLaplace(noise["scale"]).std(Combination(squares, squares))
     estimate = Estimate(value, error, _WHOLE[table["publishing"]] or sampled.unbiased_for())
     if not all(question.plain for question in questions):
         return Answer(estimate)
-    return Answer(estimate, sum_interval(noise["scale"], int(squares), noise["interval_level"]))
+    law = DiscreteLaplace(noise["scale"])
+    return Answer(estimate, law.half_width(noise["interval_level"], int(squares)))
 
 
 def from_sketch(

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
 from crowdtally.published import number
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import is_whole, shown
 from crowdtally.reader.asking.boxes import Summed, leaves, summed, transform_of
 from crowdtally.reader.axes import Axes, Listed, Mask
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
-from crowdtally.reader.estimating.sums import sum_interval, sum_std
 from crowdtally.reader.tables import Weights
 
 _MOST = 2**62
@@ -138,7 +139,9 @@ class _Law:
         return self.sampled.threshold * self.unit
 
     def std(self, squares: float) -> float:
-        return sum_std(self.sampled.scale, squares) * self.unit
+        return DiscreteLaplace(self.sampled.scale, self.sampled.unit).std(
+            Combination(squares, squares)
+        )
 
     def line(
         self, rank: int, found: tuple[Any, float, float], error: float, squares: float, plain: bool
@@ -147,7 +150,7 @@ class _Law:
         low: float | None = None
         high: float | None = None
         if plain:
-            width = sum_interval(self.sampled.scale, int(squares), self.level)
+            width = DiscreteLaplace(self.sampled.scale).half_width(self.level, int(squares))
             reach = width if self.sampled.unit == 1 else width * self.unit
             low, high = raw - reach, raw + reach
         return TopItem(rank, name, raw, self.std(squares), low, high, estimate, error)

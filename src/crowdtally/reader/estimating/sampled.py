@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.errors import UsageError
-from crowdtally.laws import laplace_std
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import EmptyCell
+from crowdtally.laws.tails import empty_cell
 from crowdtally.published import number
-from crowdtally.tails import EmptyCell, empty_cell
 from crowdtally.values.keeping import Keeping
 
 Floats = NDArray[np.float64]
@@ -173,7 +174,7 @@ def _variance(values: Floats, squares: Floats, total: float, sampled: Sampled) -
     without a cut, that of all cells. With one, that of as many cells as seem to have passed it, and
     for the rest that of empty cells which pass by chance.
     """
-    tau, empty, noise = sampled.threshold, sampled.empty, laplace_std(sampled.scale) ** 2
+    tau, empty, noise = sampled.threshold, sampled.empty, DiscreteLaplace(sampled.scale).std() ** 2
     weights = np.abs(values)
     absent = max(total - float(squares.sum()), 0.0)
     seen = float((squares * tau * np.maximum(tau - weights, 0.0)).sum())

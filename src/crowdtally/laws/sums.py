@@ -1,4 +1,4 @@
-"""The noise of a sum of released counts.
+"""The noise of a sum of several cells with independent discrete Laplace noise.
 
 Display only: floats are fine here, because nothing private depends on them.
 """
@@ -10,28 +10,20 @@ from math import asin, ceil, exp, expm1, inf, log, pi, sqrt
 
 import numpy as np
 
-from crowdtally import laws
-
 _NEGLIGIBLE = 1e-14  # of a characteristic function
 _DOUBT = 1e-11  # on the wide side of rounding
 
 
-def sum_std(scale: Fraction, terms: float) -> float:
-    """Standard deviation of the sum of independent discrete Laplace noises of one scale."""
-    return laws.laplace_std(scale) * sqrt(terms)
+def sum_half_width(scale: Fraction, terms: int, level: Fraction) -> int:
+    """The least w such that the sum of ``terms`` noises lies within ±w with probability ≥ level.
 
-
-def sum_interval(scale: Fraction, terms: int, level: Fraction) -> int:
-    """Half width w such that the sum of ``terms`` noises lies within ±w with probability ≥ level.
-
-    The least such w: exact for one term, for several by Fourier inversion of the law of the sum.
+    By Fourier inversion of the law of the sum.
     """
-    if terms == 1:
-        return laws.laplace_interval(scale, level)
-    std = sum_std(scale, terms)
+    peak = _peak(scale)
+    std = peak * sqrt(terms / 2)
     if std == inf:
         return 2**62
-    covered, wanted = _Coverage(scale, terms, std), float(level) + _DOUBT
+    covered, wanted = _Coverage(peak, terms, std), float(level) + _DOUBT
     least, most = -1, ceil(std) + 1
     while covered(most) < wanted:
         least, most = most, 2 * most
@@ -39,6 +31,15 @@ def sum_interval(scale: Fraction, terms: int, level: Fraction) -> int:
         middle = (least + most) // 2
         least, most = (least, middle) if covered(middle) >= wanted else (middle, most)
     return most
+
+
+def _peak(scale: Fraction) -> float:
+    """C = 2√α/(1−α), which is √2 times the standard deviation of one noise."""
+    try:
+        rate = 1 / float(scale)
+    except (OverflowError, ZeroDivisionError):
+        return inf if scale > 1 else 0.0
+    return 2 * exp(-rate / 2) / -expm1(-rate) if rate else inf
 
 
 class _Coverage:
@@ -50,9 +51,7 @@ class _Coverage:
     out, so that their number does not grow with the scale.
     """
 
-    def __init__(self, scale: Fraction, terms: int, std: float) -> None:
-        rate = 1 / float(scale)
-        c = 2 * exp(-rate / 2) / -expm1(-rate)
+    def __init__(self, c: float, terms: int, std: float) -> None:
         self._period = 2 * ceil(20 * std) + 101
         half = (self._period - 1) // 2
         sine = sqrt(expm1(log(1 / _NEGLIGIBLE) / terms)) / c if c else inf

@@ -8,9 +8,10 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from crowdtally import laws
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
+from crowdtally.laws.sums import sum_half_width
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.estimating.sums import sum_interval, sum_std
 
 LEVEL = Fraction(19, 20)
 LEVELS = [Fraction(1, 2), LEVEL, Fraction(999, 1000)]
@@ -19,7 +20,7 @@ LEVELS = [Fraction(1, 2), LEVEL, Fraction(999, 1000)]
 def law_of_sum(scale: Fraction, terms: int) -> np.ndarray:
     """Probabilities of −r … r by plain convolution, cut where nothing of weight is left."""
     reach = int(40 * float(scale)) + 40
-    one = laws.laplace_pmf(scale, np.arange(-reach, reach + 1))
+    one = DiscreteLaplace(scale).probabilities(np.arange(-reach, reach + 1))
     law = one
     for _ in range(terms - 1):
         law = np.convolve(law, one)
@@ -40,30 +41,35 @@ def least_width(law: np.ndarray, level: Fraction) -> int:
 def test_least_width(scale: Fraction, terms: int) -> None:
     law = law_of_sum(scale, terms)
     for level in LEVELS:
-        assert sum_interval(scale, terms, level) == least_width(law, level)
+        assert DiscreteLaplace(scale).half_width(level, terms) == least_width(law, level)
 
 
-def test_one_term_is_exact() -> None:
-    for scale in (Fraction(1, 1000), Fraction(10), Fraction(2**50), Fraction(10) ** 300):
-        assert sum_interval(scale, 1, LEVEL) == laws.laplace_interval(scale, LEVEL)
+def test_one_term_agrees_with_the_exact_form() -> None:
+    for scale in (Fraction(1, 1000), Fraction(10), Fraction(12345, 67)):
+        for level in LEVELS:
+            assert sum_half_width(scale, 1, level) == DiscreteLaplace(scale).half_width(level)
 
 
 @pytest.mark.parametrize("terms", [100, 10_000, 10**6])
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(20), Fraction(10**9)])
 def test_many_terms_are_nearly_normal(scale: Fraction, terms: int) -> None:
-    std = sum_std(scale, terms)
-    assert std == pytest.approx(laws.laplace_std(scale) * sqrt(terms))
-    assert sum_interval(scale, terms, LEVEL) == pytest.approx(1.96 * std, rel=0.02, abs=1.5)
+    std = DiscreteLaplace(scale).std(Combination.of_cells(terms))
+    assert std == pytest.approx(DiscreteLaplace(scale).std() * sqrt(terms))
+    assert DiscreteLaplace(scale).half_width(LEVEL, terms) == pytest.approx(
+        1.96 * std, rel=0.02, abs=1.5
+    )
 
 
 @pytest.mark.parametrize("scale", [Fraction(10) ** -9, Fraction(10) ** 40, Fraction(2) ** 1100])
 def test_extreme_scales(scale: Fraction) -> None:
-    width = sum_interval(scale, 5, LEVEL)
+    width = DiscreteLaplace(scale).half_width(LEVEL, 5)
     assert width >= 0
     if scale < 1:
         assert width == 0
     elif scale < 10**100:
-        assert width == pytest.approx(1.96 * sum_std(scale, 5), rel=0.05)
+        assert width == pytest.approx(
+            1.96 * DiscreteLaplace(scale).std(Combination.of_cells(5)), rel=0.05
+        )
 
 
 @pytest.mark.parametrize(
@@ -74,10 +80,15 @@ def test_coverage_by_draws(scale: Fraction, terms: int) -> None:
     """Simulated sums lie within the interval as often as it says, and it is not far too wide."""
     draws, size = SystemDraws(), 100_000
     total = sum(np.asarray(draws.laplace(scale, size)) for _ in range(terms))
-    width = sum_interval(scale, terms, LEVEL)
+    width = DiscreteLaplace(scale).half_width(LEVEL, terms)
     covered = float((np.abs(total) <= width).mean())
     error = sqrt(0.95 * 0.05 / size)
     assert covered >= 0.95 - 5 * error
     # A wider interval covers more only where one step of a small whole number is a lot.
-    narrower = float((np.abs(total) <= width - max(1, int(sum_std(scale, terms) / 25))).mean())
+    narrower = float(
+        (
+            np.abs(total)
+            <= width - max(1, int(DiscreteLaplace(scale).std(Combination.of_cells(terms)) / 25))
+        ).mean()
+    )
     assert narrower <= 0.95 + 5 * error

@@ -8,15 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally import laws
 from crowdtally.errors import UsageError
-from crowdtally.laws import (
-    laplace_interval,
-    laplace_log_pmf,
-    laplace_pmf,
-    laplace_std,
-    laplace_tail,
-)
+from crowdtally.laws import laplace
+from crowdtally.laws.laplace import DiscreteLaplace
 from kit.exactly import ONE, exp_neg
 
 SCALES = [Fraction(1, 20), Fraction(1, 3), Fraction(1), Fraction(10), Fraction(1000, 7)]
@@ -31,24 +25,31 @@ def wide(scale: Fraction) -> np.ndarray:
 @pytest.mark.parametrize("scale", SCALES)
 def test_pmf_sums_to_one_and_has_the_variance(scale):
     values = wide(scale)
-    chances = laplace_pmf(scale, values)
+    chances = DiscreteLaplace(scale).probabilities(values)
     assert chances.sum() == pytest.approx(1, abs=1e-12)
-    assert laplace_std(scale) == pytest.approx(math.sqrt((chances * values**2).sum()), rel=1e-12)
+    assert DiscreteLaplace(scale).std() == pytest.approx(
+        math.sqrt((chances * values**2).sum()), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_pmf_falls_by_the_rate(scale):
-    assert np.allclose(np.diff(laplace_log_pmf(scale, np.arange(30))), -1 / float(scale))
-    assert (laplace_pmf(scale, [-7, 7]) == laplace_pmf(scale, [7, -7])).all()
+    assert np.allclose(
+        np.diff(DiscreteLaplace(scale).log_probabilities(np.arange(30))), -1 / float(scale)
+    )
+    assert (
+        DiscreteLaplace(scale).probabilities([-7, 7])
+        == DiscreteLaplace(scale).probabilities([7, -7])
+    ).all()
 
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_tail_is_the_sum_of_the_pmf(scale):
     values = wide(scale)
     for width in (0, 1, 5):
-        brute = laplace_pmf(scale, values[np.abs(values) > width]).sum()
-        assert laplace_tail(scale, width) == pytest.approx(brute, rel=1e-9)
-    assert laplace_tail(scale, -1) == 1
+        brute = DiscreteLaplace(scale).probabilities(values[np.abs(values) > width]).sum()
+        assert DiscreteLaplace(scale).tail(width) == pytest.approx(brute, rel=1e-9)
+    assert DiscreteLaplace(scale).tail(-1) == 1
 
 
 def covered(scale: Fraction, width: int, level: Fraction) -> bool:
@@ -65,15 +66,15 @@ def covered(scale: Fraction, width: int, level: Fraction) -> bool:
 @pytest.mark.parametrize("scale", [*SCALES, Fraction(10**12), Fraction(10**40, 3)])
 @pytest.mark.parametrize("level", LEVELS)
 def test_interval_is_the_least_that_covers(scale, level):
-    width = laplace_interval(scale, level)
+    width = DiscreteLaplace(scale).half_width(level)
     assert covered(scale, width, level)
     assert width == 0 or not covered(scale, width - 1, level)
 
 
 def test_interval_of_extreme_scales():
-    assert laplace_interval(Fraction(1, 10**300)) == 0
+    assert DiscreteLaplace(Fraction(1, 10**300)).half_width(LEVELS[2]) == 0
     scale = Fraction(10) ** 300
-    width = laplace_interval(scale)
+    width = DiscreteLaplace(scale).half_width(LEVELS[2])
     assert covered(scale, width, Fraction(19, 20))
     assert not covered(scale, width - 1, Fraction(19, 20))
     assert width == pytest.approx(math.log(20) * 1e300)
@@ -87,33 +88,34 @@ def test_interval_one_step_from_a_float_mistake():
     below = Fraction(int(mass * 10**places), 10**places)
     above = below + Fraction(1, 10**places)
     assert float(below) == float(above)
-    assert laplace_interval(scale, below) == 30
-    assert laplace_interval(scale, above) == 31
+    assert DiscreteLaplace(scale).half_width(below) == 30
+    assert DiscreteLaplace(scale).half_width(above) == 31
 
 
 def test_std_and_pmf_of_extreme_scales():
-    assert laplace_std(Fraction(10) ** 300) == pytest.approx(math.sqrt(2) * 1e300)
-    assert laplace_std(Fraction(1, 10**300)) == 0
-    assert laplace_pmf(Fraction(1, 10**300), [0, 1, -5]).tolist() == [1, 0, 0]
-    assert laplace_log_pmf(Fraction(5e-324), [0, 1]).tolist() == [0, -np.inf]
-    assert laplace_pmf(Fraction(10) ** 300, [0])[0] == pytest.approx(5e-301)
-    huge = laplace_log_pmf(Fraction(10) ** 40, np.array([10**40, 0], dtype=object))
+    assert DiscreteLaplace(Fraction(10) ** 300).std() == pytest.approx(math.sqrt(2) * 1e300)
+    assert DiscreteLaplace(Fraction(1, 10**300)).std() == 0
+    assert DiscreteLaplace(Fraction(1, 10**300)).probabilities([0, 1, -5]).tolist() == [1, 0, 0]
+    assert DiscreteLaplace(Fraction(5e-324)).log_probabilities([0, 1]).tolist() == [0, -np.inf]
+    assert DiscreteLaplace(Fraction(10) ** 300).probabilities([0])[0] == pytest.approx(5e-301)
+    huge = DiscreteLaplace(Fraction(10) ** 40).log_probabilities(
+        np.array([10**40, 0], dtype=object)
+    )
     assert huge[1] - huge[0] == pytest.approx(1)
-    assert laplace_tail(Fraction(10) ** 300, 10**300) == pytest.approx(math.exp(-1))
+    assert DiscreteLaplace(Fraction(10) ** 300).tail(10**300) == pytest.approx(math.exp(-1))
 
 
 @pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), 0.5, True, "1"])
 def test_a_scale_is_an_exact_positive_number(scale):
-    for function in (laplace_std, laplace_interval, lambda s: laplace_pmf(s, [0])):
-        with pytest.raises(UsageError):
-            function(scale)
+    with pytest.raises(UsageError):
+        DiscreteLaplace(scale)
 
 
 @pytest.mark.parametrize("level", [Fraction(1), Fraction(-1, 2), 0.95])
 def test_a_level_is_an_exact_share_below_one(level):
     with pytest.raises(UsageError):
-        laplace_interval(Fraction(1), level)
+        DiscreteLaplace(Fraction(1)).half_width(level)
 
 
 def test_nothing_is_drawn_here():
-    assert not [name for name in vars(laws) if "noise" in name or "random" in name]
+    assert not [name for name in vars(laplace) if "noise" in name or "random" in name]

@@ -1,0 +1,138 @@
+"""The discrete Laplace law: Pr[X=k] = (1−α)/(1+α)·α^|k| over all integers k, α = e^(−1/scale).
+
+The scale is an exact rational. Certified ball arithmetic carries it through, so that 1e-300 and
+1e300 are scales like any other, and an integer such as an interval's half width is right, not
+nearly right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import sqrt
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
+
+from crowdtally.errors import UsageError
+from crowdtally.laws import tails
+from crowdtally.laws.balls import as_ball, certified_ceiling, precision
+from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
+from crowdtally.laws.sums import sum_half_width
+from crowdtally.values.keeping import Keeping
+from crowdtally.values.rational import recorded, show
+
+
+@dataclass(frozen=True)
+class DiscreteLaplace:
+    """Independent noise of one scale on every cell.
+
+    >>> law = DiscreteLaplace(Fraction(10))
+    >>> round(law.std(), 4), law.half_width(Fraction(19, 20))
+    (14.1362, 30)
+    """
+
+    kind: ClassVar[str] = "discrete-laplace"
+    words: ClassVar[str] = "discrete Laplace: Pr[k] proportional to exp(-|k|/scale), in units"
+
+    scale: Fraction
+    """b, in units: the noise of ε-differential privacy for counts of L1 bound L has L/ε."""
+    unit: Fraction = Fraction(1)
+    """What one unit means as a count."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scale, Fraction | int) or isinstance(self.scale, bool):
+            raise UsageError(
+                f"a noise scale must be an exact Fraction: received {type(self.scale)}."
+            )
+        if self.scale <= 0:
+            raise UsageError("a noise scale must be greater than 0.")
+        object.__setattr__(self, "scale", Fraction(self.scale))
+
+    def std(self, of: Combination = ONE_CELL) -> float:
+        """√(2α)/(1−α) for one cell; cells are independent, so squares add up."""
+        with precision(128):
+            rate = 1 / as_ball(self.scale)
+            one = float(arb(2).sqrt() * (-rate / 2).exp() / -(-rate).expm1())
+        return one * sqrt(of.squares) * float(self.unit)
+
+    def half_width(self, level: Fraction, cells: int = 1) -> int:
+        """The least integer w ≥ 0 with Pr[|X| ≤ w] ≥ level, X the noise of ``cells`` cells.
+
+        For one cell: with t = b·log(2/((1−level)(1+α))) the condition is w+1 ≥ t. For rational b
+        and level, t is never an integer: 2α^(w+1) = (1−level)(1+α) would make α algebraic, and
+        e^(−1/b) is not (Lindemann).
+        """
+        if not isinstance(level, Fraction | int) or not 0 <= level < 1:
+            raise UsageError("the level of a noise interval is an exact Fraction in [0, 1).")
+        if cells > 1:
+            return sum_half_width(self.scale, cells, level)
+
+        def steps() -> arb:
+            b = as_ball(self.scale)
+            return b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log()
+
+        return max(certified_ceiling(steps) - 1, 0)
+
+    def log_probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
+        """The floats log Pr[X=k] = log tanh(1/(2b)) − |k|/b for each integer k of ``values``.
+
+        >>> DiscreteLaplace(Fraction(2)).log_probabilities([0, -1, 1]).round(4)
+        array([-1.4068, -1.9068, -1.9068])
+        """
+        with precision(128):
+            rate = 1 / as_ball(self.scale)
+            alpha = (-rate).exp()
+            # log(1−α), without cancellation where α is close to 1, and 0 where it is negligible
+            rise = (-(-rate).expm1()).log() if self.scale > 1 else (-alpha).log1p()
+            peak, slope = float(rise - alpha.log1p()), float(rate)
+        distance = np.abs(np.asarray(values)).astype(np.float64)
+        fall = np.zeros_like(distance)
+        with np.errstate(over="ignore"):
+            np.multiply(distance, slope, out=fall, where=distance > 0)  # inf·0 would not be 0
+        return np.asarray(peak - fall, dtype=np.float64)
+
+    def probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
+        """Pr[X=k] for each integer k of ``values``, as floats.
+
+        >>> float(DiscreteLaplace(Fraction(3)).probabilities(range(-200, 201)).sum().round(9))
+        1.0
+        """
+        with np.errstate(under="ignore"):
+            return np.asarray(np.exp(self.log_probabilities(values)), dtype=np.float64)
+
+    def tail(self, width: int) -> float:
+        """Pr[|X| > width] = 2α^(width+1)/(1+α).
+
+        >>> round(DiscreteLaplace(Fraction(1)).tail(2), 6)
+        0.072795
+        """
+        if width < 0:
+            return 1.0
+        with precision(128):
+            rate = 1 / as_ball(self.scale)
+            return float(2 * (-rate * (width + 1)).exp() / (1 + (-rate).exp()))
+
+    def inclusion(self, keeping: Keeping) -> arb:
+        """The probability that an empty cell is kept; see :func:`~crowdtally.laws.tails`."""
+        return tails.inclusion(1 / as_ball(self.scale), keeping)
+
+    def empty_cell(self, keeping: Keeping) -> EmptyCell:
+        """The moments of what is seen of an empty cell."""
+        return tails.empty_cell(self.scale, keeping)
+
+    def draw(self, source: Source, size: int) -> NDArray[Any]:
+        """Independent noise for each of ``size`` cells."""
+        return source.laplace(self.scale, size)
+
+    def to_json(self) -> dict[str, Any]:
+        """Its words, unit and scale, exact."""
+        return {"law": self.words, "unit": show(self.unit), "scale": show(self.scale)}
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Self:
+        """The law of a table's ``noise``."""
+        return cls(recorded(str(facts["scale"])), recorded(str(facts["unit"])))

@@ -1,0 +1,109 @@
+"""What every noise law answers, whoever asks: a plan, a table, a reader, an estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol, Self
+
+from flint import arb
+from numpy.typing import ArrayLike, NDArray
+
+from crowdtally.values.keeping import Keeping
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A weighted sum Σ a_i·X_i over different cells, as far as its noise depends on the weights.
+
+    Where the cells' noises are independent Σ a_i² is enough. Where each pair has one and the same
+    correlation Σ a_i is needed too.
+    """
+
+    squares: float
+    """Σ a_i²."""
+    total: float
+    """Σ a_i."""
+
+    @classmethod
+    def of_cells(cls, cells: int) -> Combination:
+        """So many cells, each with weight 1."""
+        return cls(float(cells), float(cells))
+
+
+ONE_CELL = Combination(1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class EmptyCell:
+    """What a reader sees of a cell that holds nobody, in units."""
+
+    probability: float
+    """Of its being kept."""
+    mean: float
+    """Of the reader's value sign·max(w, τ), where a dropped cell counts 0."""
+    variance: float
+    """Of the same value."""
+    sampling_variance: float
+    """The part of it that keeping by chance adds to that of the noise."""
+
+
+class Source(Protocol):
+    """Where a law asks for its noise: ``noise.draws.Draws`` in a release."""
+
+    def laplace(self, scale: Fraction, size: int) -> NDArray[Any]:
+        """Integers distributed as Pr[X=k] ∝ e^(−|k|/scale)."""
+
+
+class NoiseLaw(Protocol):
+    """The law of the noise on the cells of one table. Its mean is 0 on every cell.
+
+    The noise is an integer, in units of ``unit``; cells may be independent or correlated.
+    """
+
+    kind: ClassVar[str]
+    """The mechanism's name in the ledger."""
+    words: ClassVar[str]
+    """The law in words, which ``release.json`` knows it by."""
+
+    @property
+    def unit(self) -> Fraction:
+        """What one unit means as a count."""
+
+    def std(self, of: Combination = ONE_CELL) -> float:
+        """The standard deviation of the noise in a weighted sum of cells, as a count."""
+
+    def half_width(self, level: Fraction, cells: int = 1) -> int:
+        """The least w with Pr[|noise of the sum of so many cells| ≤ w] ≥ level, in units."""
+
+    def log_probabilities(self, values: ArrayLike) -> NDArray[Any]:
+        """Log Pr[X = k] for one cell and each integer k of ``values``, as floats."""
+
+    def tail(self, width: int) -> float:
+        """Pr[|X| > width] for one cell."""
+
+    def inclusion(self, keeping: Keeping) -> arb:
+        """The probability that an empty cell is kept, as a ball at the precision in force."""
+
+    def empty_cell(self, keeping: Keeping) -> EmptyCell:
+        """What a reader sees of an empty cell."""
+
+    def draw(self, source: Source, size: int) -> NDArray[Any]:
+        """The noise of so many cells, asked of ``source``: the law itself is not random."""
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``release.json`` must say for :meth:`from_json` to make it again."""
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> Self:
+        """The law that a table's ``noise`` describes."""
+
+
+def as_counts(units: Any, unit: Fraction) -> Any:
+    """Units as counts: integers where a unit is one, else the nearest floats.
+
+    >>> as_counts(3, Fraction(1)), as_counts(3, Fraction(1, 2))
+    (3, 1.5)
+    """
+    return units if unit == 1 else units * float(unit)
