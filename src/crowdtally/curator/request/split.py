@@ -12,24 +12,6 @@ PARTS = ("choose", "total", "popularity", "select", "measure", "items", "edges",
 """Every part that a release can have."""
 
 
-def parse_split(text: str) -> dict[str, Fraction]:
-    """``NAME=SHARE,…`` as typed.
-
-    >>> parse_split("items=0.3,edges=0.7")["edges"]
-    Fraction(7, 10)
-    """
-    shares: dict[str, Fraction] = {}
-    for piece in text.split(","):
-        name, equals, share = piece.partition("=")
-        name = name.strip()
-        if not equals or name in shares:
-            raise UsageError(
-                f"a split is NAME=SHARE,NAME=SHARE with each name once: received {text!r}."
-            )
-        shares[name] = exact(share, f"the share of {name!r}")
-    return shares
-
-
 def complete_split(
     given: Mapping[str, object] | None, used: Sequence[str], choose: str | None = None
 ) -> dict[str, Fraction]:

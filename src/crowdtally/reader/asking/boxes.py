@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from crowdtally.reader.axes import Listed, Mask
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.consistency import consistent
-from crowdtally.reader.estimating.haar import range_weights
 from crowdtally.reader.tables import Weights
 from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.haar import range_weights
 
 
 @dataclass(frozen=True, eq=False)
