@@ -24,7 +24,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import parquet
+from crowdtally.published import parquet
 from crowdtally.curator.request.form import FormOptions, make_form
 from crowdtally.curator.steps.forming import publish_table
 from crowdtally.laws.laplace import DiscreteLaplace

@@ -20,7 +20,8 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally import parquet, published
+from crowdtally import published
+from crowdtally.published import parquet
 from crowdtally.budget import Ledger
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable, staging
@@ -267,7 +268,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import pyarrow as pa
-from crowdtally import parquet
+from crowdtally.published import parquet
 from kit.made import made
 from kit.silent import SilentDraws
 from test_published import town

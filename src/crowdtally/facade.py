@@ -184,8 +184,3 @@ def plan(
     return make_plan(
         request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
     )
-
-
-def load(folder: str | os.PathLike[str]) -> Release:
-    """Open a release that was saved; an InputError says what is damaged."""
-    return Release(published.load(folder, _logger.warning))

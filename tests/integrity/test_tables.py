@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally import parquet
+from crowdtally.published import parquet
 from crowdtally.curator.request.form import make_form
-from crowdtally.damage import files
+from crowdtally.published.checks import files
 from kit.command import crowdtally
 from kit.damaged import adopt, answers
 from kit.damages import ROWS, reshaped

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.damage import seal
+from crowdtally.published import seal
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable, staging
 from crowdtally.values.domain import Axis

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crowdtally import parquet
+from crowdtally.published import parquet
 from crowdtally.curator.request.form import Form
 from crowdtally.curator.steps.forming import publish_table
 from crowdtally.noise.draws import SystemDraws

@@ -3,40 +3,51 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.published import Published
+from crowdtally.published.domain import PublicList
+from crowdtally.published.load import Published
+from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.values.domain import Axis
+from crowdtally.values.table_kinds import KINDS
 
 Mask = NDArray[np.bool_]
 Value = str | int
 
 _SEARCHED = 5000
-"""Values among which a misspelt one is looked for: beyond that it takes seconds."""
+"""Values among which a misspelled one is looked for: beyond that it takes seconds."""
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
-    """One axis of a release's domain: its values, in the order that ranges use."""
+class AxisLookup:
+    """One axis of a release's domain, where values and ranges are looked up."""
 
-    axis: Axis
-    """The list."""
+    name: str
+    """The column."""
+    length: int
+    """How many values it has."""
+    read: Callable[[], Axis]
+    """Gives the list; asked only where values matter, since it may be long and lie in a table."""
 
-    @property
-    def name(self) -> str:
-        """The column."""
-        return self.axis.name
+    @classmethod
+    def of(cls, axis: Axis) -> AxisLookup:
+        """The look-up of a list that is at hand."""
+        return cls(axis.name, len(axis), lambda: axis)
 
     def __len__(self) -> int:
-        return len(self.axis)
+        return self.length
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The list, in the order that ranges use."""
+        return self.read()
 
     @cached_property
     def places(self) -> dict[Value, int]:
@@ -87,7 +98,7 @@ class Listed:
             return self.places[value]
         raise UsageError(f"{self.name!r} has no value {value!r}. {self._suggestion(str(value))}")
 
-    def spelt(self, value: object) -> Value:
+    def spelled(self, value: object) -> Value:
         """The listed value that is or is written like ``value``: command lines have only text."""
         if isinstance(value, bool) or not isinstance(value, str | int | np.integer):
             raise UsageError(
@@ -117,6 +128,13 @@ class Listed:
         return did_you_mean(received, known[:_SEARCHED])
 
 
+def column(name: str, lists: Mapping[str, AxisLookup]) -> AxisLookup:
+    """The axis of a column, or a UsageError that names the columns there are."""
+    if name not in lists:
+        raise UsageError(f"this release has no column {name!r}. {did_you_mean(name, lists)}")
+    return lists[name]
+
+
 @dataclass(frozen=True, eq=False)
 class Axes:
     """All axes of a release, and which of them each table has."""
@@ -125,56 +143,61 @@ class Axes:
     """The release."""
 
     @cached_property
-    def by_name(self) -> Mapping[str, Listed]:
+    def by_name(self) -> Mapping[str, AxisLookup]:
         """Every column that a condition may name, in the order of the tables."""
-        domain = self.published.metadata["domain"]
-        if "attributes" in domain:
-            return {facts["name"]: self._listed(facts) for facts in domain["attributes"]}
-        items = self._listed(domain["items"])
-        found = {items.name: items}
-        found |= {facts["name"]: self._listed(facts) for facts in domain["contexts"]}
-        if self.published.table("pairs") is not None:
-            other = f"other_{items.name}"
-            found[other] = Listed(items.axis.renamed(other))
+        found = {one.name: self._lookup(one) for one in self.published.domain.lists}
+        for table in self._answering:
+            if table.kind.is_pairs:
+                first, other = table.axes
+                items = found[first]
+                found[other] = AxisLookup(other, len(items), partial(_renamed, items, other))
         return found
 
-    def is_context(self, name: str) -> bool:
-        """Whether the column is a context that items are counted in."""
-        contexts = self.published.metadata["domain"].get("contexts", [])
-        return name in {facts["name"] for facts in contexts}
+    @property
+    def contexts(self) -> Mapping[str, AxisLookup]:
+        """The contexts that items are counted in."""
+        return {one.name: self.by_name[one.name] for one in self.published.domain.contexts}
 
-    def table(self, named: Iterable[str]) -> Mapping[str, Any]:
+    @property
+    def _answering(self) -> list[TableFacts]:
+        """The tables that answer questions, those with fewer cells first."""
+        order = list(KINDS.values())
+        tables = [table for table in self.published.tables if table.kind.answers]
+        return sorted(tables, key=lambda table: order.index(table.kind))
+
+    def table(self, named: Iterable[str]) -> TableFacts:
         """The table to ask about these columns: the smallest that has all of them."""
-        for name in ("items", "edges", "pairs", "cells"):
-            facts = self.published.table(name)
-            if facts is not None and set(named) <= {axis.name for axis in self.of(name)}:
-                return facts
-        names = ", ".join(named)
+        wanted = set(named)
+        for table in self._answering:
+            if wanted <= set(table.axes):
+                return table
+        names = ", ".join(sorted(wanted))
         raise UsageError(f"no table of this release has all of the columns {names}.")
 
-    def of(self, table: str) -> tuple[Listed, ...]:
+    def of(self, table: TableFacts) -> tuple[AxisLookup, ...]:
         """The axes of a table's cells, slowest first."""
-        axes = tuple(self.by_name.values())
-        if table == "items":
-            return axes[:1]
-        if table == "edges":
-            return axes[: 1 + len(self.published.metadata["domain"]["contexts"])]
-        return axes
+        return tuple(self.by_name[name] for name in table.axes)
 
-    def _listed(self, facts: Mapping[str, Any]) -> Listed:
-        name = str(facts["name"])
-        if "values" in facts:
-            return Listed(Axis.of(name, facts["values"]))
-        # A long list is not repeated in release.json; nor is what the release itself found.
-        values = tables.column(self.published.path("items"), name)
-        if not len(values):
+    def _lookup(self, listed: PublicList) -> AxisLookup:
+        if not listed.length:
             raise UsageError(self._nothing_discovered())
-        return Listed(Axis(name, values))
+        return AxisLookup(listed.name, listed.length, partial(self._read, listed))
+
+    def _read(self, listed: PublicList) -> Axis:
+        if listed.values is not None:
+            return Axis.of(listed.name, listed.values)
+        # A long list is not repeated in release.json; nor is what the release itself found.
+        (table,) = (one for one in self.published.tables if one.name == listed.table)
+        return Axis(listed.name, tables.column(self.published.path(table), listed.name))
 
     def _nothing_discovered(self) -> str:
-        (facts,) = self.published.metadata["tables"]
+        (table,) = self.published.tables
         return (
             "no item passed the threshold of this release, a noisy number of at least "
-            f"{facts['threshold']} users: it has none to ask about. A larger epsilon or delta, or "
-            "a smaller --max-records, lowers the threshold of another release."
+            f"{table.discovery_threshold} users: it has none to ask about. A larger epsilon or "
+            "delta, or a smaller --max-records, lowers the threshold of another release."
         )
+
+
+def _renamed(axis: AxisLookup, name: str) -> Axis:
+    return axis.axis.renamed(name)

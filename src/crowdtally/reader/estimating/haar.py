@@ -6,31 +6,7 @@ sums and differences, from the root down, gives every count back.
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from crowdtally.errors import UsageError
-
-Floats = NDArray[np.float64]
-
-
-def inverse(coefficients: ArrayLike) -> Floats:
-    """The 2^k counts of a complete list of 2^k coefficients.
-
-    >>> inverse([10, 4, 1, -1]).tolist()
-    [4.0, 3.0, 1.0, 2.0]
-    """
-    given = np.asarray(coefficients, dtype=np.float64)
-    levels = given.size.bit_length() - 1
-    if given.ndim != 1 or given.size != 1 << max(levels, 0):
-        raise UsageError(
-            f"a complete transform has 1, 2, 4, 8, … coefficients: received {given.size}."
-        )
-    sums = given[:1]
-    for level in range(levels):
-        difference = given[1 << level : 2 << level]
-        sums = np.stack([(sums + difference) / 2, (sums - difference) / 2], axis=1).ravel()
-    return sums
 
 
 def range_weights(levels: int, low: int, high: int) -> dict[int, float]:
@@ -38,7 +14,7 @@ def range_weights(levels: int, low: int, high: int) -> dict[int, float]:
 
     Node j with leaves on both sides enters with (leaves of the range in its left half − in its
     right half)/(leaves of j), the total with (leaves of the range)/2^k: at most 2k of them beside
-    the total. :func:`~crowdtally.reader.estimating.sampled.linear_sum` takes them.
+    the total.
 
     >>> range_weights(2, 0, 1)
     {0: 0.25, 1: 0.25, 2: 0.5}
