@@ -24,12 +24,11 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.published import parquet
 from crowdtally.curator.request.form import FormOptions, make_form
 from crowdtally.curator.steps.forming import publish_table
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published
+from crowdtally.published import Published, parquet
 from crowdtally.reader.release import Release
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis

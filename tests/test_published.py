@@ -21,10 +21,9 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import published
-from crowdtally.published import parquet
 from crowdtally.budget import Ledger
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import NoisyTable, staging
+from crowdtally.published import NoisyTable, parquet, staging
 from crowdtally.values.domain import Axis
 from crowdtally.values.layout import grid
 from kit.damaged import edit

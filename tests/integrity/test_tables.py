@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.published import parquet
 from crowdtally.curator.request.form import make_form
+from crowdtally.published import parquet
 from crowdtally.published.checks import files
 from kit.command import crowdtally
 from kit.damaged import adopt, answers
