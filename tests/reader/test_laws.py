@@ -80,9 +80,10 @@ def released(
     rows = visits({tuple(axis.values[0] for axis in axes): 1}, *(axis.name for axis in axes[1:]))
     ordinary = made(folder, rows, domain, name="ordinary", max_records=4, draws=SilentDraws())
     tables = []
-    for facts, cells in zip(ordinary.metadata["tables"], (counts.sum(axis=1), counts), strict=True):
-        cells = cells.reshape(len(ITEMS), -1).sum(axis=1) if facts["name"] == "items" else cells
-        flat, over = cells.ravel(), axes if facts["name"] == "edges" else axes[:1]
+    for facts in ordinary.metadata["tables"]:
+        whole = facts["name"] == "edges"
+        flat = counts.ravel() if whole else counts.reshape(len(ITEMS), -1).sum(axis=1)
+        over = axes if whole else axes[:1]
         more = {name: facts[name] for name in ("epsilon", "sensitivity", "publishing", "transform")}
         kept = np.flatnonzero(flat >= form["cut"]) if form else None
         if form and kept is not None:

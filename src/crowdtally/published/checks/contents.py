@@ -64,13 +64,13 @@ def _filled(folder: Path, listed: PublicList) -> PublicList:
     if listed.is_discovered:
         sound = values == sorted(set(values))
     else:
-        sound = _hash(values) == listed.sha256
+        sound = list_hash(values) == listed.sha256
     if not sound:
         raise damaged(path, "its items are not those that were released")
     return replace(listed, values=values)
 
 
-def _hash(values: list[Any]) -> str:
+def list_hash(values: list[Any]) -> str:
     """The SHA-256 of a list's values, each followed by a line feed."""
     return hashlib.sha256("".join(f"{value}\n" for value in values).encode()).hexdigest()
 
