@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from crowdtally.errors import UsageError
 from crowdtally.reader import condition
-from crowdtally.reader.axes import AxisLookup
 from crowdtally.reader.condition import Among, boxes, every, negated, pieces, some
+from crowdtally.reader.lookup import AxisLookup
 from crowdtally.reader.predicate import parse as stated
 from crowdtally.values.domain import Axis
 

@@ -17,7 +17,7 @@ from crowdtally.curator.request.form import make_form
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
 from crowdtally.reader.asking import answering, boxes
-from crowdtally.reader.axes import AxisLookup
+from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.rational import exact
 from kit.laborious import noise
 from kit.releases import axes_of, counts_of, release_of

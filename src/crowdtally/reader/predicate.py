@@ -15,8 +15,8 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.reader.axes import AxisLookup, Value, column
 from crowdtally.reader.condition import Among, Condition, every, negated, some
+from crowdtally.reader.lookup import AxisLookup, Value, column
 from crowdtally.reader.stated import Stated
 
 Tree = Any

@@ -16,10 +16,10 @@ from crowdtally.laws.law import Combination, as_counts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.boxes import Summed, combined, summed
-from crowdtally.reader.axes import AxisLookup
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
 from crowdtally.reader.estimating.sketch import sketch_sum
+from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.sketching import Sketching
 
 MOST_SKETCHED = 5_000_000

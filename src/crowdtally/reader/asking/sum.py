@@ -12,8 +12,9 @@ import numpy as np
 from crowdtally.errors import UsageError
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.asking.answering import answer_from, shown
-from crowdtally.reader.axes import Axes, AxisLookup, column
+from crowdtally.reader.axes import Axes
 from crowdtally.reader.condition import Among, Box, Condition, Every, Some, boxes, every, some
+from crowdtally.reader.lookup import AxisLookup, column
 from crowdtally.reader.stated import Stated, all_of
 
 

@@ -16,8 +16,9 @@ from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units, shown
 from crowdtally.reader.asking.boxes import Summed, leaves, summed
-from crowdtally.reader.axes import Axes, AxisLookup, Mask
+from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
+from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import Weights
 
 _MOST = 2**62
