@@ -24,12 +24,11 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import parquet
 from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published
+from crowdtally.published import Published, parquet
 from crowdtally.reader.release import Release
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from crowdtally import published
 from crowdtally.budget import Ledger
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropping import Tell
@@ -159,8 +158,3 @@ def plan(
         return make_plan(
             request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
         )
-
-
-def load(folder: str | os.PathLike[str]) -> Release:
-    """Open a release that was saved; an InputError says what is damaged."""
-    return Release(published.load(folder, _logger.warning))

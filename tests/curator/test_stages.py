@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import PostgresServer, folder, server
-from crowdtally import parquet, published
+from crowdtally import durable, published
 from crowdtally.budget import (
     Charged,
     Ledger,
@@ -246,14 +246,14 @@ def test_a_rename_that_fails_after_the_mark(
 
 def test_a_release_in_place_is_not_denied(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     """The rename was done, and only the disk's confirmation of it is missing."""
-    flush = parquet.flush
+    flush = durable.flush
 
     def fail(path: Path) -> None:
         if (folder / "out").exists():
             raise OSError(5, "Input/output error")
         flush(path)
 
-    monkeypatch.setattr(parquet, "flush", fail)
+    monkeypatch.setattr(durable, "flush", fail)
     with pytest.raises(CrowdtallyError, match="whole and in place") as caught:
         bare_publish(ledger, folder / "out")
     assert "Nothing was released" not in str(caught.value)

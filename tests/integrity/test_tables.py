@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally import parquet
-from crowdtally.damage import files
+from crowdtally.published import parquet
+from crowdtally.published.checks import files
 from kit.command import crowdtally
 from kit.damaged import adopt, answers
 from kit.damages import ROWS, reshaped

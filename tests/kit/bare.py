@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crowdtally import parquet
+from crowdtally import durable
 from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.engine.prepare import Dropped
@@ -36,7 +36,7 @@ def _write(staged: Staged, metadata: Any, tables: Any) -> str:
     """One small file, flushed, instead of tables."""
     text = json.dumps(metadata)
     (staged.path / "release.json").write_text(text)
-    parquet.flush(staged.path / "release.json")
+    durable.flush(staged.path / "release.json")
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crowdtally import parquet
 from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable, Published
+from crowdtally.published import NoisyTable, Published, parquet
 from crowdtally.reader.release import Release
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis

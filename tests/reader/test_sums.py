@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
 from crowdtally.reader.asking import answering, boxes
-from crowdtally.reader.axes import Listed
+from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.rational import exact
 from kit.laborious import noise
 from kit.releases import axes_of, counts_of, release_of
@@ -293,15 +294,16 @@ def test_without_noise_every_answer_is_exact(tmp_path, publishing, transform):
 # Mutants: each wrong reader must be seen by the tests above.
 
 
-def _raw_values(values, weights, squares, sampled, right=answering.weighted_sum):
+def _raw_values(values, weights, of, sampled, right=answering.weighted_sum):
     """Forgets that a kept cell stands for others."""
-    estimate = right(values, weights, squares, sampled)
+    estimate = right(values, weights, of, sampled)
     return type(estimate)(float((values * weights).sum()), estimate.standard_error, "")
 
 
-def _only_published(values, weights, squares, sampled, right=answering.weighted_sum):
+def _only_published(values, weights, of, sampled, right=answering.weighted_sum):
     """Forgets the noise of the cells that were not published."""
-    return right(values, weights, float((weights**2).sum()), sampled)
+    published = Combination(float((weights**2).sum()), float(weights.sum()))
+    return right(values, weights, published, sampled)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +332,7 @@ def test_nodes_without_least_squares_are_caught(tmp_path, monkeypatch):
 
 def squares(how, mask, *, dense):
     return boxes._along(
-        Listed(axes_of({"a": A})[0]), np.array(mask, dtype=bool), how, dense
+        AxisLookup.of(axes_of({"a": A})[0]), np.array(mask, dtype=bool), how, dense
     ).squares
 
 

@@ -21,7 +21,7 @@ from crowdtally.budget.events import (
     Charge,
     Created,
     LimitSet,
-    Published,
+    MarkedPublished,
     Reserved,
     Voided,
     checked_sha256,
@@ -224,7 +224,7 @@ class Ledger:
             reservation_id: Its reservation.
             sha256: SHA-256 of its ``release.json``, in hexadecimal.
         """
-        event = Published(reservation_id, checked_sha256(sha256))
+        event = MarkedPublished(reservation_id, checked_sha256(sha256))
 
         def work(book: Book) -> None:
             entry, _, state = book.reservation(reservation_id)

@@ -84,9 +84,9 @@ def _check_output(output: Path | None, dry_run: bool) -> None:
 def _together(check: Callable[[], None]) -> Iterator[None]:
     """Make a check too, and tell what it found beside what else is wrong: one slip hides no other.
 
-    What is checked is done first: it is quick, and reads no list.
+    A wrong option is told first, and decides the exit code: it needs no reading to be seen.
     """
-    from crowdtally.errors import UsageError
+    from crowdtally.errors import CrowdtallyError, UsageError
 
     found: UsageError | None = None
     try:
@@ -95,10 +95,11 @@ def _together(check: Callable[[], None]) -> Iterator[None]:
         found = error
     try:
         yield
-    except UsageError as error:
-        if found is not None:
-            raise UsageError(f"{error}\nBeside that, {found}") from error
-        raise
+    except CrowdtallyError as error:
+        if found is None:
+            raise
+        first, second = (error, found) if isinstance(error, UsageError) else (found, error)
+        raise UsageError(f"{first}\nBeside that, {second}") from error
     if found is not None:
         raise found
 

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 from crowdtally.budget import Reservation
-from crowdtally.curator.bounding.rule import OwnRule
+from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Bound, Released

@@ -79,7 +79,7 @@ def advice(request: Request, query: int | None) -> dict[str, Any] | None:
         return None
     table = request.tables[-1]
     cells = table.layout.size
-    size = table.publishing.wanted or min(cells, _USUAL_SIZE)
+    size = table.publishing.size or min(cells, _USUAL_SIZE)
     asked, total = min(query, table.cells.size), request.guess_total
     errors = sum_errors(table, size, asked, total)
     # A question that is no fuller than the table has this much: a cut can lose no more.

@@ -20,6 +20,7 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import as_counts
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import ITEMS
 
 
 def planned_table(table: Table) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def _noise(law: DiscreteLaplace, sensitivity: Fraction) -> dict[str, Any]:
 def _discovered(request: Request, rule: UnknownItems) -> dict[str, Any]:
     facts = _noise(DiscreteLaplace(rule.scale), Fraction(rule.limit))
     return {
-        "table": "items",
+        "table": ITEMS.name,
         "columns": [str(request.records.item)],
         "cells": None,
         "epsilon": show(rule.epsilon.value),

@@ -42,6 +42,11 @@ class Dense:
         return "two"
 
     @property
+    def size(self) -> int | None:
+        """Nothing was asked for."""
+        return None
+
+    @property
     def wanted(self) -> int | None:
         """All."""
         return None

@@ -62,6 +62,11 @@ class Priority:
         """From ``size``, ``sides`` and perhaps ``threshold``."""
         return cls(_needed_size(options), given_threshold(options), options["sides"])
 
+    @property
+    def size(self) -> int | None:
+        """S."""
+        return self.wanted
+
     def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
         """τ and nothing else."""
         return _sampling(0, self.threshold, self.wanted, cells, law, self.sides)
@@ -102,6 +107,11 @@ class FilterPriority:
         """From ``size``, ``sides`` and perhaps ``cut`` and ``threshold``."""
         threshold = given_threshold(options)
         return cls(_needed_size(options), given_cut(options), threshold, options["sides"])
+
+    @property
+    def size(self) -> int | None:
+        """S."""
+        return self.wanted
 
     def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
         """κ and τ; of a tree κ alone, because its ancestor rule needs the whole filter."""

@@ -57,6 +57,10 @@ class Publishing(Protocol):
         """Whether large negative noisy counts are kept too."""
 
     @property
+    def size(self) -> int | None:
+        """S: how many cells were asked for, about; None where nothing was."""
+
+    @property
     def wanted(self) -> int | None:
         """S: the most cells that are published, where that is fixed."""
 

@@ -62,7 +62,7 @@ class Threshold:
         """τ and nothing else."""
         if self.threshold is not None:
             return Keeping(0, self.threshold / law.unit, self.sides)
-            guess: int = int(self.guess_total / law.unit)
+        guess = int(self.guess_total / law.unit)
         tau = sampling_threshold(cells, self.size or 1, law.scale, sides=self.sides, total=guess)
         return Keeping(0, tau, self.sides)
 

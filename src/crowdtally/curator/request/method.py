@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.row import EveryRow
-from crowdtally.curator.bounding.rule import LARGEST_LIMIT, OwnRule, Rule
+from crowdtally.curator.bounding.rule import LARGEST_LIMIT, Rule
 from crowdtally.curator.choosing.dpsense_s import given_scalings
 from crowdtally.values.counts import What
 from crowdtally.values.whole import whole_number

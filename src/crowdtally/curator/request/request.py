@@ -12,10 +12,11 @@ from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.method import Method, method_of, rule_of
 from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.refusals import Asked, refuse
-from crowdtally.curator.request.split import complete_split
+from crowdtally.curator.request.split import CHOOSE, TOTAL, complete_split
 from crowdtally.curator.request.tables import (
     check_names,
     check_tables,
+    counted_cells,
     make_tables,
     popularity_table,
 )
@@ -26,6 +27,7 @@ from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.records import Records
+from crowdtally.values.table_kinds import ITEMS, POPULARITY
 from crowdtally.values.whole import whole_number
 
 
@@ -121,10 +123,12 @@ def _checked(
     tables = make_tables(domain, method, options, epsilon_of)
     popularity = discovery = None
     if method.popularity_records is not None and domain is not None:
-        popularity = popularity_table(domain, method.popularity_records, epsilon_of("popularity"))
+        popularity = popularity_table(
+            domain, method.popularity_records, epsilon_of(POPULARITY.name)
+        )
     if method.discover:
         check_names([str(asked.records.item)])
-        discovery = UnknownItems(method.rule.limit, epsilon_of("items"), asked.delta)
+        discovery = UnknownItems(method.rule.limit, epsilon_of(ITEMS.name), asked.delta)
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule.limit)
     guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
     return Request(
@@ -182,12 +186,10 @@ def _check_ordered(ordered: Sequence[str], domain: Domain | None) -> None:
 
 def _parts(method: Method, domain: Domain | None) -> list[str]:
     """The parts that ε is divided between, in the order in which they are drawn."""
-    if domain is not None and not domain.has_items:
-        return [*(["choose"] if method.choose else []), "cells"]
+    paid_by = [part for _, part in counted_cells(domain, pairs=method.pairs)]
     return [
-        *(["choose"] if method.choose else []),
-        *(["total"] if method.discover else []),
-        *(["popularity"] if method.popularity_records else []),
-        "items",
-        *(["edges"] if method.pairs or (domain is not None and domain.contexts) else []),
+        *([CHOOSE] if method.choose else []),
+        *([TOTAL, ITEMS.name] if method.discover else []),
+        *([POPULARITY.name] if method.popularity_records else []),
+        *paid_by,
     ]

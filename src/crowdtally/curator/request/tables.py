@@ -20,6 +20,7 @@ from crowdtally.values.domain import RESERVED, Domain
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import Layout, Pairs, grid
 from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
 
 _LARGEST_SCALE = 2**50  # in counts: beyond it noise is beyond any count
 _LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
@@ -33,12 +34,12 @@ def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str]
     if domain is None:
         return {}
     if not domain.has_items:
-        return {("cells", "cells"): grid(domain.axes)}
-    found: dict[tuple[str, str], Layout] = {("items", "items"): grid(domain.axes[:1])}
+        return {(CELLS.name, CELLS.name): grid(domain.axes)}
+    found: dict[tuple[str, str], Layout] = {(ITEMS.name, ITEMS.name): grid(domain.axes[:1])}
     if pairs:
-        found["pairs", "edges"] = Pairs(domain.items)
+        found[PAIRS.name, EDGES.name] = Pairs(domain.items)
     elif domain.contexts:
-        found["edges", "edges"] = grid(domain.axes)
+        found[EDGES.name, EDGES.name] = grid(domain.axes)
     return found
 
 
@@ -76,7 +77,7 @@ def formed(
 
 def popularity_table(domain: Domain, records: int, epsilon: Epsilon) -> Table:
     """The noisy item counts that rank items for a rule; at most d₀ records of a user count."""
-    return Table("popularity", "popularity", grid([domain.items]), epsilon, records)
+    return Table(POPULARITY.name, POPULARITY.name, grid([domain.items]), epsilon, records)
 
 
 def table_bound(rule: Rule, cells: Layout) -> tuple[int, Fraction]:
@@ -118,7 +119,7 @@ def check_names(columns: Sequence[str]) -> None:
 def _check_noise(table: Table, epsilon: Epsilon, limit: int) -> None:
     if table.law.scale * table.unit <= _LARGEST_SCALE:
         return
-    if table.name == "popularity":
+    if table.name == POPULARITY.name:
         raise UsageError(
             f"the noise of the popularity would be beyond any count: epsilon {show(epsilon.value)} "
             f"is too small for --popularity-records {table.bound}. Raise one or lower the other."

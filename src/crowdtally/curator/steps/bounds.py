@@ -12,6 +12,7 @@ from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.counting import column_totals, records_per_user, row_sums
+from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.step import Bound, Counted, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
@@ -20,7 +21,7 @@ from crowdtally.values.epsilon import Epsilon
 
 
 def _part(epsilon: Epsilon, rule: str, most: int) -> Part:
-    return Part("choose", epsilon, "exponential", {"rule": rule, "largest_candidate": most})
+    return Part(CHOOSE, epsilon, "exponential", {"rule": rule, "largest_candidate": most})
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 
 from crowdtally.budget import Part
 from crowdtally.curator.counting import count_discovered
+from crowdtally.curator.request.split import TOTAL
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.step import Counted, Reading, Released
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
+from crowdtally.published.table import DISCOVERED
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import Listed
 from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import ITEMS
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,13 @@ class Discovery:
         """The mass of the others, and the items."""
         bound = {"l1_bound": self.rule.limit}
         return [
-            Part("total", self.total, "discrete-laplace", bound),
+            Part(TOTAL, self.total, "discrete-laplace", bound),
             Part(
-                "items", self.rule.epsilon, "thresholded-discrete-laplace", bound, self.rule.delta
+                ITEMS.name,
+                self.rule.epsilon,
+                "thresholded-discrete-laplace",
+                bound,
+                self.rule.delta,
             ),
         ]
 
@@ -55,11 +62,11 @@ class Discovery:
             "epsilon": show(self.rule.epsilon.value),
             "delta": show(self.rule.actual_delta),
             "sensitivity": self.rule.limit,
-            "publishing": "threshold on unknown items",
+            "publishing": DISCOVERED,
             "threshold": self.rule.threshold,
         }
         layout, law = Listed(self.item, items[passed.places]), DiscreteLaplace(self.rule.scale)
-        table = NoisyTable("items", layout, passed.noisy, law, facts)
+        table = NoisyTable(ITEMS.name, layout, passed.noisy, law, facts)
         words = "noisy number of (user, item) pairs among the kept ones whose item is not released"
         scale = show(self.rule.limit / self.total.value)
         mass = {"count": other, "noise_scale": scale, "counts": words}

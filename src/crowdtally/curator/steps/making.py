@@ -9,6 +9,7 @@ from crowdtally.budget import Charge
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.steps.discovery import Discovery
 from crowdtally.curator.steps.popularity import Popularity
@@ -21,12 +22,12 @@ from crowdtally.values.epsilon import Epsilon
 def steps_of(request: Request) -> tuple[Step, ...]:
     """The steps: popularity, the choice of the bounds, the tables; or a discovery."""
     if request.discovery is not None:
-        return (Discovery(str(request.records.item), request.discovery, request.part("total")),)
+        return (Discovery(str(request.records.item), request.discovery, request.part(TOTAL)),)
     steps: list[Step] = []
     if request.popularity is not None:
         steps.append(Popularity(request.popularity, request.method.what))
     if request.method.choose is not None:
-        steps.append(_choice(request, request.part("choose")))
+        steps.append(_choice(request, request.part(CHOOSE)))
     steps.append(_tables(request))
     return tuple(steps)
 

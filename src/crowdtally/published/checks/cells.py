@@ -6,8 +6,8 @@ coefficient, a row or bucket of a sketch. Tables are sorted by these codes, the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, Protocol
@@ -15,6 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.published.domain import PublicDomain, PublicList
+from crowdtally.published.table import TableFacts, TransformFacts
 from crowdtally.values.dyadic import DyadicAxis
 
 Codes = NDArray[np.int64]
@@ -41,37 +43,32 @@ class Factor(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class PublicList:
-    """A public list of the domain, as ``release.json`` describes it: the values of one column."""
+class Values:
+    """The values of a list."""
 
-    name: str
-    """The column."""
-    kind: str | None
-    """``text`` or ``integer``; None for discovered items, which may be either."""
-    length: int
-    """How many values it has."""
-    values: Sequence[Any] | None
-    """The values in their order; None where only a table of the release lists them."""
-
-    @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> PublicList:
-        """From an entry of the domain."""
-        return cls(facts["name"], facts.get("kind"), facts["size"], facts.get("values"))
+    over: PublicList
+    """The list."""
 
     @property
     def columns(self) -> Mapping[str, str | None]:
         """The one column."""
-        return {self.name: self.kind}
+        return {self.over.name: self.over.kind}
+
+    @property
+    def length(self) -> int:
+        """How many values there are."""
+        return self.over.length
 
     @cached_property
     def places(self) -> dict[Any, int]:
         """The position of every value."""
-        return {value: place for place, value in enumerate(self.values or ())}
+        return {value: place for place, value in enumerate(self.over.values or ())}
 
     def codes(self, rows: Block) -> Codes:
         """The positions of the rows' values."""
-        found = (self.places.get(value, NO_CELL) for value in rows[self.name].tolist())
-        return np.fromiter(found, dtype=np.int64, count=len(rows[self.name]))
+        column = rows[self.over.name]
+        found = (self.places.get(value, NO_CELL) for value in column.tolist())
+        return np.fromiter(found, dtype=np.int64, count=len(column))
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,43 +157,20 @@ class Cells:
         return [later, np.where(earlier < later, earlier, NO_CELL)]
 
 
-def cells_of(table: Mapping[str, Any], lists: Mapping[str, PublicList]) -> Cells:
-    """The cells of a table.
-
-    Args:
-        table: its entry in ``release.json``.
-        lists: the lists of the domain, by name, the items first.
-    """
-    axes = list(lists.values())
-    if table["name"] in ("items", "popularity"):
-        axes = axes[:1]
-    if table["name"] == "pairs":
-        (items, *_) = axes
-        return Cells((items, replace(items, name=f"other_{items.name}")), pairs=True)
-    return Cells(tuple(_factors(axes, table.get("transform", {"kind": "none"}))))
+def cells_of(table: TableFacts, domain: PublicDomain) -> Cells:
+    """The cells of a table."""
+    transform = table.transform
+    if transform.kind == "sketch":
+        return Cells((Numbers("row", transform.rows), Numbers("bucket", transform.buckets)))
+    if table.kind.is_pairs:
+        items, (_, other) = domain.lists[0], table.axes
+        return Cells((Values(items), Values(items.renamed(other))), pairs=True)
+    return Cells(tuple(_factor(domain.by_name[axis], transform) for axis in table.axes))
 
 
-def _factors(axes: Sequence[PublicList], transform: Mapping[str, Any]) -> list[Factor]:
-    if transform["kind"] == "sketch":
-        return [Numbers("row", transform["rows"]), Numbers("bucket", transform["buckets"])]
-    return [
-        axis if axis.name not in transform.get("ordered", ()) else _along(axis, transform["kind"])
-        for axis in axes
-    ]
-
-
-def _along(axis: PublicList, kind: str) -> Factor:
-    if kind == "dyadic":
+def _factor(axis: PublicList, transform: TransformFacts) -> Factor:
+    if axis.name not in transform.ordered:
+        return Values(axis)
+    if transform.kind == "dyadic":
         return Nodes(axis)
     return Numbers(f"{axis.name}_coefficient", DyadicAxis(axis.length).leaves)
-
-
-def lists_of(domain: Mapping[str, Any]) -> dict[str, PublicList]:
-    """The lists of a release's domain by name, in the order of the columns."""
-    facts = domain.get("attributes") or [domain["items"], *domain["contexts"]]
-    return {one["name"]: PublicList.of(one) for one in facts}
-
-
-def rows_of(table: Mapping[str, Any]) -> int:
-    """How many rows a table's file must have, by what ``release.json`` says of its cells."""
-    return int(table.get("published_cells", table["cells"]))

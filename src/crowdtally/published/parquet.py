@@ -21,8 +21,9 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.damage.words import damaged
+from crowdtally import durable
 from crowdtally.errors import InputError
+from crowdtally.published.words import damaged
 
 Block = Mapping[str, NDArray[np.generic]]
 """Equally long columns by name; text is an object array."""
@@ -69,22 +70,13 @@ def _write(connection: duckdb.DuckDBPyConnection, path: Path, blocks: Iterable[B
         connection.execute("INSERT INTO rows FROM block")
         connection.unregister("block")
     connection.execute(f"COPY rows TO '{_escaped(path)}' (FORMAT parquet, COMPRESSION zstd)")
-    flush(path)
+    durable.flush(path)
 
 
 def _declared(block: Block) -> str:
     return ", ".join(
         f"{quoted(name)} {TYPES[_KINDS[column.dtype.kind]]}" for name, column in block.items()
     )
-
-
-def flush(path: Path) -> None:
-    """Make a file, or a folder's list of names, survive a loss of power."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def digest(path: Path) -> str:

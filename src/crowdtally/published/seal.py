@@ -1,6 +1,6 @@
 """``release.json`` carries its own SHA-256, so that a changed byte in it is seen.
 
-The hash is of the file as it would be with 64 zeros in the place of the hash. It is against
+The hash is of the file as it would be with 64 zeros instead of the hash. It is against
 accidents: who changes the file on purpose can compute it anew. Against that stands the ledger.
 """
 

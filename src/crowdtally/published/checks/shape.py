@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
-from crowdtally.damage.words import received
+from crowdtally.published.words import received
 from crowdtally.values.rational import recorded
 
 
@@ -90,11 +90,7 @@ def faults(shape: Shape, value: Any, where: str = "") -> Iterator[str]:
             if not shape.fits(value):
                 yield _wrong(where, shape.words, value)
         case Each():
-            if not isinstance(value, list) or len(value) < shape.least:
-                yield _wrong(where, f"a list of at least {shape.least} elements", value)
-                return
-            for place, inner in enumerate(value):
-                yield from faults(shape.of, inner, f"{where}[{place}]")
+            yield from _each(shape, value, where)
         case _ if not isinstance(value, dict):
             yield _wrong(where, "an object", value)
         case Named():
@@ -107,6 +103,14 @@ def faults(shape: Shape, value: Any, where: str = "") -> Iterator[str]:
         case Having():
             chosen = shape.then if shape.name in value else shape.otherwise
             yield from faults(chosen, value, where)
+
+
+def _each(shape: Each, value: Any, where: str) -> Iterator[str]:
+    if not isinstance(value, list) or len(value) < shape.least:
+        yield _wrong(where, f"a list of at least {shape.least} elements", value)
+        return
+    for place, inner in enumerate(value):
+        yield from faults(shape.of, inner, f"{where}[{place}]")
 
 
 def _fields(shape: Fields, value: Mapping[str, Any], where: str) -> Iterator[str]:

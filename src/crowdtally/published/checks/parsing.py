@@ -8,12 +8,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
-from crowdtally.damage import seal
-from crowdtally.damage.agreement import disagreements
-from crowdtally.damage.metadata import HASH, RELEASE
-from crowdtally.damage.shape import faults
-from crowdtally.damage.words import damaged, received
 from crowdtally.errors import InputError
+from crowdtally.published import seal
+from crowdtally.published.checks.agreement import disagreements
+from crowdtally.published.checks.fields import HASH, RELEASE
+from crowdtally.published.checks.shape import faults
+from crowdtally.published.words import damaged, received
 
 
 def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from crowdtally.damage.shape import (
+from crowdtally.published.checks.shape import (
     Each,
     Fields,
     Having,
@@ -22,11 +22,8 @@ from crowdtally.damage.shape import (
     rational,
     whole,
 )
-
-DISCOVERED = "threshold on unknown items"
-"""The publishing of items that have no public list."""
-SPARSE = ("filter", "threshold", "filter-threshold", "priority", "filter-priority")
-"""Publishings that leave cells out."""
+from crowdtally.published.table import DENSE, DISCOVERED, SPARSE
+from crowdtally.values.table_kinds import KINDS
 
 _TEXT = Leaf("a text", is_text)
 _NAME = Leaf("a name", lambda value: is_text(value) and value != "")
@@ -108,7 +105,7 @@ _TRANSFORM = Tagged(
     },
 )
 _TABLE: dict[str, Shape] = {
-    "name": choice("items", "edges", "pairs", "cells", "popularity"),
+    "name": choice(*KINDS),
     "file": _NAME,
     "columns": Each(_NAME, 1),
     "cells": whole(0),
@@ -132,7 +129,7 @@ _SUMMARY: dict[str, Shape] = {
 _TABLES = Tagged(
     "publishing",
     {
-        "dense": Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
+        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
         **dict.fromkeys(SPARSE, Fields(_TABLE | _SUMMARY, _CHECKED)),
         DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole(1)}, _CHECKED),
     },

@@ -8,39 +8,38 @@ so a row that was dropped is missed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import parquet
-from crowdtally.damage.cells import NO_CELL, Block, Cells, Codes, PublicList, cells_of, lists_of
-from crowdtally.damage.cells import rows_of as _rows_of
-from crowdtally.damage.metadata import DISCOVERED
-from crowdtally.damage.words import damaged
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.published import parquet
+from crowdtally.published.checks.cells import NO_CELL, Block, Cells, Codes, cells_of
+from crowdtally.published.domain import PublicDomain, PublicList
+from crowdtally.published.table import TableFacts
+from crowdtally.published.words import damaged
 
 _VALUES = ("count", "noise_std", "low", "high")
 _ROUNDING = 1e-9
 _EVERY_UNIT = 2.0**52
 
 
-def check_contents(folder: Path, metadata: Mapping[str, Any], table: Mapping[str, Any]) -> None:
+def check_contents(folder: Path, domain: PublicDomain, table: TableFacts) -> None:
     """Raise an InputError where a row is not what it can be.
 
     Columns, types and the number of rows were checked before.
     """
-    path = folder / table["file"]
-    lists = {one.name: _filled(folder, metadata, one) for one in _lists(metadata)}
-    cells, rows = cells_of(table, lists), _rows_of(table)
-    named, law = list(cells.columns), _Law.of(table)
+    path, rows = folder / table.file, table.published_cells
+    lists = tuple(_filled(folder, one) for one in domain.lists)
+    cells, expected = cells_of(table, replace(domain, lists=lists)), _Expected.of(table)
     last: list[int] | None = None
-    for block in parquet.read(path, [*named, *_VALUES], rows):
-        for fault in _faults(cells, block, law):
+    for block in parquet.read(path, [*cells.columns, *_VALUES], rows):
+        for fault in chain(_missing(cells, block), expected.faults(block)):
             raise damaged(path, fault)
         rows -= len(block["count"])
         codes = cells.codes(block)
@@ -53,30 +52,25 @@ def check_contents(folder: Path, metadata: Mapping[str, Any], table: Mapping[str
         raise damaged(path, f"{rows} rows that it should have cannot be read")
 
 
-def _lists(metadata: Mapping[str, Any]) -> list[PublicList]:
-    return list(lists_of(metadata["domain"]).values())
-
-
-def _filled(folder: Path, metadata: Mapping[str, Any], listed: PublicList) -> PublicList:
-    """The list with its values, which may stand in the items' table alone."""
-    if listed.values is not None:
+def _filled(folder: Path, listed: PublicList) -> PublicList:
+    """The list with its values, which may stand in a table alone."""
+    if listed.table is None:
         return listed
-    path, values = folder / "items.parquet", list[Any]()
+    path, values = folder / f"{listed.table}.parquet", list[Any]()
     for block in parquet.read(path, [listed.name], listed.length):
         if np.ma.is_masked(block[listed.name]):
             raise damaged(path, "an item is missing (NULL)")
         values += block[listed.name].tolist()
-    facts = metadata["domain"]["items"]
-    if "discovered" in facts:
+    if listed.is_discovered:
         sound = values == sorted(set(values))
     else:
-        sound = _hash(values) == facts["sha256"]
+        sound = list_hash(values) == listed.sha256
     if not sound:
         raise damaged(path, "its items are not those that were released")
     return replace(listed, values=values)
 
 
-def _hash(values: list[Any]) -> str:
+def list_hash(values: list[Any]) -> str:
     """The SHA-256 of a list's values, each followed by a line feed."""
     return hashlib.sha256("".join(f"{value}\n" for value in values).encode()).hexdigest()
 
@@ -91,8 +85,17 @@ def _ascends(codes: list[Codes], last: list[int] | None) -> bool:
     return bool(np.all(ascends))
 
 
+def _missing(cells: Cells, block: Block) -> Iterator[str]:
+    """Columns that have a row without a value."""
+    # Nodes of padding only have no first and last value: their codes say so.
+    ends = {name for name in cells.columns if name.endswith(("_first", "_last"))}
+    for name, column in block.items():
+        if name not in ends and np.ma.is_masked(column):
+            yield f"its column {name!r} has a row without a value (NULL)"
+
+
 @dataclass(frozen=True)
-class _Law:
+class _Expected:
     """What the values of a table's rows must be to each other."""
 
     std: float
@@ -107,37 +110,30 @@ class _Law:
     """Whether negative counts are published too."""
 
     @classmethod
-    def of(cls, table: Mapping[str, Any]) -> _Law:
-        noise, least = table["noise"], table.get("cut")
-        if table["publishing"] == DISCOVERED:
-            least = min(table["threshold"], 2**63 - 1)  # counts are held within 64 bits
-        law = DiscreteLaplace(Fraction(noise["scale"]))
-        width = law.half_width(Fraction(noise["interval_level"]))
-        signed = table.get("sides", "two") == "two" and table["publishing"] != DISCOVERED
-        return cls(noise["std"], min(width, 2**62), Fraction(noise["unit"]), least, signed)
+    def of(cls, table: TableFacts) -> _Expected:
+        width = min(table.law.half_width(table.interval_level), 2**62)
+        least = None if table.summary is None else table.keeping.cut
+        signed = table.keeping.sides == "two"
+        if table.discovery_threshold is not None:
+            least, signed = min(table.discovery_threshold, 2**63 - 1), False  # within 64 bits
+        return cls(table.noise_std, width, table.law.unit, least, signed)
 
-
-def _faults(cells: Cells, block: Block, law: _Law) -> Iterator[str]:
-    """What is wrong with the values of some rows."""
-    # Nodes of padding only have no first and last value: their codes say so.
-    ends = {name for name in cells.columns if name.endswith(("_first", "_last"))}
-    for name, column in block.items():
-        if name not in ends and np.ma.is_masked(column):
-            yield f"its column {name!r} has a row without a value (NULL)"
-    count = block["count"]
-    if not np.isfinite(count.astype(np.float64)).all():
-        yield "a count is not a finite number"
-        return
-    if not (block["noise_std"] == law.std).all():
-        yield "the standard deviation beside a count is not that of the noise"
-    units = count if law.unit == 1 else np.rint(count / float(law.unit))
-    for name, shift in (("count", 0), ("low", -law.reach), ("high", law.reach)):
-        if not _is_count(block[name], units, shift, law.unit):
-            yield f"a count and its noise interval do not belong together ({name!r})"
-    weights = np.abs(units.astype(np.float64)) if law.signed else units
-    # Floats know the larger counts to within a rounding only.
-    if law.least is not None and (weights < law.least * (1 - _ROUNDING)).any():
-        yield "it has a count that is too small to have been published"
+    def faults(self, block: Block) -> Iterator[str]:
+        """What is wrong with the values of some rows."""
+        count = block["count"]
+        if not np.isfinite(count.astype(np.float64)).all():
+            yield "a count is not a finite number"
+            return
+        if not (block["noise_std"] == self.std).all():
+            yield "the standard deviation beside a count is not that of the noise"
+        units = count if self.unit == 1 else np.rint(count / float(self.unit))
+        for name, shift in (("count", 0), ("low", -self.reach), ("high", self.reach)):
+            if not _is_count(block[name], units, shift, self.unit):
+                yield f"a count and its noise interval do not belong together ({name!r})"
+        weights = np.abs(units.astype(np.float64)) if self.signed else units
+        # Floats know the larger counts to within a rounding only.
+        if self.least is not None and (weights < self.least * (1 - _ROUNDING)).any():
+            yield "it has a count that is too small to have been published"
 
 
 def _is_count(found: NDArray[Any], units: NDArray[Any], shift: int, unit: Fraction) -> bool:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from crowdtally import parquet
-from crowdtally.damage.cells import cells_of, lists_of, rows_of
-from crowdtally.damage.contents import check_contents
-from crowdtally.damage.words import damaged
 from crowdtally.errors import InputError
-from crowdtally.parquet import TYPES
+from crowdtally.published import parquet
+from crowdtally.published.checks.cells import cells_of
+from crowdtally.published.checks.contents import check_contents
+from crowdtally.published.domain import PublicDomain
+from crowdtally.published.parquet import TYPES
+from crowdtally.published.table import TableFacts
+from crowdtally.published.words import damaged
 
 _SETTLED = 2_000_000_000
 """Nanoseconds after which a file's times tell a later change: clocks of file systems are coarse."""
@@ -28,37 +28,33 @@ _digests: dict[Path, tuple[_Identity, str]] = {}
 _sound: set[tuple[str, str]] = set()
 
 
-def check_table(
-    folder: Path, metadata: Mapping[str, Any], table: Mapping[str, Any], *, seal: str | None
-) -> None:
+def check_table(folder: Path, domain: PublicDomain, table: TableFacts, *, seal: str | None) -> None:
     """Raise an InputError where a table's file is not what ``release.json`` says.
 
     Args:
         folder: the release.
-        metadata: ``release.json``, checked.
-        table: the table's entry in it.
+        domain: its public lists.
+        table: what it says about the table.
         seal: the SHA-256 of ``release.json``, by which what was checked before is known.
     """
-    path = folder / table["file"]
+    path = folder / table.file
     digest = _digest(path)
-    if table.get("sha256", digest) != digest:
+    if table.sha256 not in (None, digest):
         raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
-    _check_columns(path, digest, metadata, table)
-    if "sha256" in table:
+    _check_columns(path, digest, domain, table)
+    if table.sha256 is not None:
         return
     parquet.distrust(path)
     if seal and (digest, seal) in _sound:
         return
-    check_contents(folder, metadata, table)
+    check_contents(folder, domain, table)
     if seal:
         _sound.add((digest, seal))
 
 
-def _check_columns(
-    path: Path, digest: str, metadata: Mapping[str, Any], table: Mapping[str, Any]
-) -> None:
-    found, named = _opened(path, digest), cells_of(table, lists_of(metadata["domain"])).columns
-    counted = "integer" if table["noise"]["unit"] == "1" else "float"
+def _check_columns(path: Path, digest: str, domain: PublicDomain, table: TableFacts) -> None:
+    found, named = _opened(path, digest), cells_of(table, domain).columns
+    counted = "integer" if table.law.unit == 1 else "float"
     wanted = {**named, "count": counted, "noise_std": "float", "low": counted, "high": counted}
     if list(found.columns) != list(wanted):
         raise damaged(path, f"its columns must be {', '.join(wanted)}")
@@ -66,8 +62,8 @@ def _check_columns(
         types = [TYPES[kind]] if kind else [TYPES["text"], TYPES["integer"]]
         if found.columns[name] not in types:
             raise damaged(path, f"its column {name!r} must have the type {' or '.join(types)}")
-    if found.rows != rows_of(table):
-        raise damaged(path, f"it must have {rows_of(table)} rows, and has {found.rows}")
+    if found.rows != table.published_cells:
+        raise damaged(path, f"it must have {table.published_cells} rows, and has {found.rows}")
 
 
 @lru_cache(_REMEMBERED)
