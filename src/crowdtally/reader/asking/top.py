@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
     once = len(lists) == 1 and not rows
     found = tables.largest(path, rows, column, least, min(int(k), _MOST), once=once)
     lines = asked.lines(found, path, rows, column)
-    return TopList(tuple(lines), axes.published.counted)
+    return TopList(tuple(lines), table.kind.counts(axes.published.counted))
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +117,9 @@ class _Asked:
     """A question to a table that is asked for each item."""
 
     table: TableFacts
+    """The table."""
     sampled: Sampled
+    """How its cells were chosen."""
     question: Summed
     """What is summed for an item."""
 
@@ -124,25 +127,25 @@ class _Asked:
         self, found: Sequence[_Found], path: Path, rows: list[Weights], column: str
     ) -> list[TopItem]:
         """The lines for the items that were found."""
+        noise = cache(self._noise)  # many lines have the same
         if self.table.summary is None:
             of = self.question.combination
-            std = self.table.law.std(of)
-            noises = [(std, of)] * len(found)
+            errors = [(noise(of)[0], of)] * len(found)
         else:
-            noises = self._sampling_errors(path, rows, column, [name for name, _, _ in found])
-        return [
-            self._line(rank, one, error, of)
-            for rank, (one, (error, of)) in enumerate(zip(found, noises, strict=True), start=1)
-        ]
+            errors = self._sampling_errors(path, rows, column, [name for name, _, _ in found])
+        lines = []
+        for rank, (one, (error, of)) in enumerate(zip(found, errors, strict=True), start=1):
+            (name, count, estimate), (std, reach) = one, noise(of)
+            low, high = (None, None) if reach is None else (count - reach, count + reach)
+            lines.append(TopItem(rank, name, count, std, low, high, estimate, error))
+        return lines
 
-    def _line(self, rank: int, found: _Found, error: float, of: Combination) -> TopItem:
-        name, count, estimate = found
-        law, low, high = self.table.law, None, None
-        if self.question.unweighted:
-            width = law.half_width(self.table.interval_level, int(of.squares))
-            reach = as_counts(width, law.unit)
-            low, high = count - reach, count + reach
-        return TopItem(rank, name, count, law.std(of), low, high, estimate, error)
+    def _noise(self, of: Combination) -> tuple[float, float | None]:
+        """The standard deviation of the noise in such a sum, and half its interval's width."""
+        law, level = self.table.law, self.table.interval_level
+        if not self.question.unweighted:
+            return law.std(of), None
+        return law.std(of), as_counts(law.half_width(level, int(of.squares)), law.unit)
 
     def _sampling_errors(
         self, path: Path, rows: list[Weights], column: str, names: list[Any]

@@ -39,6 +39,7 @@ class Estimate:
 class Sampled:
     """How the published cells of a table were chosen, and the noise on them.
 
+    >>> from fractions import Fraction
     >>> from crowdtally.laws.laplace import DiscreteLaplace
     >>> sampled = Sampled(Keeping(threshold=Fraction(10)), DiscreteLaplace(Fraction(2)))
     >>> sampled.adjusted([3, -4, 25]).tolist()
