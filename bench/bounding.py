@@ -1,11 +1,13 @@
 """How fast bounds are chosen and applied: a table for people, one line of JSON at the end.
 
-Run ``python bench/bounding.py``. Each part is a function in ``PARTS`` that prints its own lines and
-returns its figures; the last line printed is all figures as one JSON object.
+Run ``python bench/bounding.py``, or one part of it with ``--only``. Each part is a function in
+``PARTS`` that prints its own lines and returns its figures; the last line printed is all figures as
+one JSON object.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import tempfile
 import time
@@ -177,9 +179,20 @@ PARTS: tuple[Callable[[], Figures], ...] = (dpsense_s, hpa_over_sra)
 
 
 def main() -> None:
+    parts = {part.__name__: part for part in PARTS}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--only",
+        choices=parts,
+        nargs="+",
+        default=list(parts),
+        metavar="PART",
+        help=f"one or more of {', '.join(parts)}",
+    )
+    arguments = parser.parse_args()
     figures: Figures = {}
-    for part in PARTS:
-        figures |= part()
+    for name in arguments.only:
+        figures |= parts[name]()
     print(json.dumps(figures))
 
 

@@ -245,7 +245,7 @@ def measure(table: Table, way: str, epsilon: str, runs: int) -> dict[str, tuple[
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--questions", type=int, default=40)
     parser.add_argument("--tables", default=",".join(TABLES))

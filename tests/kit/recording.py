@@ -84,14 +84,6 @@ class Recording(Draws):
         self._note("choose", rate, len(scores))
         return self._inner.choose(scores, rate)
 
-    def choose_group(self, scores: Any, multiplicities: Any, rate: Fraction) -> tuple[int, int]:
-        self._note("choose_group", rate, len(scores))
-        return self._inner.choose_group(scores, multiplicities, rate)
-
-    def uniform_below(self, n: int) -> int:
-        self._note("uniform_below", n, 1)
-        return self._inner.uniform_below(n)
-
     def uniforms_below(self, bounds: Any) -> Any:
         self._note("uniforms_below", tuple(bounds.tolist()), len(bounds))
         return self._inner.uniforms_below(bounds)

@@ -6,9 +6,6 @@ that ``crowdtally --help`` answers at once.
 
 from __future__ import annotations
 
-import codecs
-import json
-import os
 import signal
 import sys
 import threading
@@ -21,6 +18,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from crowdtally.cli.printing import printing
 from crowdtally.errors import CrowdtallyError
 
 _COMMANDS = {
@@ -96,10 +94,12 @@ _INTERRUPTED = "interrupted. `crowdtally ledger show` says whether it was charge
 def main() -> None:
     """Run the command line; every failure is one message and one exit code."""
     debug = "--debug" in sys.argv
-    _print_anywhere()
-    with _noted_signals() as stopped:
+    with printing(), _noted_signals() as stopped:
         try:
-            app()
+            try:
+                app()
+            finally:
+                sys.stdout.flush()  # here, where a full disk is still told
         except BaseException as error:
             if debug and not isinstance(error, SystemExit):
                 traceback.print_exc()
@@ -114,10 +114,6 @@ def _explain(error: BaseException) -> NoReturn:
     match error:
         case CrowdtallyError():
             _fail(error.exit_code, str(error))
-        case BrokenPipeError():
-            # The reader of our output has gone, as in `crowdtally top … | head -1`.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
         case KeyboardInterrupt():
             _fail(130, _INTERRUPTED)
         case OSError():
@@ -162,17 +158,3 @@ def _noted_signals() -> Iterator[list[int]]:
     finally:
         for number in ours:
             signal.signal(number, before[number])
-
-
-def _print_anywhere() -> None:
-    """Write what the encoding of the output lacks as JSON does: right there, readable elsewhere."""
-
-    def escaped(error: UnicodeError) -> tuple[str, int]:
-        if not isinstance(error, UnicodeEncodeError):
-            raise error
-        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
-
-    codecs.register_error("crowdtally-escape", escaped)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="crowdtally-escape")
