@@ -1,11 +1,13 @@
 """How fast bounds are chosen and applied: a table for people, one line of JSON at the end.
 
-Run ``python bench/bounding.py``. Each part is a function in ``PARTS`` that prints its own lines and
-returns its figures; the last line printed is all figures as one JSON object.
+Run ``python bench/bounding.py``, or one part of it with ``--only``. Each part is a function in
+``PARTS`` that prints its own lines and returns its figures; the last line printed is all figures as
+one JSON object.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import tempfile
 import time
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 import crowdtally as ct
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
-from crowdtally.curator.request.method import MethodOptions
+from crowdtally.curator.request.options import ReleaseOptions
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.epsilon import Epsilon
 from made_up import DAYS, generate
@@ -146,7 +148,7 @@ def _counted(table: RowTable, values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def hpa_over_sra() -> Figures:
     """A whole release by HPA over a whole release by SRA, on the same 10^7 records."""
-    rules: dict[str, MethodOptions] = {
+    rules: dict[str, ReleaseOptions] = {
         "sra": {"max_records": 10},
         "hpa": {"max_records": 10, "bounding": "hpa", "popularity_records": 10},
     }
@@ -177,9 +179,20 @@ PARTS: tuple[Callable[[], Figures], ...] = (dpsense_s, hpa_over_sra)
 
 
 def main() -> None:
+    parts = {part.__name__: part for part in PARTS}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--only",
+        choices=parts,
+        nargs="+",
+        default=list(parts),
+        metavar="PART",
+        help=f"one or more of {', '.join(parts)}",
+    )
+    arguments = parser.parse_args()
     figures: Figures = {}
-    for part in PARTS:
-        figures |= part()
+    for name in arguments.only:
+        figures |= parts[name]()
     print(json.dumps(figures))
 
 

@@ -174,7 +174,7 @@ class _Timed:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--charges", type=int, default=40, help="in each turn")
     parser.add_argument("--repeats", type=int, default=31)

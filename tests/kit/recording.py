@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
-from crowdtally.curator import publish
 from crowdtally.curator.selecting.unknown_items import UnknownItems
-from crowdtally.curator.steps import tables
+from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
+from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws, SystemDraws
 
 
@@ -84,23 +84,16 @@ class Recording(Draws):
         self._note("choose", rate, len(scores))
         return self._inner.choose(scores, rate)
 
-    def choose_group(self, scores: Any, multiplicities: Any, rate: Fraction) -> tuple[int, int]:
-        self._note("choose_group", rate, len(scores))
-        return self._inner.choose_group(scores, multiplicities, rate)
-
-    def uniform_below(self, n: int) -> int:
-        self._note("uniform_below", n, 1)
-        return self._inner.uniform_below(n)
-
     def uniforms_below(self, bounds: Any) -> Any:
         self._note("uniforms_below", tuple(bounds.tolist()), len(bounds))
         return self._inner.uniforms_below(bounds)
 
 
 _STEPS: tuple[tuple[Any, str, Callable[..., str]], ...] = (
-    (publish, "popularity_table", lambda *_: "popularity"),
-    (publish, "find_bounds", lambda *_: "choose"),
-    (tables, "publish_table", lambda name, *_: str(name)),
+    (ChooseLimit, "release", lambda *_: "choose"),
+    (ChooseTheta, "release", lambda *_: "choose"),
+    (ChooseThetaAndScaling, "release", lambda *_: "choose"),
+    (Table, "publish", lambda table, *_: str(table.name)),
     (UnknownItems, "select", lambda *_: "items"),
     (UnknownItems, "other", lambda *_: "total"),
 )

@@ -17,6 +17,3 @@ class SilentDraws(SystemDraws):
 
     def choose(self, scores: Any, rate: Any) -> int:
         return max(range(len(scores)), key=lambda place: scores[place])
-
-    def choose_group(self, scores: Any, multiplicities: Any, rate: Any) -> tuple[int, int]:
-        return self.choose(scores, rate), 0

@@ -82,8 +82,6 @@ class Tracer(Draws):
     bernoulli: Any = _untraced
     bernoulli_each: Any = _untraced
     hits: Any = _untraced
-    choose_group: Any = _untraced
-    uniform_below: Any = _untraced
     uniforms_below: Any = _untraced
 
     def read(self, value: int) -> Form:

@@ -32,8 +32,7 @@ def test_the_default_source_is_the_systems():
     assert draws.geometric(Rate.of_probability(Fraction(1, 2)), 4).size == 4
     assert draws.bernoulli(Fraction(1, 3), 9).dtype == np.bool_
     assert draws.bernoulli_each(np.array([1]), np.array([1])).all()
-    assert draws.choose_group([1], [1], Fraction(1)) == (0, 0)
-    assert draws.uniform_below(1) == 0
+    assert draws.choose([1], Fraction(1)) == 0
     assert draws.uniforms_below(np.array([1, 1])).tolist() == [0, 0]
 
 

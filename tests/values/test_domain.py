@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crowdtally as ct
-from crowdtally.values.domain import RESERVED, Axis, Domain
+from crowdtally.values.axis import Axis
+from crowdtally.values.domain import RESERVED, Domain
 from crowdtally.values.layout import grid
 
 
@@ -84,6 +85,38 @@ def test_items_contexts_and_attributes() -> None:
     for wrong in ({}, {"items": ["a"], "attributes": {"b": [1]}}, {"attributes": {}}):
         with pytest.raises(ct.UsageError):
             Domain(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "received", "instead"),
+    [
+        ({"contexts": ["day"]}, "received list", 'contexts={"day": ["Mon", "Tue"]}'),
+        ({"contexts": []}, "received list", 'contexts={"day": ["Mon", "Tue"]}'),
+        ({"contexts": np.array(["a", "b"])}, "received ndarray", 'contexts={"day": '),
+        ({"contexts": "day"}, "received str", 'contexts={"day": ["Mon", "Tue"]}'),
+        ({"contexts": Axis.of("day", ["Mon"])}, "received Axis", 'contexts={"day": '),
+        ({"contexts": {7: ["Mon"]}}, "a name of type int", 'contexts={"day": '),
+        ({"contexts": {"day": None}}, "'day' must be a list: received NoneType", '["a", "b"]'),
+        ({"contexts": {"day": "Mon"}}, "'day' must be a list, not one string", '["a", "b"]'),
+        ({"items": None, "attributes": ["age"]}, "received list", 'attributes={"day": ["Mon"'),
+        ({"items": None, "attributes": ("age", "sex")}, "received tuple", 'attributes={"day": '),
+        ({"items": {"a": 1}}, "items must be a list: received dict", 'contexts={"day": ["Mon"'),
+        ({"items": "abc"}, "must be a list, not one string", '["a", "b"]'),
+        ({"items": 5}, "must be a list: received int", "range(10)"),
+        ({"items": np.array(5)}, "must be a list: received int", "range(10)"),
+        ({"items": pd.DataFrame({"a": ["x"]})}, "received a table (DataFrame)", "its columns"),
+        ({"items": pa.table({"a": ["x"]})}, "received a table (Table)", "its columns"),
+        ({"items": None}, "one of the two, not both", 'Domain(["a", "b"])'),
+        ({"attributes": {"age": [1]}}, "one of the two, not both", "Domain(attributes={"),
+    ],
+)  # fmt: skip
+def test_what_is_no_list_is_refused_with_what_to_type(
+    given: dict[str, object], received: str, instead: str
+) -> None:
+    with pytest.raises(ct.UsageError) as refused:
+        Domain(**{"items": ["a"], **given})  # type: ignore[arg-type]
+    assert received in str(refused.value)
+    assert instead in str(refused.value)
 
 
 def test_names_that_clash() -> None:

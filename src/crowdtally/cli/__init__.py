@@ -6,24 +6,60 @@ that ``crowdtally --help`` answers at once.
 
 from __future__ import annotations
 
-import codecs
-import json
-import os
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from crowdtally.cli import checking, demonstrating, ledgering, planning, reading, releasing
+from crowdtally.cli.printing import printing
 from crowdtally.errors import CrowdtallyError
+
+_COMMANDS = {
+    "demo": "demonstrating:demo",
+    "release": "releasing:release",
+    "plan": "planning:plan",
+    "top": "reading:top",
+    "sum": "reading:sum_cells",
+    "ledger": "ledgering:app",
+    "check": "checking:check",
+}
+"""Where each command is defined, in the order of the help."""
+
+
+class _Commands(TyperGroup):
+    """Imports a command when it is asked for: a reader needs nothing of the curator's."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in order."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; None where there is none."""
+        if cmd_name not in _COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            module, _, name = _COMMANDS[cmd_name].partition(":")
+            found = getattr(import_module(f"crowdtally.cli.{module}"), name)
+            if not isinstance(found, typer.Typer):
+                alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+                alone.command(cmd_name)(found)
+                found = alone
+            made = typer.main.get_command(found)
+            made.name, made.context_settings = cmd_name, dict(self.context_settings)
+            self.add_command(made, cmd_name)
+        return self.commands[cmd_name]
+
 
 app = typer.Typer(
     name="crowdtally",
+    cls=_Commands,
     help="Publish counts about a crowd without publishing anyone in it.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -52,25 +88,18 @@ def crowdtally(
     """Publish counts about a crowd without publishing anyone in it."""
 
 
-app.command("demo")(demonstrating.demo)
-app.command("release")(releasing.release)
-app.command("plan")(planning.plan)
-app.command("top")(reading.top)
-app.command("sum")(reading.sum_cells)
-app.add_typer(ledgering.app, name="ledger")
-app.command("check")(checking.check)
-
-
 _INTERRUPTED = "interrupted. `crowdtally ledger show` says whether it was charged before."
 
 
 def main() -> None:
     """Run the command line; every failure is one message and one exit code."""
     debug = "--debug" in sys.argv
-    _print_anywhere()
-    with _noted_signals() as stopped:
+    with printing(), _noted_signals() as stopped:
         try:
-            app()
+            try:
+                app()
+            finally:
+                sys.stdout.flush()  # here, where a full disk is still told
         except BaseException as error:
             if debug and not isinstance(error, SystemExit):
                 traceback.print_exc()
@@ -85,10 +114,6 @@ def _explain(error: BaseException) -> NoReturn:
     match error:
         case CrowdtallyError():
             _fail(error.exit_code, str(error))
-        case BrokenPipeError():
-            # The reader of our output has gone, as in `crowdtally top … | head -1`.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
         case KeyboardInterrupt():
             _fail(130, _INTERRUPTED)
         case OSError():
@@ -133,17 +158,3 @@ def _noted_signals() -> Iterator[list[int]]:
     finally:
         for number in ours:
             signal.signal(number, before[number])
-
-
-def _print_anywhere() -> None:
-    """Write what the encoding of the output lacks as JSON does: right there, readable elsewhere."""
-
-    def escaped(error: UnicodeError) -> tuple[str, int]:
-        if not isinstance(error, UnicodeEncodeError):
-            raise error
-        return json.dumps(error.object[error.start : error.end])[1:-1], error.end
-
-    codecs.register_error("crowdtally-escape", escaped)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="crowdtally-escape")

@@ -62,9 +62,9 @@ def demo(
         true = truth.get(str(row.item), 0)
         print(f"{row.rank:>2}  {row.item:<22} {row.count:>9}  {interval:>17}  {true:>7}")
     print(
-        "\nReleased counts differ from the truth by noise, of which alone the interval speaks, and "
-        "because\nat most 30 visits of each visitor are counted. (The truth is known only because "
-        "it was invented.)"
+        "\nReleased counts differ from the truth by noise, and because at most 30 visits of each "
+        "visitor\nare counted: the interval covers the noise only. (The truth is known only "
+        "because it was invented.)"
     )
     print(f"\nThe release lies in {released.folder}. Ask it more:", file=sys.stderr)
     # As it was called here: `make demo` installs it beside the checkout, not on the path.

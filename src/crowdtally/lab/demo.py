@@ -35,14 +35,6 @@ class Demo:
     places: Path
     """CSV: the public list of places."""
 
-    def truth(self, k: int) -> dict[str, int]:
-        """The true number of visits of the k most visited places. Not private."""
-        query = (
-            "SELECT place, count(*) AS visits FROM read_parquet(?) "
-            "GROUP BY place ORDER BY visits DESC LIMIT ?"
-        )
-        return dict(duckdb.execute(query, [str(self.records), k]).fetchall())
-
     def visits(self, places: list[str]) -> dict[str, int]:
         """The true number of visits of these places. Not private."""
         query = "SELECT place, count(*) FROM read_parquet(?) WHERE place IN ? GROUP BY place"

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from crowdtally.noise import bernoulli as coins
 from crowdtally.noise.balls import Probability, Rate
-from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_group
+from crowdtally.noise.choose import Scores, choose
 from crowdtally.noise.geometric import Integers, geometric
 from crowdtally.noise.laplace import difference
 from crowdtally.noise.skip import hits
 from crowdtally.noise.source import WordSource, system_words
-from crowdtally.noise.uniform import uniform_below, uniforms_below
+from crowdtally.noise.uniform import uniforms_below
 
 
 class Draws(Protocol):
@@ -52,16 +52,6 @@ class Draws(Protocol):
         """Returns an index distributed as Pr[i] ∝ exp(rate·scores[i])."""
         ...
 
-    def choose_group(
-        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
-    ) -> tuple[int, int]:
-        """Returns (group, member), each candidate with Pr ∝ exp(rate·score of its group)."""
-        ...
-
-    def uniform_below(self, n: int) -> int:
-        """Returns an integer distributed uniformly on 0..n−1."""
-        ...
-
     def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
         """Returns integers, the i-th distributed uniformly on 0..bounds[i]−1."""
         ...
@@ -92,16 +82,6 @@ class SystemDraws(Draws):
     def choose(self, scores: Scores, rate: Fraction) -> int:
         """See :func:`crowdtally.noise.choose.choose`."""
         return choose(scores, rate, self._source)
-
-    def choose_group(
-        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
-    ) -> tuple[int, int]:
-        """See :func:`crowdtally.noise.choose.choose_group`."""
-        return choose_group(scores, multiplicities, rate, self._source)
-
-    def uniform_below(self, n: int) -> int:
-        """See :func:`crowdtally.noise.uniform.uniform_below`."""
-        return uniform_below(n, self._source)
 
     def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
         """See :func:`crowdtally.noise.uniform.uniforms_below`."""

@@ -2,163 +2,20 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
-from typing import Any, Literal
 
-import numpy as np
-from numpy.typing import NDArray
+from crowdtally.errors import UsageError
+from crowdtally.values.axis import Axis, Kind, plain_integer
 
-from crowdtally.errors import InputError, UsageError
-from crowdtally.values.origin import Origin
+__all__ = ["RESERVED", "Axis", "Domain", "Kind", "plain_integer"]
 
 RESERVED = ("count", "noise_std", "low", "high")
 """Column names of every release table that a user's column may not take."""
 
-Kind = Literal["text", "integer"]
-
-
-@dataclass(frozen=True, eq=False)
-class Axis:
-    """One public list of values, in the order that tables and ranges use."""
-
-    name: str
-    """The column it belongs to."""
-    values: NDArray[np.int64] | NDArray[np.object_]
-    """Distinct 64-bit integers, or distinct NFC strings (an object array)."""
-    origin: Origin | None = field(default=None, kw_only=True)
-    """Where the list was read from; None where it was typed or computed."""
-
-    def __post_init__(self) -> None:
-        if not self.name:
-            raise UsageError("a list of values needs a name: the column it belongs to.")
-        if len(self.values) == 0:
-            raise InputError(f"the list of values for {self.name!r} is empty: give at least one.")
-        if self.kind == "text":
-            _check_text(self.name, self.values)
-        if _distinct(self.values) != len(self.values):
-            raise InputError(
-                f"the list of values for {self.name!r} holds {len(self.values)} values of which "
-                f"only {_distinct(self.values)} are distinct: remove the repeated ones."
-            )
-
-    @classmethod
-    def of(cls, name: str, values: Iterable[object]) -> Axis:
-        """An axis from a Python sequence, array or Series of text or integers.
-
-        >>> Axis.of("day", ["Mon", "Tue"]).kind
-        'text'
-        """
-        if isinstance(values, str | bytes):
-            raise UsageError(f"values of {name!r} must be a list, not one string.")
-        listed = _listed(values)
-        if any(value is None or value != value for value in listed):
-            raise InputError(f"the list of values for {name!r} contains a null: remove it.")
-        kinds = {type(value) for value in listed}
-        if kinds <= {str}:
-            return cls(name, _objects(listed))
-        if kinds == {int} and all(-(2**63) <= value < 2**63 for value in listed):
-            return cls(name, np.array(listed, dtype=np.int64))
-        names = ", ".join(sorted(kind.__name__ for kind in kinds))
-        raise UsageError(
-            f"values of {name!r} must be all text or all 64-bit integers: received {names}."
-        )
-
-    @classmethod
-    def plainest(cls, name: str, texts: Sequence[str], *, origin: Origin | None = None) -> Axis:
-        """An axis from a place without types (CSV, the command line).
-
-        The list alone decides its type: integers where all of it are, in plain spelling.
-
-        >>> Axis.plainest("age", ["7", "11"]).kind, Axis.plainest("zip", ["02139", "7"]).kind
-        ('integer', 'text')
-        """
-        numbers = _plain_integers(texts) if len(texts) else None
-        if numbers is None:
-            return cls(name, _objects(texts), origin=origin)
-        return cls(name, np.array(numbers, dtype=np.int64), origin=origin)
-
-    @property
-    def kind(self) -> Kind:
-        """Whether the values are text or integers."""
-        return "integer" if self.values.dtype == np.int64 else "text"
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def renamed(self, name: str) -> Axis:
-        """The same list under another name."""
-        if name == self.name:
-            return self
-        # The values were checked when this axis was made; a list may have ten million of them.
-        other = object.__new__(Axis)
-        for field_name, value in (("name", name), ("values", self.values), ("origin", self.origin)):
-            object.__setattr__(other, field_name, value)
-        return other
-
-
-def _plain_integers(texts: Iterable[str]) -> list[int] | None:
-    numbers = []
-    for text in texts:
-        number = plain_integer(text)
-        if number is None:
-            return None
-        numbers.append(number)
-    return numbers
-
-
-def plain_integer(text: str) -> int | None:
-    """The 64-bit integer that a text spells in the one plain way, so that no two fall together.
-
-    >>> [plain_integer(text) for text in ("7", "-7", "07", "7.0", "seven")]
-    [7, -7, None, None, None]
-    """
-    try:
-        number = int(text)
-    except ValueError:
-        return None
-    return number if str(number) == text and -(2**63) <= number < 2**63 else None
-
-
-def _listed(values: Iterable[object]) -> list[Any]:
-    """Plain Python values, also from arrays, Series and pyarrow columns."""
-    for method in ("tolist", "to_pylist"):
-        if hasattr(values, method):
-            return list(getattr(values, method)())
-    return list(values)
-
-
-def _objects(values: Sequence[object]) -> NDArray[np.object_]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array
-
-
-def _distinct(values: NDArray[np.int64] | NDArray[np.object_]) -> int:
-    """How many different values there are; a list may have ten million of them."""
-    if values.dtype == np.int64:
-        return _runs(np.sort(values))
-    hashes = np.fromiter(map(hash, values), dtype=np.int64, count=len(values))
-    # Different hashes are different values; a set of them all would take half a gigabyte.
-    return len(values) if _runs(np.sort(hashes)) == len(values) else len(set(values))
-
-
-def _runs(ascending: NDArray[np.int64]) -> int:
-    return int((ascending[1:] != ascending[:-1]).sum()) + 1 if len(ascending) else 0
-
-
-def _check_text(name: str, values: NDArray[Any]) -> None:
-    for position, value in enumerate(values):
-        if not isinstance(value, str):
-            raise InputError(f"the list of values for {name!r} contains a null: remove it.")
-        if not value.isascii() and not unicodedata.is_normalized("NFC", value):
-            raise InputError(
-                f"value {position + 1} of the list for {name!r} is not in Unicode normal form C, "
-                "so it could look equal to a record's value and not match: normalise the list and "
-                "the records to NFC."
-            )
+Values = Iterable[object] | Axis
+"""A public list as a caller may give it."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -177,11 +34,11 @@ class Domain:
 
     def __init__(
         self,
-        items: Iterable[object] | Axis | None = None,
-        contexts: Mapping[str, Iterable[object] | Axis] | None = None,
+        items: Values | None = None,
+        contexts: Mapping[str, Values] | None = None,
         *,
         item: str = "item",
-        attributes: Mapping[str, Iterable[object] | Axis] | None = None,
+        attributes: Mapping[str, Values] | None = None,
     ) -> None:
         """Make a domain.
 
@@ -189,24 +46,22 @@ class Domain:
             items: the public item list: distinct text or integers, in the order tables shall have.
             contexts: for each context its public list of values; several make one joint table.
             item: the name of the item column; a release takes it from the records.
-            attributes: in the place of items and contexts: each attribute's public values.
+            attributes: instead of items and contexts: each attribute's public values.
         """
-        if (items is None) == (attributes is None) or (contexts and attributes):
-            raise UsageError("a domain has items (and contexts), or attributes: not both.")
-        lists = {} if items is None else {item: items}
-        for name in (contexts or {}).keys() & lists.keys():
-            raise UsageError(f"{name!r} is used for two lists of values: rename one.")
-        lists |= contexts or attributes or {}
-        axes = tuple(_axis(name, values) for name, values in lists.items())
-        for axis in axes:
-            if axis.name in RESERVED:
-                raise UsageError(
-                    f"a column called {axis.name!r} would clash with the release's own columns "
-                    f"({', '.join(RESERVED)}): rename it, for example "
-                    f"--context my_{axis.name}={axis.name}."
-                )
-        if not axes:
+        _refuse_mapping(items)
+        beside, instead = _by_name("contexts", contexts), _by_name("attributes", attributes)
+        if (items is None) == (attributes is None) or (beside and instead):
+            raise UsageError(
+                "a domain has items (and contexts), or attributes: one of the two, not both. Type "
+                'Domain(["a", "b"]) or Domain(attributes={"age": range(100)}).'
+            )
+        named = beside | instead
+        if items is not None and item in named:
+            raise UsageError(f"{item!r} is used for two lists of values: rename one.")
+        lists = named if items is None else {item: items, **named}
+        if not lists:
             raise UsageError("a domain needs at least one list of values.")
+        axes = tuple(_axis(name, values) for name, values in lists.items())
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "has_items", items is not None)
 
@@ -260,5 +115,38 @@ class Domain:
         return tuple(reversed(codes))
 
 
-def _axis(name: str, values: Iterable[object] | Axis) -> Axis:
+def _by_name(parameter: str, given: Mapping[str, Values] | None) -> dict[str, Values]:
+    """The lists of ``contexts`` or ``attributes``, each under its column's name."""
+    if given is None:
+        return {}
+    example = f'{parameter}={{"day": ["Mon", "Tue"]}}'
+    if not isinstance(given, Mapping):
+        raise UsageError(
+            f"{parameter} must give each column's public list of values by name: received "
+            f"{type(given).__name__}; type for example {example}."
+        )
+    for name in given:
+        if not isinstance(name, str):
+            raise UsageError(
+                f"{parameter} must name columns by text: received a name of type "
+                f"{type(name).__name__}; type for example {example}."
+            )
+    return dict(given)
+
+
+def _refuse_mapping(items: object) -> None:
+    """Its keys could be meant, or contexts: the caller says which."""
+    if isinstance(items, Mapping):
+        raise UsageError(
+            f"items must be a list: received {type(items).__name__}; type list(…) for its keys, or "
+            'Domain(["a", "b"], contexts={"day": ["Mon", "Tue"]}).'
+        )
+
+
+def _axis(name: str, values: Values) -> Axis:
+    if name in RESERVED:
+        raise UsageError(
+            f"a column called {name!r} would clash with the release's own columns "
+            f"({', '.join(RESERVED)}): rename it, for example --context my_{name}={name}."
+        )
     return values.renamed(name) if isinstance(values, Axis) else Axis.of(name, values)

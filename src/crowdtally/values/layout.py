@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.values.domain import Axis
+from crowdtally.values.axis import Axis
 
 
 class Layout(Protocol):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.values.domain import Axis
+from crowdtally.values.axis import Axis
 from crowdtally.values.dyadic import Dyadic, DyadicAxis
 from crowdtally.values.sketching import Sketching
 

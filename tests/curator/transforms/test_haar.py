@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crowdtally.curator.publishing.ancestors import without_orphans
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
-from crowdtally.curator.transforms.dyadic import without_orphans
 from crowdtally.curator.transforms.haar import haar_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.estimating.haar import range_weights
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.haar import range_weights
 
 
 def sparse(table: np.ndarray, l1_bound: int = 1) -> Counts:

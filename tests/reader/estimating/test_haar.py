@@ -10,7 +10,7 @@ import pytest
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
-from crowdtally.reader.estimating.haar import range_weights
+from crowdtally.values.haar import range_weights
 
 
 def haar(size: int) -> np.ndarray:

@@ -19,10 +19,10 @@ from crowdtally.laws.law import Combination
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.consistency import consistent
-from crowdtally.reader.estimating.haar import range_weights
 from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import Weights
 from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.haar import range_weights
 
 _LARGEST = 1e150
 

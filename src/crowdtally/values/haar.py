@@ -1,8 +1,4 @@
-"""Answers from integer Haar coefficients: the total, and left − right of every node of a heap.
-
-Coefficient 0 is the total; coefficient j ≥ 1 belongs to node j of a heap whose root is 1. Halving
-sums and differences, from the root down, gives every count back.
-"""
+"""Which Haar coefficients a range depends on."""
 
 from __future__ import annotations
 

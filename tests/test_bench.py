@@ -1,0 +1,37 @@
+"""Every benchmark says how it is called, without running."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+BENCH = Path(__file__).parent.parent / "bench"
+SCRIPTS = sorted(p.name for p in BENCH.glob("*.py") if '__name__ == "__main__"' in p.read_text())
+
+
+def test_the_benchmarks_are_found() -> None:
+    assert {"bounding.py", "ledger.py", "noise.py", "release.py", "spark.py"} <= set(SCRIPTS)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_help_is_answered_and_nothing_runs(
+    script: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measured() -> float:
+        raise AssertionError("the benchmark runs")
+
+    monkeypatch.syspath_prepend(BENCH)
+    main = runpy.run_path(str(BENCH / script))["main"]
+    monkeypatch.setattr(sys, "argv", [script, "--help"])
+    monkeypatch.setattr(time, "perf_counter", measured)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"usage: {script} ")
+    described = said.split("\n\n")[1].split()
+    assert len(described) > 5, "nothing says what is measured"
