@@ -37,7 +37,7 @@ _VALUES = {
     "spark",
 }
 """Words that are typed after an option."""
-_LISTED = re.compile(r"--values (\w+)=([\w.…]+(?:,[\w.…]+)*)")
+_LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
 _DEFINED = re.compile(r"--context (\w+)=(\w+)")
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([\w.-]*\w))?")
 

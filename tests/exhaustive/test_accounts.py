@@ -19,6 +19,7 @@ from crowdtally.curator import publish as main_line
 from crowdtally.curator.describe import versions
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
+from crowdtally.curator.planning.plan import make_plan
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released
@@ -99,6 +100,16 @@ def check(
         _check_choices(shape, options, recording, parts)
 
 
+def check_plan(request: Request, outcome: Released) -> None:
+    """What was planned is what was drawn; before a choice, the most that it may be."""
+    planned = make_plan(request).as_dict()["tables"]
+    assert [told["table"] for told in planned] == [table.name for table in outcome.tables]
+    for told, table in zip(planned, outcome.tables, strict=True):
+        if request.method.choose is None:
+            assert told["noise_std"] == table.law.std()
+        assert told["noise_std"] >= table.law.std()
+
+
 def _parts(recording: Recording) -> set[str]:
     parts = {drawn.part for drawn in recording.drawn}
     assert None not in parts, "something was drawn outside all steps"
@@ -130,6 +141,7 @@ def test_what_is_drawn_is_what_is_charged(shape: str, method: str, run: Run) -> 
         request, recording, outcome = run(shape, method, form)
         try:
             check(shape, method, form, charged(request), recording, outcome)
+            check_plan(request, outcome)
         except AssertionError as error:
             raise AssertionError(f"{shape}, {method}, {form}: {error}") from error
     assert forms

@@ -50,7 +50,7 @@ class Tripled:
     def tree(self, cells: Layout) -> Dyadic | None:
         return None
 
-    def squares(self, cells: Layout, query: int) -> float:
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
         return query / 9
 
     def facts(self) -> dict[str, Any]:

@@ -55,10 +55,10 @@ def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str,
 
     What a cut loses of small true counts is not in it.
     """
-    squares = table.transform.squares(table.cells, query)
     errors = {}
     for name in PUBLISHINGS:
         publishing = _summary_of(name, size, total)
+        squares = table.transform.squares(table.cells, query, dense=not publishing.leaves_out)
         published = replace(table, publishing=publishing)
         if not publishing.leaves_out:
             errors[name] = table.law.std(Combination(squares, squares))

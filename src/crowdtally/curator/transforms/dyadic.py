@@ -14,6 +14,7 @@ import numpy as np
 
 from crowdtally.curator.transforms.transform import box_squares, mean_over_starts
 from crowdtally.errors import UsageError
+from crowdtally.values.consistency import fitted_squares
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic, DyadicAxis
 from crowdtally.values.integers import Integers, as_kind, grouped, integers
@@ -56,12 +57,18 @@ class DyadicTransform:
         """The nodes' counts."""
         return dyadic_counts(counts, self.tree(cells))
 
-    def squares(self, cells: Layout, query: int) -> float:
-        """The nodes that make up a range."""
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
+        """The nodes that make up a range; all nodes of one tree are fitted to each other."""
+        fitted = dense and len(self.ordered) == 1
 
         def along(length: int, taken: int) -> float:
             axis = DyadicAxis(length)
-            return mean_over_starts(length, taken, lambda low, high: len(axis.cover(low, high)))
+
+            def squares(low: int, high: int) -> float:
+                nodes = axis.cover(low, high)
+                return fitted_squares(axis.nodes, nodes) if fitted else len(nodes)
+
+            return mean_over_starts(length, taken, squares)
 
         return box_squares(cells, query, self.ordered, along)
 

@@ -72,7 +72,7 @@ class HaarTransform:
         """None: a small difference says nothing about those below it."""
         return None
 
-    def squares(self, cells: Layout, query: int) -> float:
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
         """The squared weights of the coefficients that a range depends on."""
 
         def along(length: int, taken: int) -> float:

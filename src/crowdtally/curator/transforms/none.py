@@ -45,7 +45,7 @@ class Untransformed:
         """There is none."""
         return None
 
-    def squares(self, cells: Layout, query: int) -> float:
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
         """Each cell counts once."""
         return float(query)
 

@@ -69,7 +69,7 @@ class SketchTransform:
         """There is none."""
         return None
 
-    def squares(self, cells: Layout, query: int) -> float:
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
         """Each row sums so many buckets, and the rows' mean is taken."""
         return query / self.rows
 

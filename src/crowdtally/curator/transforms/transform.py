@@ -45,8 +45,11 @@ class Transform(Protocol):
     def tree(self, cells: Layout) -> Dyadic | None:
         """The tree whose nodes they are, if a node's count bounds those below it."""
 
-    def squares(self, cells: Layout, query: int) -> float:
-        """Σ weight² of what a typical sum over ``query`` cells is made of, for plans."""
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
+        """Σ weight² of what a typical sum over ``query`` cells is made of, for plans.
+
+        Of a dense table readers may weigh all that is published.
+        """
 
     def facts(self) -> dict[str, Any]:
         """What ``release.json`` says about it."""

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from crowdtally.laws.law import Combination
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.condition import Box
-from crowdtally.reader.estimating.consistency import consistent
 from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import Weights
+from crowdtally.values.consistency import consistent
 from crowdtally.values.dyadic import DyadicAxis
 from crowdtally.values.haar import range_weights
 

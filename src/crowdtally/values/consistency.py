@@ -7,6 +7,8 @@ smallest variance of all linear unbiased estimates. Post-processing: it costs no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -57,3 +59,14 @@ def _downwards(best: Floats, levels: int) -> Floats:
         surplus = final[_level(level)] - pairs.sum(axis=1)
         final[_level(level + 1)] = (pairs + surplus[:, None] / 2).ravel()
     return final
+
+
+def fitted_squares(size: int, nodes: Sequence[int]) -> float:
+    """Σ weight² over all ``size`` nodes of a tree, of the fitted sum of some of them.
+
+    The weights that give the fitted sum are the fit of those nodes' indicator: a projection is
+    symmetric.
+    """
+    indicator = np.zeros(size)
+    indicator[list(nodes)] = 1
+    return float((consistent(indicator) ** 2).sum())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.reader.estimating.consistency import consistent
+from crowdtally.values.consistency import consistent
 from crowdtally.values.dyadic import DyadicAxis
 
 
