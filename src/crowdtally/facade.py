@@ -11,6 +11,7 @@ from typing import Unpack
 from crowdtally.budget import Ledger
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropping import Tell
+from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.starting import starter
 from crowdtally.curator.planning.plan import Plan, make_plan
 from crowdtally.curator.publish import Outside, publish
@@ -106,7 +107,7 @@ def release(
             records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **options
         )
         outside, held = surroundings(
-            records, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
+            request.sources, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
             engine=engine, engine_settings=engine_settings,
         )  # fmt: skip
         made = publish(request, outside)
@@ -114,7 +115,7 @@ def release(
 
 
 def surroundings(
-    records: Records,
+    sources: Sources,
     *,
     output: str | os.PathLike[str] | None,
     ledger: Ledger | str | os.PathLike[str] | None,
@@ -124,12 +125,11 @@ def surroundings(
     engine_settings: Mapping[str, str] | None = None,
 ) -> tuple[Outside, object]:
     """What is around a release, and what keeps its temporary folder alive."""
-    sources = [records.source, *(source for source, _ in records.joins)]
-    start_engine = starter(engine, engine_settings or {}, sources)
+    start_engine = starter(engine, engine_settings or {}, sources.every)
     target, held = (Path(output), None) if output else temporary_target()
     check_target(target)
     books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-    charged = dataset_of(records, dataset, books.names())
+    charged = dataset_of(sources, dataset, books.names())
     return Outside(charged, target, books, SystemDraws(), tell, start_engine), held
 
 

@@ -8,6 +8,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.dataset import dataset_of
+from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.naming import one_name, postgres_name
 
 
@@ -22,7 +23,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def named(source: object, *known: str, given: str | None = None) -> str:
     records = ct.read(source, user="who", item="item")
-    return dataset_of(records, given, known).name
+    return dataset_of(Sources(records), given, known).name
 
 
 SAME = [
@@ -87,10 +88,12 @@ def test_a_file_within_an_older_pattern(folder):
 
 def test_what_the_records_are_read_from(folder):
     records = ct.read("*.csv", user="who", item="item")
-    found = dataset_of(records, None, ())
+    found = dataset_of(Sources(records), None, ())
     assert found.sources == (str(folder / "a.csv"), str(folder / "b.csv"))
     assert not found.chosen
-    assert dataset_of(records, "mine", ()).chosen
-    address = dataset_of(ct.read(f"file://{folder}/a.csv", user="who", item="item"), None, ())
+    assert dataset_of(Sources(records), "mine", ()).chosen
+    address = dataset_of(
+        Sources(ct.read(f"file://{folder}/a.csv", user="who", item="item")), None, ()
+    )
     assert address.sources == (str(folder / "a.csv"),)
     assert address.name == str(folder / "a.csv"), "the same file, read by Spark"

@@ -12,6 +12,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
+from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.steps.bounds import ChooseLimit
 from crowdtally.curator.steps.discovery import Discovery
 from crowdtally.curator.steps.popularity import Popularity
@@ -119,3 +120,18 @@ def test_a_failure_after_the_charge_stays_charged(
 def test_the_records_are_counted_once(tmp_path: Path, events: list[str]) -> None:
     release(tmp_path)
     assert events.count("count") == 1
+
+
+def test_each_source_is_located_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[object] = []
+
+    def noted(source: object) -> Any:
+        found.append(source)
+        return locate(source)
+
+    monkeypatch.setattr("crowdtally.curator.engine.located.locate", noted)
+    people = pa.table({"who": list("abc"), "age": [1, 2, 3]})
+    records = ct.read(ROWS, user="who", item="item", joins=[(people, "who")], contexts=["age"])
+    domain = ct.Domain(["x", "y"], {"age": [1, 2, 3]})
+    ct.release(records, domain, epsilon=1, ledger=tmp_path / "ledger.sqlite", dataset="town")
+    assert len(found) == 2

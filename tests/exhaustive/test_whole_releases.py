@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdtally.budget import Ledger
+from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import Published
@@ -50,7 +51,8 @@ def released(subject: Subject, folder: Path, draws: Draws) -> Published:
     rows = subject.space.rows(cells, subject.ids)
     names = ("user", "item", "context", "id")
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
-    request = replace(subject.request, records=replace(subject.records, source=table))
+    sources = Sources(replace(subject.records, source=table))
+    request = replace(subject.request, sources=sources)
     ledger = Ledger.open(folder / "ledger.db")
     with known_keys(KEY):
         return publish(

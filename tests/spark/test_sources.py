@@ -172,7 +172,7 @@ UNREPEATABLE = {
 @pytest.mark.parametrize("name", UNREPEATABLE)
 def test_frames_that_differ_each_time_are_refused(name: str, cluster: Any) -> None:
     frame = UNREPEATABLE[name](cluster.range(9).selectExpr("id AS user", "id % 3 AS item"))
-    engine: SparkEngine = starter(None, {}, [frame])()  # type: ignore[assignment]
+    engine: SparkEngine = starter(None, {}, [locate(frame)])()  # type: ignore[assignment]
     with engine, pytest.raises(InputError, match="may differ each time"):
         engine.open(locate(frame), "source")
 
@@ -195,4 +195,4 @@ def test_what_cannot_be_meant_is_refused(
         parquet.write_table(pa.table({"user": [1]}), tmp_path / source)
         source = str(tmp_path / source)
     with pytest.raises(UsageError, match=words):
-        starter(engine, settings, [source])
+        starter(engine, settings, [locate(source)])

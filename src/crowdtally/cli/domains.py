@@ -8,15 +8,16 @@ from crowdtally.cli import syntax
 from crowdtally.errors import UsageError
 
 if TYPE_CHECKING:
+    from crowdtally.curator.engine.located import Sources
     from crowdtally.values.domain import Axis, Domain
     from crowdtally.values.records import Records
 
 
 def domain_of(
-    records: Records, items: str | None, values: list[str] | None, *, discover: bool
+    sources: Sources, items: str | None, values: list[str] | None, *, discover: bool
 ) -> Domain | None:
     """The domain; None where no list of items is given."""
-    axes = _axes(values or [], records)
+    records, axes = sources.declared, _axes(values or [], sources)
     if records.attributes:
         return _attributes(records, items, axes)
     if items is None or records.item is None:
@@ -27,7 +28,7 @@ def domain_of(
     from crowdtally.values.domain import Domain
 
     file, column = syntax.file_and_column(items)
-    listed = read_list(file, records.item, column, apart_from=records)
+    listed = read_list(file, records.item, column, apart_from=sources)
     return Domain(listed, _in_order(axes, records.contexts), item=records.item)
 
 
@@ -50,14 +51,14 @@ def _in_order(axes: dict[str, Axis], names: object) -> dict[str, Axis]:
     return {name: axes[name] for name in (*first, *(n for n in axes if n not in first))}
 
 
-def _axes(texts: list[str], records: Records) -> dict[str, Axis]:
-    axes = {axis.name: axis for axis in (axis_of(text, records) for text in texts)}
+def _axes(texts: list[str], sources: Sources) -> dict[str, Axis]:
+    axes = {axis.name: axis for axis in (axis_of(text, sources) for text in texts)}
     if len(axes) != len(texts):
         raise UsageError("two --values options name the same list: give each once.")
     return axes
 
 
-def axis_of(text: str, apart_from: Records | None = None) -> Axis:
+def axis_of(text: str, apart_from: Sources | None = None) -> Axis:
     """The list that one --values option describes.
 
     >>> axis_of("hour=0..23").kind, axis_of("sex=F,M").kind

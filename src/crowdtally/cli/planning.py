@@ -15,9 +15,9 @@ from crowdtally.cli.requesting import takes_request
 if TYPE_CHECKING:
     from crowdtally.budget import Balance
     from crowdtally.cli.requesting import Check
+    from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.planning.plan import Plan
     from crowdtally.values.epsilon import Delta, Epsilon
-    from crowdtally.values.records import Records
 
 
 @takes_request
@@ -51,14 +51,14 @@ def plan(
 def check_budget(ledger: str | None, dataset: str | None) -> Check:
     """What refuses a request that the budget does not allow, before any list is read."""
 
-    def check(records: Records, epsilon: Epsilon, delta: Delta) -> None:
-        _balance(ledger, dataset, records, epsilon, delta)
+    def check(sources: Sources, epsilon: Epsilon, delta: Delta) -> None:
+        _balance(ledger, dataset, sources, epsilon, delta)
 
     return check
 
 
 def _balance(
-    ledger: str | None, given: str | None, records: Records, epsilon: Epsilon, delta: Delta
+    ledger: str | None, given: str | None, sources: Sources, epsilon: Epsilon, delta: Delta
 ) -> Balance:
     """Where a dataset stands, if the request fits; looking makes no ledger."""
     from crowdtally.budget import Balance, Ledger, MissingLedgerError
@@ -67,10 +67,15 @@ def _balance(
     try:
         books = Ledger.open(ledger, create=False)
     except MissingLedgerError:
-        return Balance(dataset_of(records, given, ()).name)
-    found = dataset_of(records, given, books.names())
+        return Balance(dataset_of(sources, given, ()).name)
+    found = dataset_of(sources, given, books.names())
     return books.check(
-        found.name, records.unit, epsilon, delta, sources=found.sources, chosen=found.chosen
+        found.name,
+        sources.declared.unit,
+        epsilon,
+        delta,
+        sources=found.sources,
+        chosen=found.chosen,
     )
 
 
@@ -79,7 +84,7 @@ def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None
     from crowdtally.curator.planning.words import lines
 
     request = plan.request
-    balance = _balance(ledger, dataset, request.records, request.epsilon, request.delta)
+    balance = _balance(ledger, dataset, request.sources, request.epsilon, request.delta)
     facts = plan.as_dict()
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))

@@ -51,7 +51,7 @@ def release(
         return
     say = remark(quiet)
     outside, _ = surroundings(
-        request.records, output=output, ledger=ledger, dataset=dataset, tell=say,
+        request.sources, output=output, ledger=ledger, dataset=dataset, tell=say,
         engine=engine, engine_settings=settings,
     )  # fmt: skip
     made = publish(request, outside)

@@ -34,11 +34,11 @@ from crowdtally.cli.options import (
 from crowdtally.curator.request.options import Option, declared
 
 if TYPE_CHECKING:
+    from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.request.request import Request
     from crowdtally.values.epsilon import Delta, Epsilon
-    from crowdtally.values.records import Records
 
-    Check = Callable[[Records, Epsilon, Delta], None]
+    Check = Callable[[Sources, Epsilon, Delta], None]
 
 
 def request_of(
@@ -62,6 +62,7 @@ def request_of(
 ) -> Request:
     """The request that the options describe; every command that makes one takes these."""
     from crowdtally.cli.domains import domain_of
+    from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.request.declaring import declare
     from crowdtally.curator.request.request import check_options, make_request
     from crowdtally.values.epsilon import Delta, Epsilon
@@ -76,11 +77,13 @@ def request_of(
         attributes=syntax.names(attributes, "--attributes") if attributes is not None else [],
     )  # fmt: skip
     check_options(declaration, options)
-    check(declaration, exact_epsilon, exact_delta)
-    domain = domain_of(declaration, items, values, discover=options["discover_items"])
+    sources = Sources(declaration)
+    check(sources, exact_epsilon, exact_delta)
+    domain = domain_of(sources, items, values, discover=options["discover_items"])
     return make_request(
-        declaration, domain, epsilon=exact_epsilon, delta=exact_delta, split=shares, **options
-    )
+        declaration, domain, epsilon=exact_epsilon, delta=exact_delta, split=shares,
+        sources=sources, **options,
+    )  # fmt: skip
 
 
 def takes_request(command: Callable[..., None]) -> Callable[..., None]:

@@ -8,10 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.naming import one_name
-from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.records import Records
 
 
 @dataclass(frozen=True)
@@ -26,18 +25,18 @@ class Dataset:
     """Whether a person gave the name; else it is the source's own."""
 
 
-def dataset_of(records: Records, given: str | None, known: Iterable[str]) -> Dataset:
+def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dataset:
     """The dataset that a person gave, or else the one that is named after the source.
 
     Args:
-        records: the declaration.
+        sources: where the records are.
         given: the name that was given, if one was.
         known: the names that the ledger has already; among them may be one that an earlier version
             gave to this source, and that keeps being charged.
     """
     if given is not None:
-        return Dataset(given, _sources(records), chosen=True)
-    located, sources = locate(records.source), _sources(records)
+        return Dataset(given, _names(sources), chosen=True)
+    located, files = sources.records, _names(sources)
     if located.label is None:
         raise UsageError(
             "records held in memory have no name to charge under: pass dataset='NAME', the same "
@@ -47,16 +46,16 @@ def dataset_of(records: Records, given: str | None, known: Iterable[str]) -> Dat
     alike = [name for name in names if one_name(name) == located.label]
     if len(alike) > 1:
         _refuse(located.label, alike)
-    others = [name for name in names if name not in alike and _files(name).intersection(sources)]
+    others = [name for name in names if name not in alike and _files(name).intersection(files)]
     if others and not alike:
         _refuse(located.label, others)
-    return Dataset(alike[0] if alike else located.label, sources, chosen=False)
+    return Dataset(alike[0] if alike else located.label, files, chosen=False)
 
 
-def _sources(records: Records) -> tuple[str, ...]:
+def _names(sources: Sources) -> tuple[str, ...]:
     """Resolved names; none where nothing is there: that is said after the budget is checked."""
     with suppress(InputError):
-        return tuple(sorted(locate(records.source).origin.names))
+        return tuple(sorted(sources.records.origin.names))
     return ()
 
 

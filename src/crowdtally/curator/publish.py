@@ -55,7 +55,7 @@ def publish(request: Request, outside: Outside) -> Published:
         to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen
     )
     with staging(outside.target) as staged, outside.start_engine() as engine:
-        reading = Reading(engine, prepare(engine, request.records, request.domain))
+        reading = Reading(engine, prepare(engine, request.records, request.domain, request.sources))
         counted = steps[0].count(reading, Released())  # (user, cell) → exact counts; reads it all
         tell_dropped(counted.dropped, request, outside.tell)
         with reserving():  # durable when it returns

@@ -17,6 +17,7 @@ faulthandler.dump_traceback_later(180, exit=True)
 import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.engine.starting import starter
 from kit.publishing import publish
 from crowdtally.curator.request.request import make_request
@@ -33,7 +34,7 @@ def made(source, name, engine, **options):
     )
     domain = ct.Domain(range(20), {"g": ["x", "y"], "size": range(3)})
     request = make_request(records, domain, epsilon=1, **options)
-    start = starter(engine, {}, [source, folder / "people.csv"])
+    start = starter(engine, {}, [locate(source), locate(folder / "people.csv")])
     done = publish(
         request, "d", folder / name, ledger=Ledger.open(folder / "ledger.sqlite"),
         draws=SilentDraws(), tell=lambda words: print(words), start_engine=start,

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from crowdtally.curator.engine.sources import locate
+from crowdtally.curator.engine.located import Sources
 from crowdtally.errors import UsageError
 from crowdtally.values.origin import Origin
-from crowdtally.values.records import Records
 
 
-def refuse_own_list(name: str, origin: Origin | None, records: Records) -> None:
+def refuse_own_list(name: str, origin: Origin | None, sources: Sources) -> None:
     """Refuse a list that is read from the records, or from a table joined on the user.
 
     Whether a value appears in such a list depends on one user. A catalogue, joined on the item or
     on anything else, is fine: which items exist is not about anybody.
     """
-    about_users = [table for table, key in records.joins if key == records.user]
-    for source in (records.source, *about_users) if origin is not None else ():
-        table = locate(source)
+    for table in sources.about_users if origin is not None else ():
         if origin is not None and origin.overlaps(table.origin):
-            whose = "the records'" if source is records.source else "the users'"
+            whose = "the records'" if table is sources.records else "the users'"
             raise UsageError(
                 f"the list of values for {name!r} is read from {whose} own table "
                 f"({table.label or 'held in memory'}), so it would publish values because somebody "

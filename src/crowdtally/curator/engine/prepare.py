@@ -20,8 +20,8 @@ from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import columns_of, row_expression
 from crowdtally.curator.engine.joining import Joined, join
+from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.own_lists import refuse_own_list
-from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
 from crowdtally.values.domain import Axis, Domain
 from crowdtally.values.records import Records
@@ -72,12 +72,14 @@ class Dropped:
     """Rows of both kinds that hold a value which a column without a schema cannot vouch for."""
 
 
-def prepare(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
+def prepare(
+    engine: Engine, records: Records, domain: Domain | None, sources: Sources | None = None
+) -> Prepared:
     """Open the sources, check the declaration against their schema, build the expression."""
-    source = locate(records.source)
-    joins = [(locate(other), key) for other, key in records.joins]
+    sources = sources or Sources(records)
+    source, joins = sources.records, sources.joins
     for axis in domain.axes if domain is not None else ():
-        refuse_own_list(axis.name, axis.origin, records)
+        refuse_own_list(axis.name, axis.origin, sources)
     schema = engine.open(source, "source", keys=[key for _, key in joins])
     name = source.label or "the table"
     for column, role in _needed(records):

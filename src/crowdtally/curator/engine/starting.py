@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.sources import Located, locate
+from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import UsageError
 
 _SPARK = re.compile(r"spark|(spark|sc|k8s)://.+|yarn|local(-cluster)?(\[.*\])?")
@@ -18,13 +18,13 @@ _NAMES = (
 
 
 def starter(
-    engine: str | None, settings: Mapping[str, str], sources: Iterable[object]
+    engine: str | None, settings: Mapping[str, str], sources: Iterable[Located]
 ) -> Callable[[], Engine]:
     """What starts the engine: the one asked for, or that of a Spark DataFrame, or DuckDB.
 
     Nothing is started yet; what is returned raises, in bounded time, where it cannot be.
     """
-    located = [locate(source) for source in sources]
+    located = list(sources)
     frames = [source.held for source in located if source.kind == "spark-frame"]
     if engine is not None and engine != "duckdb" and not _SPARK.fullmatch(engine):
         raise UsageError(f"there is no engine {engine!r}: type one of {_NAMES}.")

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.duckdb import DuckDBEngine, translated
+from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import InputError, UsageError
@@ -14,7 +15,11 @@ from crowdtally.values.records import Records
 
 
 def read_list(
-    source: object, name: str, column: str | None = None, *, apart_from: Records | None = None
+    source: object,
+    name: str,
+    column: str | None = None,
+    *,
+    apart_from: Records | Sources | None = None,
 ) -> Axis:
     """The public list in one column of a file or frame, in the file's order.
 
@@ -26,7 +31,8 @@ def read_list(
     """
     located = locate(source)
     if apart_from is not None:
-        refuse_own_list(name, located.origin, apart_from)
+        others = Sources(apart_from) if isinstance(apart_from, Records) else apart_from
+        refuse_own_list(name, located.origin, others)
     label = located.label or "the list"
     with DuckDBEngine() as engine:
         schema = engine.open(located, "list")

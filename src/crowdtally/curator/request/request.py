@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.choosing.candidates import check_theta
+from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.method import Method, method_of, rule_of
 from crowdtally.curator.request.options import completed
@@ -35,8 +36,8 @@ from crowdtally.values.whole import whole_number
 class Request:
     """What a curator asks for. All of it is public; none of it was read off the records."""
 
-    records: Records
-    """The records and the roles of their columns."""
+    sources: Sources
+    """Where the records are: found once."""
     domain: Domain | None
     """The public cells; None where the items are discovered."""
     epsilon: Epsilon
@@ -58,6 +59,11 @@ class Request:
     strict: bool = False
     """Stop, before anything is charged, where a row would be dropped."""
 
+    @property
+    def records(self) -> Records:
+        """The records and the roles of their columns."""
+        return self.sources.declared
+
     def part(self, name: str) -> Epsilon:
         """The ε of one part."""
         return self.epsilon * self.shares[name]
@@ -71,6 +77,7 @@ def make_request(
     delta: object = 0,
     split: Mapping[str, object] | None = None,
     strict: bool = False,
+    sources: Sources | None = None,
     **options: Any,
 ) -> Request:
     """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
@@ -82,7 +89,8 @@ def make_request(
     method = method_of(given, asked.rule)
     total = Epsilon.of(epsilon)
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
-    return _checked(asked, method, total, shares, strict=strict)
+    made = _checked(asked, method, total, shares, sources or Sources(records))
+    return replace(made, strict=strict)
 
 
 def check_options(records: Records, options: Mapping[str, Any]) -> None:
@@ -110,7 +118,7 @@ def _asked(
 
 
 def _checked(
-    asked: Asked, method: Method, total: Epsilon, shares: Mapping[str, Fraction], *, strict: bool
+    asked: Asked, method: Method, total: Epsilon, shares: Mapping[str, Fraction], sources: Sources
 ) -> Request:
     """The request with its tables, once all options go together."""
     options, domain = asked.options, asked.domain
@@ -132,8 +140,7 @@ def _checked(
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule.limit)
     guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
     return Request(
-        asked.records, domain, total, asked.delta, method, shares, tables, popularity, discovery,
-        guess, strict,
+        sources, domain, total, asked.delta, method, shares, tables, popularity, discovery, guess,
     )  # fmt: skip
 
 
