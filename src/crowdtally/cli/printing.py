@@ -15,7 +15,7 @@ _ESCAPE = "crowdtally-escape"
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Print in any encoding, and go on where the reader has gone, as in ``crowdtally top … | head``.
+    """Print in any encoding, and go on where the reader has gone, as in ``top … | head``.
 
     The exit code then still says how the work ended, and no release stops half-way because nobody
     reads what it tells.
