@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import crowdtally as ct
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
-from crowdtally.curator.request.method import MethodOptions
+from crowdtally.curator.request.options import ReleaseOptions
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.epsilon import Epsilon
 from made_up import DAYS, generate
@@ -148,7 +148,7 @@ def _counted(table: RowTable, values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def hpa_over_sra() -> Figures:
     """A whole release by HPA over a whole release by SRA, on the same 10^7 records."""
-    rules: dict[str, MethodOptions] = {
+    rules: dict[str, ReleaseOptions] = {
         "sra": {"max_records": 10},
         "hpa": {"max_records": 10, "bounding": "hpa", "popularity_records": 10},
     }

@@ -24,12 +24,11 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import parquet
-from crowdtally.curator.request.form import FormOptions, make_form
-from crowdtally.curator.steps.forming import publish_table
+from crowdtally.curator.request.options import ReleaseOptions, completed
+from crowdtally.curator.request.tables import formed
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published
+from crowdtally.published import Published, parquet
 from crowdtally.reader.release import Release
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis
@@ -51,7 +50,7 @@ class Table:
     cells: NDArray[np.int64]
     counts: NDArray[np.int64]
     questions: dict[str, list[Masks]]
-    forms: dict[str, FormOptions]
+    forms: dict[str, ReleaseOptions]
     modelled_dense: bool = False
     """Whether the dense table is too large to write: then the noise of an answer is drawn alone."""
 
@@ -115,7 +114,7 @@ def persons(table: Sequence[Axis], cells: Any, counts: Any, rng: np.random.Gener
     return masks
 
 
-def summaries(size: int, guess: int) -> dict[str, FormOptions]:
+def summaries(size: int, guess: int) -> dict[str, ReleaseOptions]:
     """Every cell, and summaries of a wanted size."""
     return {
         "dense": {},
@@ -169,8 +168,8 @@ def lodes(folder: Path, questions: int, rng: np.random.Generator) -> Table:
 def homes(folder: Path, questions: int, rng: np.random.Generator) -> Table:
     """One ordered attribute, nearly all of its values occupied."""
     axes, cells, counts = load(folder, LODES, [HOME], "sum(S000)")
-    tree: FormOptions = {"transform": "dyadic", "ordered": HOME}
-    wave: FormOptions = {"transform": "haar", "ordered": HOME}
+    tree: ReleaseOptions = {"transform": "dyadic", "ordered": HOME}
+    wave: ReleaseOptions = {"transform": "haar", "ordered": HOME}
     forms = summaries(2000, 500_000) | {
         "dyadic, dense": tree,
         "dyadic, filter": {**tree, "publishing": "filter", "size": 2000},
@@ -190,11 +189,11 @@ def homes(folder: Path, questions: int, rng: np.random.Generator) -> Table:
 TABLES = {"adult": adult, "lodes": lodes, "homes": homes}
 
 
-def released(folder: Path, table: Table, form: FormOptions, epsilon: str) -> Release:
+def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> Release:
     layout = grid(table.axes)
     counts = Counts(layout.size, table.cells, table.counts, 1)
-    made, cost = make_form(**form), Epsilon.of(epsilon)
-    noisy = publish_table("cells", layout, counts, made, cost, SystemDraws())
+    asked = formed("cells", layout, Epsilon.of(epsilon), completed(form), bound=1)
+    noisy = asked.publish(counts, SystemDraws())
     parquet.write(folder, {"cells": noisy.blocks()})
     axes = [
         {"name": axis.name, "kind": axis.kind, "size": len(axis), "values": axis.values.tolist()}

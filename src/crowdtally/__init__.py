@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from crowdtally.budget import Ledger
     from crowdtally.curator.request.lists import read_list
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
-    from crowdtally.facade import load, plan, read, release
+    from crowdtally.facade import plan, read, release
+    from crowdtally.reader.opening import load
     from crowdtally.reader.release import Release
     from crowdtally.values.domain import Axis, Domain
     from crowdtally.values.epsilon import Delta, Epsilon
@@ -42,7 +43,7 @@ _HOMES = {
     "Records": "values.records",
     "Release": "reader.release",
     "UsageError": "errors",
-    "load": "facade",
+    "load": "reader.opening",
     "plan": "facade",
     "read": "facade",
     "read_list": "curator.request.lists",

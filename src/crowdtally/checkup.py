@@ -5,14 +5,13 @@ On top of curator's ledger and reader's release, like the facade; nothing privat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from crowdtally.damage.contents import check_contents
 from crowdtally.errors import InputError
-from crowdtally.published import Published
+from crowdtally.published import Published, TableFacts
+from crowdtally.published.checks.contents import check_contents
+from crowdtally.values.rational import show
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
@@ -47,31 +46,29 @@ def check_release(published: Published, ledger: Ledger | None = None) -> Checkup
     Raises:
         InputError: something is damaged, or is not what was published.
     """
-    facts = published.metadata
     checked = [
-        f"release.json: the fields of {facts['schema']}, each with its type and in agreement"
+        f"release.json: the fields of {published.schema}, each with its type and in agreement"
     ]
-    for table in facts["tables"]:
-        check_contents(published.folder, facts, table)
+    for table in published.tables:
+        check_contents(published.folder, published.domain, table)
         checked.append(_table(table))
     if not published.has_hashes:
         checked.append("no hashes: an older version wrote it, so a change that fits is not seen")
     if ledger is None:
-        return Checkup(facts["id"], tuple(checked), published.has_hashes)
+        return Checkup(published.id, tuple(checked), published.has_hashes)
     outcome, words = _compared(published, ledger)
-    return Checkup(facts["id"], (*checked, words), published.has_hashes, outcome)
+    return Checkup(published.id, (*checked, words), published.has_hashes, outcome)
 
 
-def _table(table: Mapping[str, Any]) -> str:
-    known = "SHA-256, " if "sha256" in table else ""
-    rows = table.get("published_cells", table["cells"])
-    return f"{table['file']}: {known}columns, types, and {rows} rows, each a cell of the lists"
+def _table(table: TableFacts) -> str:
+    known = "SHA-256, " if table.sha256 is not None else ""
+    rows = table.published_cells
+    return f"{table.file}: {known}columns, types, and {rows} rows, each a cell of the lists"
 
 
 def _compared(published: Published, ledger: Ledger) -> tuple[str, str]:
     """What the ledger says of a release: an outcome and its words, or an InputError."""
-    facts = published.metadata
-    paid = ledger.charge_of_release(facts["id"])
+    paid = ledger.charge_of_release(published.id)
     if paid is None:
         raise _mismatch(
             published,
@@ -84,11 +81,14 @@ def _compared(published: Published, ledger: Ledger) -> tuple[str, str]:
             f"its charge (entry {paid.id}) was voided, so nobody paid for it",
             "Delete it, and let nobody see it",
         )
-    for name, cost in (("epsilon", paid.charge.epsilon), ("delta", paid.charge.delta)):
-        if Fraction(facts["guarantee"][name]) != cost.value:
+    for name, told, cost in (
+        ("epsilon", published.guarantee.epsilon, paid.charge.epsilon),
+        ("delta", published.guarantee.delta, paid.charge.delta),
+    ):
+        if told != cost.value:
             raise _mismatch(
                 published,
-                f"its {name} is {facts['guarantee'][name]}, and {cost} was charged",
+                f"its {name} is {show(told)}, and {cost} was charged",
                 "Copy the release again",
             )
     entry = f"ledger: entry {paid.id} of dataset {paid.dataset!r}, {paid.state}, the same cost"

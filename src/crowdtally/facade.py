@@ -8,20 +8,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from crowdtally import published
 from crowdtally.budget import Ledger
 from crowdtally.curator.dataset import dataset_of
-from crowdtally.curator.engine.expressions import row_expression
+from crowdtally.curator.dropping import Tell
 from crowdtally.curator.engine.starting import starter
 from crowdtally.curator.planning.plan import Plan, make_plan
-from crowdtally.curator.publish import Tell, publish
-from crowdtally.curator.request.request import ReleaseOptions, Request, make_request
-from crowdtally.errors import UsageError
+from crowdtally.curator.publish import Outside, publish
+from crowdtally.curator.request.declaring import declare
+from crowdtally.curator.request.options import ReleaseOptions, with_options
+from crowdtally.curator.request.request import make_request
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.published import Published, check_target, temporary_target
 from crowdtally.reader.release import Release
 from crowdtally.values.domain import Domain
 from crowdtally.values.rational import Number
 from crowdtally.values.records import Records
+from crowdtally.wording import python_words
 
 _logger = logging.getLogger("crowdtally")
 
@@ -49,47 +51,19 @@ def read(
             such as ``{"day": "dayname(to_timestamp(timestamp))"}``.
         record_id: a stored column that tells a user's records apart (quicker than without).
         joins: pairs of a source and the key column that it shares with the records.
-        attributes: in the place of ``item``: the columns, or names of ``contexts``, of one joint
+        attributes: instead of ``item``: the columns, or names of ``contexts``, of one joint
             table.
-        user_per_row: in the place of ``user``: each row is one person. The release says so.
+        user_per_row: instead of ``user``: each row is one person. The release says so.
         weight: with ``user_per_row``: a column that says how many persons a row stands for.
     """
-    if (user is None) != user_per_row:
-        raise UsageError(
-            "say whose records these are: user='COLUMN' (--user), or user_per_row=True "
-            "(--user-per-row) where each row is one person; not both."
-        )
-    named = _named(contexts)
-    for name, expression in named.items():
-        if expression is not None:
-            row_expression(expression, name)
-    columns = (attributes,) if isinstance(attributes, str) else tuple(attributes)
-    return Records(source, user, item, named, record_id, _pairs(joins), columns, weight)
+    with python_words():
+        return declare(
+            source, user=user, item=item, contexts=contexts, record_id=record_id, joins=joins,
+            attributes=attributes, user_per_row=user_per_row, weight=weight,
+        )  # fmt: skip
 
 
-def _named(contexts: object) -> dict[str, str | None]:
-    if isinstance(contexts, str):
-        contexts = [contexts]
-    if not isinstance(contexts, Iterable):
-        raise UsageError(
-            f"contexts are names of columns, or {{name: expression}}: received {contexts!r}."
-        )
-    return dict(contexts) if isinstance(contexts, Mapping) else dict.fromkeys(contexts)
-
-
-def _pairs(joins: Iterable[object]) -> tuple[tuple[object, str], ...]:
-    listed: list[tuple[object, str]] = []
-    for pair in joins:
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[1], str):
-            raise UsageError(
-                "joins are pairs of a source and its key column, such as "
-                f"[('users.parquet', 'user_id')]: received a {type(pair).__name__} in the place "
-                "of a pair."
-            )
-        listed.append((pair[0], pair[1]))
-    return tuple(listed)
-
-
+@with_options
 def release(
     records: Records,
     domain: Domain | None = None,
@@ -124,23 +98,23 @@ def release(
             session or else one on this machine; or Spark's master or Connect server
             (``"spark://…"``, ``"sc://…"``). A Spark DataFrame is counted where it lives.
         engine_settings: Spark's, such as ``{"spark.executor.memory": "4g"}``.
-        options: how users are bounded and what is counted (``bounding``, ``max_records``,
-            ``choose``, ``count``, ``popularity_records``, ``temper``, ``cap``, ``scalings``,
-            ``pairs``, ``discover_items``: see ``MethodOptions``) and in which form it is published
-            (``publishing``, ``sides``, ``size``, ``cut``, ``threshold``, ``guess_total``,
-            ``transform``, ``ordered``, ``buckets``, ``sketch_rows``: see ``FormOptions``).
+        options: how users are bounded, what is counted and in which form it is published, each a
+            keyword parameter: see :class:`ReleaseOptions`.
     """
-    request = make_request(
-        records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **options
-    )
-    return run(
-        request, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
-        engine=engine, engine_settings=engine_settings,
-    )  # fmt: skip
+    with python_words():
+        request = make_request(
+            records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **options
+        )
+        outside, held = surroundings(
+            records, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
+            engine=engine, engine_settings=engine_settings,
+        )  # fmt: skip
+        made = publish(request, outside)
+    return Release(Published(made.folder, made.metadata, held))
 
 
-def run(
-    request: Request,
+def surroundings(
+    records: Records,
     *,
     output: str | os.PathLike[str] | None,
     ledger: Ledger | str | os.PathLike[str] | None,
@@ -148,21 +122,18 @@ def run(
     tell: Tell,
     engine: str | None = None,
     engine_settings: Mapping[str, str] | None = None,
-) -> Release:
-    """Carry out a checked request."""
-    sources = [request.records.source, *(source for source, _ in request.records.joins)]
+) -> tuple[Outside, object]:
+    """What is around a release, and what keeps its temporary folder alive."""
+    sources = [records.source, *(source for source, _ in records.joins)]
     start_engine = starter(engine, engine_settings or {}, sources)
-    target, held = (Path(output), None) if output else published.temporary_target()
-    published.check_target(target)
+    target, held = (Path(output), None) if output else temporary_target()
+    check_target(target)
     books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
-    charged = dataset_of(request.records, dataset, books.names())
-    made = publish(
-        request, charged.name, target, sources=charged.sources, chosen=charged.chosen,
-        ledger=books, draws=SystemDraws(), tell=tell, start_engine=start_engine,
-    )  # fmt: skip
-    return Release(published.Published(made.folder, made.metadata, held))
+    charged = dataset_of(records, dataset, books.names())
+    return Outside(charged, target, books, SystemDraws(), tell, start_engine), held
 
 
+@with_options
 def plan(
     records: Records,
     domain: Domain | None = None,
@@ -180,12 +151,10 @@ def plan(
     Takes what :func:`release` takes, and public guesses of the number of users and of records; with
     ``query_cells``, the number of cells that a question will sum over, it advises on publishing.
     """
-    request = make_request(records, domain, epsilon=epsilon, delta=delta, split=split, **options)
-    return make_plan(
-        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
-    )
-
-
-def load(folder: str | os.PathLike[str]) -> Release:
-    """Open a release that was saved; an InputError says what is damaged."""
-    return Release(published.load(folder, _logger.warning))
+    with python_words():
+        request = make_request(
+            records, domain, epsilon=epsilon, delta=delta, split=split, **options
+        )
+        return make_plan(
+            request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
+        )

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from crowdtally.budget import Ledger
 from crowdtally.curator.request.lists import read_list
-from crowdtally.facade import load, read, release
+from crowdtally.facade import read, release
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.reader.opening import load
 from crowdtally.values.domain import Domain
 
 

@@ -17,8 +17,8 @@ from crowdtally.budget import (
     LedgerError,
     LimitSet,
     Loss,
+    MarkedPublished,
     Part,
-    Published,
     Reserved,
     StagedFolder,
     Voided,
@@ -39,8 +39,8 @@ EVENTS: list[Event] = [
     LimitSet(None),
     Reserved(ROW, charge("1/3", "1e-9")),
     Reserved(USER, charge(1), StagedFolder("host", "/out/.r.0123.part")),
-    Published("17-0123abcd"),
-    Published("17-0123abcd", SHA),
+    MarkedPublished("17-0123abcd"),
+    MarkedPublished("17-0123abcd", SHA),
     Voided("17-0123abcd", "certain", THIRD),
 ]
 VERSION_2 = (EVENTS[6], EVENTS[8])

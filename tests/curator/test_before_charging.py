@@ -12,7 +12,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
-from crowdtally.curator import publish
+from crowdtally.curator.request.request import make_request
+from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
 
 VISITS = pa.table({"who": ["a", "b"], "item": ["x", "y"], "age": [1, 2], "persons": [1, 3]})
@@ -119,13 +120,27 @@ def test_rows_and_persons_are_different_units(tmp_path):
 
 def test_the_release_does_not_say_how_long_the_records_took(tmp_path, monkeypatch):
     began_reading = []
-    read_all = publish.count_dropped
+    read_all = SampledTables.count
 
     def slowly(*given: Any) -> Any:
         began_reading.append(datetime.now(UTC))
         time.sleep(1.1)
         return read_all(*given)
 
-    monkeypatch.setattr(publish, "count_dropped", slowly)
+    monkeypatch.setattr(SampledTables, "count", slowly)
     made = released(tmp_path, visits(), PAIR, epsilon=1)
     assert datetime.fromisoformat(made.metadata["created"]) <= began_reading[0]
+
+
+def test_what_is_expected_before_the_charge_is_what_is_drawn(tmp_path):
+    """DPSense-S counts in units of s/g: a cut of 10 is half as many of them at s = 2."""
+    records, domain = attributes(4)
+    options = {"bounding": "dpsense-s", "count": "users", "publishing": "filter", "cut": 10}
+    with pytest.raises(UsageError, match="empty ones would be published"):
+        released(tmp_path, records, domain, epsilon=1, scalings=["2"], **options)
+    assert list(tmp_path.iterdir()) == []
+    request = make_request(records, domain, epsilon=1, scalings=["1"], **options | {"cut": 300})
+    (table,) = request.tables
+    twice = make_request(records, domain, epsilon=1, scalings=["2"], **options | {"cut": 600})
+    assert twice.tables[0].expected_empty == table.expected_empty
+    assert twice.tables[0].law.std() == 2 * table.law.std()

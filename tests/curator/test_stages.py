@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import PostgresServer, folder, server
-from crowdtally import parquet, published
+from crowdtally import durable, published
 from crowdtally.budget import (
     Charged,
     Ledger,
@@ -63,12 +63,12 @@ def fails(ledger: Ledger, folder: Path, kind: type[CrowdtallyError]) -> tuple[st
 def test_in_order(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     events: list[str] = []
     for owner, name in (
-        (Ledger, "check"), (Ledger, "reserve"), (publish, "_steps"), (published.Staged, "write"),
+        (Ledger, "check"), (Ledger, "reserve"), (publish, "finish"), (published.Staged, "write"),
         (Ledger, "mark_published"), (os, "rename"),
     ):  # fmt: skip
         before(monkeypatch, owner, name, lambda name=name: events.append(name))
     bare_publish(ledger, folder / "out")
-    assert events == ["check", "reserve", "_steps", "write", "mark_published", "rename"]
+    assert events == ["check", "reserve", "finish", "write", "mark_published", "rename"]
     (charged,) = ledger.charges()
     assert charged.sha256 == ledger.charge_of_release(charged.charge.release_id).sha256  # type: ignore[union-attr]
     assert charged.staged is not None
@@ -146,7 +146,7 @@ def test_a_failure_while_drawing(ledger: Ledger, folder: Path, monkeypatch: Patc
     def fail(*_: object) -> None:
         raise ValueError("Zaphod's records")
 
-    monkeypatch.setattr(publish, "_steps", fail)
+    monkeypatch.setattr(publish, "finish", fail)
     said, charged = fails(ledger, folder, CrowdtallyError)
     assert "Zaphod" not in said
     assert NOTHING in said
@@ -158,7 +158,7 @@ def test_a_failure_while_drawing(ledger: Ledger, folder: Path, monkeypatch: Patc
 def test_a_target_that_came_meanwhile_is_seen_before_the_mark(
     ledger: Ledger, folder: Path, monkeypatch: Patch
 ) -> None:
-    before(monkeypatch, publish, "_steps", lambda: (folder / "out").write_text("mine"))
+    before(monkeypatch, publish, "finish", lambda: (folder / "out").write_text("mine"))
     said, charged = fails(ledger, folder, UsageError)
     assert "never replaces anything" in said
     assert charged.state == "reserved"  # type: ignore[union-attr]
@@ -169,7 +169,7 @@ def test_a_target_that_came_meanwhile_is_seen_before_the_mark(
 @pytest.mark.parametrize(
     ("owner", "name", "state"),
     [
-        (publish, "_steps", "reserved"),
+        (publish, "finish", "reserved"),
         (published.Staged, "ready", "reserved"),
         (Ledger, "mark_published", "reserved"),
         (published.Staged, "commit", "published"),
@@ -246,14 +246,14 @@ def test_a_rename_that_fails_after_the_mark(
 
 def test_a_release_in_place_is_not_denied(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     """The rename was done, and only the disk's confirmation of it is missing."""
-    flush = parquet.flush
+    flush = durable.flush
 
     def fail(path: Path) -> None:
         if (folder / "out").exists():
             raise OSError(5, "Input/output error")
         flush(path)
 
-    monkeypatch.setattr(parquet, "flush", fail)
+    monkeypatch.setattr(durable, "flush", fail)
     with pytest.raises(CrowdtallyError, match="whole and in place") as caught:
         bare_publish(ledger, folder / "out")
     assert "Nothing was released" not in str(caught.value)
@@ -334,7 +334,7 @@ def test_without_an_output_folder_a_void_stays_possible(ledger: Ledger, monkeypa
 
     target, held = published.temporary_target()
     with monkeypatch.context() as patch:
-        patch.setattr(publish, "_steps", fail)
+        patch.setattr(publish, "finish", fail)
         with pytest.raises(CrowdtallyError):
             bare_publish(ledger, target)
     del held

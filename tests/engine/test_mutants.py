@@ -9,8 +9,7 @@ import ibis
 import pytest
 
 from crowdtally.curator.bounding import dpsense
-from crowdtally.curator.bounding.dpsense import DPSense
-from crowdtally.curator.bounding.scales import GRID
+from crowdtally.curator.bounding.dpsense import GRID, DPSense
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.values.layout import grid
 from kit import reference

@@ -13,11 +13,11 @@ import pytest
 import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.publish import publish
 from crowdtally.curator.request.request import make_request
 from crowdtally.facade import read
 from kit.cluster import engine_beside
 from kit.crowd import Start
+from kit.publishing import publish
 from kit.silent import SilentDraws
 
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.dpsense import DPSense, weighted
-from crowdtally.curator.bounding.scales import GRID
+from crowdtally.curator.bounding.dpsense import GRID, DPSense, weighted
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.values.layout import grid
 from kit import reference

@@ -16,10 +16,11 @@ from typing import Any
 import pytest
 
 from crowdtally.budget import Charge, Ledger
-from crowdtally.curator import publish
-from crowdtally.curator.describe import Outcome, charge_of
+from crowdtally.curator import publish as main_line
+from crowdtally.curator.describe import versions
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.work import Work
+from crowdtally.curator.steps.making import charge_of, steps_of
+from crowdtally.curator.steps.step import Reading, Released
 from kit.accounts import (
     check_dense,
     check_sparse,
@@ -30,13 +31,14 @@ from kit.accounts import (
 )
 from kit.every_request import SHAPES, asked, every_request, town
 from kit.exactly import ONE, exp_neg
+from kit.publishing import publish, run_steps
 from kit.recording import Recording, recorded
 from kit.remembering import RememberingEngine
 from kit.subjects import known_keys
 
 TOWN = town()
 KEY = secrets.randbits(62)
-Run = Callable[[str, str, str], tuple[Request, Recording, Outcome]]
+Run = Callable[[str, str, str], tuple[Request, Recording, Released]]
 
 
 @pytest.fixture(scope="module")
@@ -53,18 +55,22 @@ def run() -> Iterator[Run]:
             engine, given = stack.enter_context(RememberingEngine()), SHAPES[shape]
             return engine, engine.prepare(given.records(TOWN), given.domain)
 
-        def steps(shape: str, method: str, form: str) -> tuple[Request, Recording, Outcome]:
+        def steps(shape: str, method: str, form: str) -> tuple[Request, Recording, Released]:
             engine, prepared = opened(shape)
             request = SHAPES[shape].request(TOWN, **asked(method, form))
             with recorded() as recording, known_keys(KEY):
-                work = Work(request, engine, prepared, len(TOWN), recording)
-                return request, recording, publish._steps(work)
+                released = run_steps(request, Reading(engine, prepared), recording)
+                return request, recording, released
 
         yield steps
 
 
+def charged(request: Request) -> Charge:
+    return charge_of(request, steps_of(request), versions())
+
+
 def check(
-    shape: str, method: str, form: str, charge: Charge, recording: Recording, outcome: Outcome
+    shape: str, method: str, form: str, charge: Charge, recording: Recording, outcome: Released
 ) -> None:
     """Every part of the charge against what was drawn for it."""
     parts = {part.name: part.epsilon.value for part in charge.parts}
@@ -84,7 +90,7 @@ def check(
         assert told["popularity"] == 2
     facts = {table.name: table.facts for table in outcome.tables}
     for table, axes in given.tables.items():
-        bound = outcome.bounds[table].value
+        bound = outcome.bounds[table].limit
         changes = user_changes(options, table, bound, by_user=given.by_user)
         changes *= counted_in(options, axes)
         drawn, epsilon = recording.of(table), parts[paid_for[table]]
@@ -129,7 +135,7 @@ def test_what_is_drawn_is_what_is_charged(shape: str, method: str, run: Run) -> 
     for form in forms:
         request, recording, outcome = run(shape, method, form)
         try:
-            check(shape, method, form, charge_of(request), recording, outcome)
+            check(shape, method, form, charged(request), recording, outcome)
         except AssertionError as error:
             raise AssertionError(f"{shape}, {method}, {form}: {error}") from error
     assert forms
@@ -155,21 +161,19 @@ def test_whole_releases_draw_what_the_ledger_holds(
         SHAPES[shape].request(TOWN, **asked(method, form)),
         Ledger.open(tmp_path / "l"),
     )
-    outcomes: list[Outcome] = []
-    steps = publish._steps
+    outcomes: list[Released] = []
+    finish = main_line.finish
 
-    def kept(work: Work) -> Outcome:
-        outcomes.append(steps(work))
+    def kept(*given: Any) -> Released:
+        outcomes.append(finish(*given))
         return outcomes[-1]
 
-    monkeypatch.setattr(publish, "_steps", kept)
+    monkeypatch.setattr(main_line, "finish", kept)
     with recorded() as recording:
-        publish.publish(
-            request, "town", tmp_path / "out", ledger=ledger, draws=recording, tell=pytest.fail
-        )
-    (charged,) = ledger.charges()
-    assert charged.charge.epsilon == request.epsilon
-    check(*named, charged.charge, recording, outcomes[0])
+        publish(request, "town", tmp_path / "out", ledger=ledger, draws=recording, tell=pytest.fail)
+    (entry,) = ledger.charges()
+    assert entry.charge.epsilon == request.epsilon
+    check(*named, entry.charge, recording, outcomes[0])
 
 
 def test_the_threshold_of_a_discovery_is_that_of_its_noise_and_its_delta(run: Run) -> None:
@@ -188,7 +192,7 @@ def test_the_threshold_of_a_discovery_is_that_of_its_noise_and_its_delta(run: Ru
 
     assert reaches(threshold)
     assert not reaches(threshold - 1)
-    assert {part.name: part.delta.value for part in charge_of(request).parts} == {
+    assert {part.name: part.delta.value for part in charged(request).parts} == {
         "total": 0,
         "items": request.delta.value,
     }

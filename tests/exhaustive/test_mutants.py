@@ -7,23 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import ibis
 import numpy as np
 import pytest
 
+from crowdtally.curator.bounding import sra
+from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.counting import count, count_pairs
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.publishing.dense import dense
-from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps import forming, tables
-from crowdtally.curator.steps.forming import transformed
+from crowdtally.curator.publishing import dense
+from crowdtally.curator.request import request
+from crowdtally.curator.steps import popularity, tables
+from crowdtally.curator.transforms.dyadic import DyadicTransform
 from crowdtally.noise.laplace import difference
 from crowdtally.values.counts import Counts
 from kit.mutants import (
@@ -56,22 +58,27 @@ class Mutant:
 
 
 def _bound_less_one(patch: pytest.MonkeyPatch) -> None:
-    def wrong(name: str, counts: Counts, *rest: Any) -> Any:
-        return dense(name, replace(counts, l1_bound=counts.l1_bound - 1), *rest)
+    def wrong(counts: Counts, *rest: Any) -> Any:
+        return honest(replace(counts, l1_bound=counts.l1_bound - 1), *rest)
 
-    patch.setattr(forming, "dense", wrong)
+    honest = dense.dense
+    patch.setattr(dense, "dense", wrong)
 
 
 def _noise_on_nonzero_cells(patch: pytest.MonkeyPatch) -> None:
-    def wrong(name: str, counts: Counts, *rest: Any) -> Any:
-        noisy = dense(name, counts, *rest)
+    def wrong(counts: Counts, *rest: Any) -> Any:
+        noisy = honest(counts, *rest)
         return replace(noisy, values=np.where(counts.dense() == 0, 0, noisy.values))
 
-    patch.setattr(forming, "dense", wrong)
+    honest = dense.dense
+    patch.setattr(dense, "dense", wrong)
 
 
 def _no_split(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Request, "part", lambda request, name: request.epsilon)
+    def whole(given: Any, used: Sequence[str], *_: Any) -> dict[str, Fraction]:
+        return dict.fromkeys(used, Fraction(1))
+
+    patch.setattr(request, "complete_split", whole)
 
 
 class ScaleAsRate(Tracer):
@@ -102,8 +109,8 @@ def _nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def _sra(wrong: type[SRA]) -> Inject:
-    """Another class in SRA's place."""
-    return lambda patch: patch.setattr(tables, "SRA", wrong)
+    """Another class instead of SRA."""
+    return lambda patch: patch.setattr(sra, "SRA", wrong)
 
 
 def _rank(patch: pytest.MonkeyPatch) -> None:
@@ -121,19 +128,23 @@ def _ranks_by_exact_counts(patch: pytest.MonkeyPatch) -> None:
     """Hand-picking by the popularity before its noise."""
     seen: list[Counts] = []
 
-    def counted(*given: Any, **named: Any) -> tuple[Counts, Counts]:
-        seen.append(count(*given, **named)[0])
-        return count(*given, **named)
+    def counted(*given: Any, **named: Any) -> Any:
+        found = count(*given, **named)
+        seen.append(found[0][0])
+        return found
 
-    patch.setattr(tables, "count", counted)
-    patch.setattr(tables, "HPA", lambda limit, _: HPA(limit, seen[-1].dense()))
+    def ranks(_: HPA) -> Any:
+        return np.unique(-seen[-1].dense(), return_inverse=True)[1].astype(np.int64)
+
+    patch.setattr(popularity, "count", counted)
+    patch.setattr(HPA, "ranks", ranks)
 
 
 def _pairs_of_all_records(patch: pytest.MonkeyPatch) -> None:
-    def unbounded(engine: Any, prepared: Any, rule: SRA, **given: Any) -> tuple[Counts, Counts]:
-        items, bounded = count_pairs(engine, prepared, rule, **given)
-        _, pairs = count_pairs(engine, prepared, SRA(100), **given)
-        return items, replace(pairs, l1_bound=bounded.l1_bound)
+    def unbounded(engine: Any, prepared: Any, rule: SRA, **given: Any) -> Any:
+        (items, bounded), dropped = count_pairs(engine, prepared, rule, **given)
+        (_, pairs), _ = count_pairs(engine, prepared, SRA(100), **given)
+        return (items, replace(pairs, l1_bound=bounded.l1_bound)), dropped
 
     patch.setattr(tables, "count_pairs", unbounded)
 
@@ -161,12 +172,13 @@ def _least_by_window(patch: pytest.MonkeyPatch) -> None:
 
 def _bound_of_the_untransformed(patch: pytest.MonkeyPatch) -> None:
     """A record is in a node of every level, but the noise is for one."""
+    honest = DyadicTransform.apply
 
-    def wrong(cells: Any, counts: Counts, form: Any) -> tuple[Any, Counts, Any]:
-        layout, made, facts = transformed(cells, counts, form)
-        return layout, replace(made, l1_bound=counts.l1_bound), facts
+    def wrong(transform: Any, counts: Counts, cells: Any) -> Counts:
+        return replace(honest(transform, counts, cells), l1_bound=counts.l1_bound)
 
-    patch.setattr(forming, "transformed", wrong)
+    patch.setattr(DyadicTransform, "apply", wrong)
+    patch.setattr(DyadicTransform, "factor", lambda *_: 1)
 
 
 ONE, TWO = SAMPLES["one record, stored ids"], SAMPLES["two records, stored ids"]
@@ -211,7 +223,8 @@ MUTANTS = {
 def test_mutants_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     mutant = MUTANTS[name]
     mutant.inject(monkeypatch)
-    assert first_violation(mutant.subject, databases(mutant.family, 3), mutant.keys)
+    subject = replace(mutant.subject)  # its request is made anew, by the mutant
+    assert first_violation(subject, databases(mutant.family, 3), mutant.keys)
 
 
 @pytest.mark.parametrize("name", MUTANTS)

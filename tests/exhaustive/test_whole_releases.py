@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdtally.budget import Ledger
-from crowdtally.curator.publish import publish
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import Published
@@ -22,6 +21,7 @@ from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
+from kit.publishing import publish
 from kit.rules import CHOSEN, PAIRS, SAMPLES, STEERED
 from kit.subjects import Bench, Subject, known_keys
 from kit.tiny import Database
@@ -87,6 +87,6 @@ def test_dense_values_are_held_within_64_bits(counts: list[int], noises: list[in
     axis = Axis.of("item", range(len(counts)))
     layout = grid([axis])
     exact = Counts(layout.size, np.arange(len(counts)), np.array(counts, dtype=np.int64), 1)
-    table = dense("items", layout, exact, Epsilon.of(1), Fixed())
+    table = dense(exact, Epsilon.of(1), Fixed())
     wanted = [c + x for c, x in zip(counts, noises, strict=False)]
     assert table.values.tolist() == [min(max(v, -(2**63)), 2**63 - 1) for v in wanted]

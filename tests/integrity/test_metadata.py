@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally.damage.metadata import RELEASE
-from crowdtally.damage.shape import faults
+from crowdtally.published.checks.fields import RELEASE
+from crowdtally.published.checks.shape import faults
 from kit.damaged import KINDS, edit
 
 Fresh = Callable[..., Path]

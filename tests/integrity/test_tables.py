@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally import parquet
-from crowdtally.curator.request.form import make_form
-from crowdtally.damage import files
+from crowdtally.published import parquet
+from crowdtally.published.checks import files
 from kit.command import crowdtally
 from kit.damaged import adopt, answers
 from kit.damages import ROWS, reshaped
@@ -224,7 +223,7 @@ def test_a_database_that_failed_is_opened_anew(tmp_path: Path) -> None:
     import duckdb
 
     axes = axes_of({"a": [1, 2]})
-    release = release_of(tmp_path, axes, counts_of(axes, np.array([5, 0])), make_form(), "100000")
+    release = release_of(tmp_path, axes, counts_of(axes, np.array([5, 0])), {}, "100000")
     before = parquet._database(os.getpid(), True)
     said = parquet._unreadable(tmp_path / "x", duckdb.InternalException("it broke"))
     assert isinstance(said, ct.InputError)

@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.damage import seal
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import NoisyTable, staging
+from crowdtally.published import NoisyTable, seal, staging
 from crowdtally.values.domain import Axis
 from crowdtally.values.layout import Grid, grid
 from kit.damaged import KINDS

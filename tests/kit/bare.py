@@ -15,14 +15,15 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crowdtally import parquet
+from crowdtally import durable
 from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.curator import publish as main_line
-from crowdtally.curator.describe import Outcome
 from crowdtally.curator.engine.prepare import Dropped
+from crowdtally.curator.steps.step import Counted, Released
 from crowdtally.published import Published, Staged
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.unit import PrivacyUnit
+from kit.publishing import publish
 
 UNIT = PrivacyUnit("user", "user_id")
 DATASET = "data"
@@ -32,31 +33,32 @@ _REQUEST = SimpleNamespace(
 
 
 def _write(staged: Staged, metadata: Any, tables: Any) -> str:
-    """One small file, flushed, in the place of tables."""
+    """One small file, flushed, instead of tables."""
     text = json.dumps(metadata)
     (staged.path / "release.json").write_text(text)
-    parquet.flush(staged.path / "release.json")
+    durable.flush(staged.path / "release.json")
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 @contextmanager
 def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """``bare_publish`` charges ``epsilon`` inside; ``steps`` happens in the place of the noise."""
+    """``bare_publish`` charges ``epsilon`` inside; ``steps`` happens instead of the noise."""
 
-    def charge_of(request: object) -> Charge:
+    def charge_of(*_: object) -> Charge:
         part = Part("items", epsilon, "discrete-laplace")
         return Charge(secrets.token_hex(16), epsilon, (part,))
 
-    def count(work: object) -> Outcome:
+    def finish(*_: object) -> Released:
         steps()
-        return Outcome([], {})
+        return Released()
 
+    nothing = SimpleNamespace(count=lambda *_: Counted(None, Dropped(1, 0, 0)))
     fakes: dict[str, Any] = {
         "charge_of": charge_of,
-        "prepare": lambda *_: SimpleNamespace(lists=None),
-        "count_dropped": lambda *_: Dropped(1, 0, 0),
-        "_steps": count,
-        "describe": lambda _request, _lists, reservation, *_: {"entry": reservation.id},
+        "prepare": lambda *_: None,
+        "steps_of": lambda _: (nothing,),
+        "finish": finish,
+        "describe": lambda _request, reservation, *_: {"entry": reservation.id},
     }
     with mock.patch.multiple(main_line, **fakes), mock.patch.object(Staged, "write", _write):
         yield
@@ -64,7 +66,7 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
 
 def bare_publish(ledger: Ledger, target: Path, *, dataset: str = DATASET, **more: Any) -> Published:
     """The real ``publish`` of nothing."""
-    return main_line.publish(
+    return publish(
         _REQUEST, dataset, target,  # type: ignore[arg-type]
         ledger=ledger, draws=None, tell=lambda _: None,  # type: ignore[arg-type]
         start_engine=lambda: nullcontext(), **more,  # type: ignore[arg-type, return-value]

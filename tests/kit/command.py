@@ -75,8 +75,8 @@ def _run(command: list[str], env: dict[str, str] | None) -> Ended:
 
 def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     yield " ".join(path), command
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from _commands(inner, (*path, name))
+    for name in command.list_commands(None) if hasattr(command, "list_commands") else ():
+        yield from _commands(command.get_command(None, name), (*path, name))
 
 
 COMMANDS = dict(_commands(typer.main.get_command(cli.app), ("crowdtally",)))

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import crowdtally as ct
-from crowdtally.damage.seal import sealed
-from crowdtally.parquet import digest
+from crowdtally.published.parquet import digest
+from crowdtally.published.seal import sealed
 from kit.made import made, visits
 
 PLACES, DAYS = ["zoo", "arena", "mill", "quay", "pier"], ["Tue", "Mon", "Sun"]

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
-from crowdtally.curator.publish import publish
 from crowdtally.curator.request.request import make_request
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.reader.release import Release
+from kit.publishing import publish
 
 
 class GivenNoise(SystemDraws):

@@ -14,9 +14,9 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
-from crowdtally.curator import publish
 from crowdtally.curator.selecting.unknown_items import UnknownItems
-from crowdtally.curator.steps import tables
+from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
+from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws, SystemDraws
 
 
@@ -90,9 +90,10 @@ class Recording(Draws):
 
 
 _STEPS: tuple[tuple[Any, str, Callable[..., str]], ...] = (
-    (publish, "popularity_table", lambda *_: "popularity"),
-    (publish, "find_bounds", lambda *_: "choose"),
-    (tables, "publish_table", lambda name, *_: str(name)),
+    (ChooseLimit, "release", lambda *_: "choose"),
+    (ChooseTheta, "release", lambda *_: "choose"),
+    (ChooseThetaAndScaling, "release", lambda *_: "choose"),
+    (Table, "publish", lambda table, *_: str(table.name)),
     (UnknownItems, "select", lambda *_: "items"),
     (UnknownItems, "other", lambda *_: "total"),
 )

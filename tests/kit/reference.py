@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from crowdtally.curator.bounding.scales import GRID
+from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.values.counts import What
 from kit.crowd import CONTEXTS, LISTED, Histories, Tally
 from kit.histories import Row

@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crowdtally import parquet
-from crowdtally.curator.request.form import Form
-from crowdtally.curator.steps.forming import publish_table
+from crowdtally.curator.request.options import ReleaseOptions, completed
+from crowdtally.curator.request.tables import formed
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable, Published
+from crowdtally.published import NoisyTable, Published, parquet
 from crowdtally.reader.release import Release
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis
@@ -48,10 +47,12 @@ def write(path: Path, table: NoisyTable) -> dict[str, object]:
 
 
 def release_of(
-    folder: Path, axes: Sequence[Axis], counts: Counts, form: Form, epsilon: str
+    folder: Path, axes: Sequence[Axis], counts: Counts, form: ReleaseOptions, epsilon: str
 ) -> Release:
     """A release of one table of attributes."""
-    table = publish_table("cells", grid(axes), counts, form, Epsilon.of(epsilon), DRAWS)
+    bound = counts.l1_bound
+    asked = formed("cells", grid(axes), Epsilon.of(epsilon), completed(form), bound=bound)
+    table = asked.publish(counts, DRAWS)
     written = write(folder / "cells.parquet", table)
     attributes = [
         {"name": a.name, "kind": a.kind, "size": len(a), "values": a.values.tolist()} for a in axes

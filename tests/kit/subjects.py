@@ -13,15 +13,15 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from crowdtally.curator import publish
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.tables import popularity_table
-from crowdtally.curator.steps.work import Work
+from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 from kit.losses import Law, Loss, losses
+from kit.publishing import run_steps
 from kit.remembering import RememberingEngine
 from kit.tiny import Database, Ids, Space, neighbours
 from kit.tracing import Form, Tracer, Unreadable, every_choice
@@ -85,12 +85,11 @@ class Bench:
     def tables(self, database: Database, key: int, draws: Draws) -> Sequence[NoisyTable]:
         """What the steps of production release."""
         with known_keys(key):
-            return publish._steps(self._work(database, draws)).tables
+            return run_steps(self.subject.request, self._reading(database), draws).tables
 
-    def _work(self, database: Database, draws: Draws) -> Work:
-        rows = self.subject.space.rows(database, self.subject.ids)
-        self._engine.replace(rows)
-        return Work(self.subject.request, self._engine, self._prepared, len(rows), draws)
+    def _reading(self, database: Database) -> Reading:
+        self._engine.replace(self.subject.space.rows(database, self.subject.ids))
+        return Reading(self._engine, self._prepared)
 
     def law(self, database: Database, key: int) -> dict[object, Law]:
         """The law of every path, under the path's name: what was chosen, and what steered."""
@@ -98,9 +97,10 @@ class Bench:
             return {law_path(law): law for law in self._paths(database, key, {}, ())}
         laws: dict[object, Law] = {}
         tracer = self._tracer()
+        first, *_ = steps_of(self.subject.request)
         with known_keys(key):
-            popularity = popularity_table(self._work(database, tracer))
-        assert popularity is not None
+            counted = first.count(self._reading(database), Released())
+            (popularity,) = first.release(counted, Released(), tracer).tables
         forms = [tracer.read(int(value)) for value in popularity.values]
         for values in self.subject.steering:
             steering = tuple(zip(forms, values, strict=True))

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from crowdtally.errors import UsageError
 from crowdtally.reader import condition
-from crowdtally.reader.axes import Listed
 from crowdtally.reader.condition import Among, boxes, every, negated, pieces, some
-from crowdtally.reader.predicate import parse
+from crowdtally.reader.lookup import AxisLookup
+from crowdtally.reader.predicate import parse as stated
 from crowdtally.values.domain import Axis
 
 LISTS = {
@@ -25,7 +25,7 @@ LISTS = {
     "marital-status": ["yes", "no"],
 }
 NAMES = list(LISTS)
-AXES = {name: Listed(Axis.of(name, values)) for name, values in LISTS.items()}
+AXES = {name: AxisLookup.of(Axis.of(name, values)) for name, values in LISTS.items()}
 CELLS = [dict(zip(NAMES, cell, strict=True)) for cell in product(*LISTS.values())]
 SIGNS = {
     "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<>": operator.ne,
@@ -34,8 +34,13 @@ SIGNS = {
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def spelt(value) -> str:
+def spelled(value) -> str:
     return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
+
+
+def parse(text, lists):
+    """The condition alone; which columns are named is at stake in test_asked_tables."""
+    return stated(text, lists).condition
 
 
 def place(name, value):
@@ -56,19 +61,19 @@ def comparisons(draw):
     bound = st.integers(-10, 50) if name == "age" and sign not in ("=", "==", "!=", "<>") else value
     if "in" in sign.split():
         chosen = draw(st.lists(value, min_size=1, max_size=4))
-        text = f"{column} {sign} ({', '.join(map(spelt, chosen))})"
+        text = f"{column} {sign} ({', '.join(map(spelled, chosen))})"
         return text, lambda cell: (cell[name] in chosen) != ("not" in sign)
     if "between" in sign:
         low, high = draw(bound), draw(bound)
-        text = f"{column} {sign} {spelt(low)} AND {spelt(high)}"
+        text = f"{column} {sign} {spelled(low)} AND {spelled(high)}"
         ends = place(name, low), place(name, high)
         return text, lambda cell: (ends[0] <= place(name, cell[name]) <= ends[1]) != ("not" in sign)
     wanted = draw(bound)
     meaning = SIGNS[sign]
     if draw(st.booleans()):
-        text = f"{column} {sign} {spelt(wanted)}"
+        text = f"{column} {sign} {spelled(wanted)}"
     else:
-        text = f"{spelt(wanted)} {MIRRORED.get(sign, sign)} ({column})"
+        text = f"{spelled(wanted)} {MIRRORED.get(sign, sign)} ({column})"
     return text, lambda cell: meaning(place(name, cell[name]), place(name, wanted))
 
 
@@ -117,8 +122,8 @@ def test_a_condition_means_what_it_says(made, order):
 @settings(max_examples=100, deadline=None)
 @given(CONDITIONS)
 def test_negation_holds_for_the_other_cells(made):
-    stated = parse(made[0], AXES)
-    both = [boxes(stated, NAMES), boxes(negated(stated), NAMES)]
+    meant = parse(made[0], AXES)
+    both = [boxes(meant, NAMES), boxes(negated(meant), NAMES)]
     listed = sorted(cell for half in both for box in half for cell in cells_in(box))
     assert listed == POSITIONS
 
@@ -135,8 +140,8 @@ def test_values_of_the_last_axis_stay_together(made, order):
 
 
 def test_a_conjunction_is_one_box():
-    stated = parse("age between 0 and 20 and level in ('low', 'mid') and not zip = 10", AXES)
-    (box,) = boxes(stated, NAMES)
+    meant = parse("age between 0 and 20 and level in ('low', 'mid') and not zip = 10", AXES)
+    (box,) = boxes(meant, NAMES)
     assert {name: mask.astype(int).tolist() for name, mask in box.items()} == {
         "age": [0, 1, 1, 1, 0], "level": [1, 1, 0, 0], "zip": [1, 0, 1],
     }  # fmt: skip
@@ -144,16 +149,16 @@ def test_a_conjunction_is_one_box():
 
 def test_forty_attributes_are_counted_exactly():
     """'One of forty is 0' holds for 10^40 − 9^40 cells, in forty boxes."""
-    lists = {f"a{i}": Listed(Axis.of(f"a{i}", range(10))) for i in range(40)}
-    stated = parse(" or ".join(f"a{i} = 0" for i in range(40)), lists)
-    found = boxes(stated, list(lists))
+    lists = {f"a{i}": AxisLookup.of(Axis.of(f"a{i}", range(10))) for i in range(40)}
+    meant = parse(" or ".join(f"a{i} = 0" for i in range(40)), lists)
+    found = boxes(meant, list(lists))
     assert len(found) == 40
     sizes = [prod(int(box[n].sum()) if n in box else 10 for n in lists) for box in found]
     assert sum(sizes) == 10**40 - 9**40
 
 
 def test_a_condition_in_too_many_pieces_is_refused():
-    lists = {f"a{i}": Listed(Axis.of(f"a{i}", range(2))) for i in range(24)}
+    lists = {f"a{i}": AxisLookup.of(Axis.of(f"a{i}", range(2))) for i in range(24)}
     pairs = " and ".join(f"(a{i} = 0 or a{i + 1} = 0)" for i in range(0, 24, 2))
     with pytest.raises(UsageError, match="more than 1000 separate boxes"):
         boxes(parse(pairs, lists), list(lists))
@@ -161,16 +166,16 @@ def test_a_condition_in_too_many_pieces_is_refused():
 
 def test_a_contradiction_behind_many_pieces_is_found():
     """Half a million ways through the first axes all end in nothing."""
-    lists = {f"a{i}": Listed(Axis.of(f"a{i}", range(2))) for i in range(40)}
+    lists = {f"a{i}": AxisLookup.of(Axis.of(f"a{i}", range(2))) for i in range(40)}
     pairs = " and ".join(f"(a{i} = 0 or a{i + 1} = 0)" for i in range(0, 40, 2))
     assert boxes(parse(f"{pairs} and (a38 = 1 and a39 = 1)", lists), list(lists)) == []
 
 
 def test_thousands_of_values_are_one_test():
-    lists = {"n": Listed(Axis.of("n", range(3000)))}
-    stated = parse(" or ".join(f"n = {i}" for i in range(0, 3000, 2)), lists)
-    assert isinstance(stated, Among)
-    assert stated.mask.sum() == 1500
+    lists = {"n": AxisLookup.of(Axis.of("n", range(3000)))}
+    meant = parse(" or ".join(f"n = {i}" for i in range(0, 3000, 2)), lists)
+    assert isinstance(meant, Among)
+    assert meant.mask.sum() == 1500
 
 
 def test_parts_without_a_doubt_disappear():
@@ -256,14 +261,18 @@ def test_what_is_not_a_condition_is_refused_with_a_reason(text):
 @pytest.mark.parametrize("name", ["copy", "set", "show", "order", "user", "date", "left", "count_"])
 def test_columns_that_are_words_of_sql(name):
     """A condition is not a statement, so words that start one are names like others."""
-    lists = {name: Listed(Axis.of(name, ["a", "b"]))}
-    stated = parse(f"{name} = 'b'", lists)
-    assert isinstance(stated, Among)
-    assert stated.mask.tolist() == [False, True]
+    lists = {name: AxisLookup.of(Axis.of(name, ["a", "b"]))}
+    meant = parse(f"{name} = 'b'", lists)
+    assert isinstance(meant, Among)
+    assert meant.mask.tolist() == [False, True]
 
 
-def test_a_misspelt_value_of_a_long_list_is_found_at_once():
-    lists = {"place": Listed(Axis.of("place", [f"place {i}" for i in range(50_000)] + ["Harbour"]))}
+def test_a_misspelled_value_of_a_long_list_is_found_at_once():
+    lists = {
+        "place": AxisLookup.of(
+            Axis.of("place", [f"place {i}" for i in range(50_000)] + ["Harbour"])
+        )
+    }
     with pytest.raises(UsageError, match="Did you mean 'Harbour'"):
         parse("place = 'Harbor'", lists)
 
@@ -271,12 +280,12 @@ def test_a_misspelt_value_of_a_long_list_is_found_at_once():
 @pytest.mark.parametrize("sign", ["<", "<=", ">", ">="])
 def test_numbers_beyond_64_bits_are_compared_exactly(sign):
     ends = [-(2**63), -1, 2**63 - 1]
-    lists = {"n": Listed(Axis.of("n", ends))}
+    lists = {"n": AxisLookup.of(Axis.of("n", ends))}
     for value in (*ends, 2**63, -(2**63) - 1, 10**30):
-        stated = parse(f"n {sign} {value}", lists)
+        meant = parse(f"n {sign} {value}", lists)
         wanted = [SIGNS[sign](end, value) for end in ends]
-        assert isinstance(stated, Among)
-        assert stated.mask.tolist() == wanted
+        assert isinstance(meant, Among)
+        assert meant.mask.tolist() == wanted
 
 
 # Mutants: a condition whose pieces overlap, or that forgets one, must not pass the tests above.

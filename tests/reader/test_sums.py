@@ -13,10 +13,10 @@ from functools import cache
 import numpy as np
 import pytest
 
-from crowdtally.curator.request.form import make_form
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
 from crowdtally.reader.asking import answering, boxes
-from crowdtally.reader.axes import Listed
+from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.rational import exact
 from kit.laborious import noise
 from kit.releases import axes_of, counts_of, release_of
@@ -56,7 +56,7 @@ def form_of(publishing: str, transform: str):
         given["threshold"] = str(Fraction(given["threshold"]) * scale)
     if "size" in given:
         given["size"] *= COPIES * {"none": 1, "dyadic": 4, "dyadic both": 8, "haar": 2}[transform]
-    return make_form(publishing=publishing, **options, **given), scale
+    return dict(publishing=publishing, **options, **given), scale
 
 
 # What the answer is made of: the published cells with their true counts, and their weights.
@@ -209,7 +209,7 @@ def test_sums_from_a_sketch_are_unbiased_over_noise_and_hashes(tmp_path):
     """
     rows, buckets, runs = 3, 8, 250
     axes = axes_of({"a": A, "b": B})
-    counts, form = counts_of(axes, TABLE), make_form(transform="sketch", buckets=8, sketch_rows=3)
+    counts, form = counts_of(axes, TABLE), {"transform": "sketch", "buckets": 8, "sketch_rows": 3}
     found = [
         release_of(tmp_path, axes, counts, form, "1/2").sum("a <= 30 and b = 'x'")
         for _ in range(runs)
@@ -231,7 +231,7 @@ def test_sums_from_a_sketch_are_unbiased_over_noise_and_hashes(tmp_path):
 def test_one_sided_sums_are_high_by_what_they_say(tmp_path, publishing, sides):
     """The sum over empty cells is, on average, as many times what the words say of one."""
     options = {"cut": 3} if publishing == "filter" else {"threshold": "13/2"}
-    form = make_form(publishing=publishing, sides=sides, **options)
+    form = dict(publishing=publishing, sides=sides, **options)
     axes = axes_of({"n": range(40_000)})
     counts = counts_of(axes, np.bincount([7], minlength=40_000))
     answer = release_of(tmp_path, axes, counts, form, "1/2").sum("n != 7")
@@ -250,7 +250,7 @@ def test_one_sided_sums_are_high_by_what_they_say(tmp_path, publishing, sides):
 
 
 def test_a_dense_sum_has_the_noise_interval_of_its_cells(tmp_path):
-    form = make_form()
+    form = {}
     answer = release_of(tmp_path, AXES, COUNTS, form, "1/2").sum("copy < 3 and b = 'x'")
     assert answer.cells == 15
     assert answer.standard_error == pytest.approx(DiscreteLaplace(Fraction(2)).std() * 15**0.5)
@@ -269,7 +269,7 @@ def test_without_noise_every_answer_is_exact(tmp_path, publishing, transform):
     table = rng.integers(0, 9, (2, 7, 3)) * (rng.random((2, 7, 3)) < 0.5)
     options = {"cut": 1} if "filter" in publishing else {}
     options |= {"size": 400} if publishing != "dense" else {}
-    form = make_form(publishing=publishing, **TRANSFORMS[transform][0], **options)
+    form = dict(publishing=publishing, **TRANSFORMS[transform][0], **options)
     release = release_of(tmp_path, axes, counts_of(axes, table), form, "100000")
     c, a, b = np.ix_(["u", "v"], [1, 3, 4, 8, 9, 12, 20], B)
     for where, meant in {
@@ -294,15 +294,16 @@ def test_without_noise_every_answer_is_exact(tmp_path, publishing, transform):
 # Mutants: each wrong reader must be seen by the tests above.
 
 
-def _raw_values(values, weights, squares, sampled, right=answering.weighted_sum):
+def _raw_values(values, weights, of, sampled, right=answering.weighted_sum):
     """Forgets that a kept cell stands for others."""
-    estimate = right(values, weights, squares, sampled)
+    estimate = right(values, weights, of, sampled)
     return type(estimate)(float((values * weights).sum()), estimate.standard_error, "")
 
 
-def _only_published(values, weights, squares, sampled, right=answering.weighted_sum):
+def _only_published(values, weights, of, sampled, right=answering.weighted_sum):
     """Forgets the noise of the cells that were not published."""
-    return right(values, weights, float((weights**2).sum()), sampled)
+    published = Combination(float((weights**2).sum()), float(weights.sum()))
+    return right(values, weights, published, sampled)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +314,7 @@ def _only_published(values, weights, squares, sampled, right=answering.weighted_
     ],
 )
 def test_wrong_estimators_are_caught(tmp_path, monkeypatch, mutant, publishing, options):
-    form = make_form(publishing=publishing, **options)
+    form = dict(publishing=publishing, **options)
     check(tmp_path, form, 1 / EPSILON, publishing, "none")
     monkeypatch.setattr(answering, "weighted_sum", mutant)
     with pytest.raises(AssertionError, match=r"off|stated"):
@@ -331,7 +332,7 @@ def test_nodes_without_least_squares_are_caught(tmp_path, monkeypatch):
 
 def squares(how, mask, *, dense):
     return boxes._along(
-        Listed(axes_of({"a": A})[0]), np.array(mask, dtype=bool), how, dense
+        AxisLookup.of(axes_of({"a": A})[0]), np.array(mask, dtype=bool), how, dense
     ).squares
 
 

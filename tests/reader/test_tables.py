@@ -8,7 +8,6 @@ import os
 import numpy as np
 import pytest
 
-from crowdtally.curator.request.form import make_form
 from crowdtally.errors import InputError
 from kit.releases import axes_of, counts_of, release_of
 
@@ -17,7 +16,7 @@ LOUD = "100000"
 
 def released(folder, lists, table, **form):
     axes = axes_of(lists)
-    return release_of(folder, axes, counts_of(axes, table), make_form(**form), LOUD)
+    return release_of(folder, axes, counts_of(axes, table), dict(**form), LOUD)
 
 
 @pytest.mark.parametrize("form", [{}, {"publishing": "filter", "cut": 1}])

@@ -18,7 +18,6 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.publish import publish
 from crowdtally.curator.request.request import make_request
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.laplace import difference
@@ -26,6 +25,7 @@ from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 from kit.chisquare import SIGNIFICANCE, Verdict, draws_for_power, goodness
 from kit.noise_checks import laplace_law
+from kit.publishing import publish
 from kit.subjects import known_keys
 
 ITEMS, CONTEXTS, LIMIT, KEY = 90_000, 2, 3, 2718281828

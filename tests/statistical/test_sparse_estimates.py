@@ -17,12 +17,12 @@ from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.estimating.sampled import Sampled, subset_sum
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
 from kit import laborious
 from kit.enumerated import laplace
+from kit.sums import sampled, sum_of, told_by
 from kit.words import Seeded
 
 SCALE = Fraction(3)
@@ -63,8 +63,8 @@ def rows(rule: Keeping, seed: int) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("rule", RULES, ids=str)
 def test_sums_are_unbiased_for_what_they_say(rule):
-    sampled = Sampled(rule, SCALE)
-    found = [subset_sum(values, len(TABLE), sampled) for values in rows(rule, 1)]
+    how = sampled(rule, SCALE)
+    found = [sum_of(values, len(TABLE), how) for values in rows(rule, 1)]
     sums = np.array([estimate.value for estimate in found])
     error = sums.std() / RUNS**0.5
     assert abs(sums.mean() - target(rule)) < 5 * error
@@ -83,7 +83,7 @@ def test_empty_tables_have_the_error_that_is_foretold():
         counts = Counts(40 * RUNS, [], [], 3)
         cells, values = draw_sample(counts, SCALE, rule, SystemDraws(Seeded(2)))
         sums = np.bincount(
-            cells // 40, weights=Sampled(rule, SCALE).adjusted(values), minlength=RUNS
+            cells // 40, weights=sampled(rule, SCALE).adjusted(values), minlength=RUNS
         )
         assert abs(sums.mean() - 40 * cell.mean) < 5 * (40 * cell.variance / RUNS) ** 0.5
         assert sums.var() == pytest.approx(40 * cell.variance, rel=0.1)
@@ -106,10 +106,10 @@ def test_priority_samples_are_unbiased_also_where_they_fall_short(cut, sides, si
     for a, b in pairwise(ends):
         part = replace(whole, cells=whole.cells[a:b], values=whole.values[a:b])
         found = prioritised(part, size, draws)
-        sampled = Sampled(replace(found.keeping, threshold=found.threshold), SCALE)
-        sums.append(sampled.adjusted(found.values).sum())
+        how = sampled(replace(found.keeping, threshold=found.threshold), SCALE)
+        sums.append(how.adjusted(found.values).sum())
         if len(said) < 250:
-            said.append(subset_sum(found.values, len(TABLE), sampled).standard_error)
+            said.append(sum_of(found.values, len(TABLE), how).standard_error)
         short += found.short
     assert (short > runs // 100) == (size == 6)
     wanted = target(Keeping(cut, None, sides) if cut or sides == "two" else Keeping(1, None, "one"))
@@ -129,8 +129,7 @@ def test_subsets_of_a_large_priority_sample():
     misses = []
     for seed in range(60):
         found = priority_summary(counts, Epsilon.of("0.5"), SystemDraws(Seeded(seed)), size=3000)
-        sampled = Sampled.of(found.facts(), found.scale)
-        estimate = subset_sum(found.values[found.cells % 3 == 0], size // 3, sampled)
+        estimate = sum_of(found.values[found.cells % 3 == 0], size // 3, told_by(found))
         misses.append((estimate.value - truth) / estimate.standard_error)
     assert abs(np.mean(misses)) < 5 / 60**0.5
     assert 0.7 < np.std(misses) < 1.35

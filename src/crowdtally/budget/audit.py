@@ -14,7 +14,7 @@ from crowdtally.budget.accountant import Loss
 from crowdtally.budget.balance import Balance, after
 from crowdtally.budget.chain import Entry, Head, Row, damaged, genesis, link, number_of, read
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
-from crowdtally.budget.events import Published, Reserved, Voided
+from crowdtally.budget.events import MarkedPublished, Reserved, Voided
 from crowdtally.errors import CrowdtallyError
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Audit:
         event = entry.event
         if isinstance(event, Reserved):
             self._open[entry.id] = event.charge.loss
-        elif isinstance(event, Published | Voided):
+        elif isinstance(event, MarkedPublished | Voided):
             cost = self._open.pop(event.reservation, None)
             if cost is None and self._gap:
                 return

@@ -25,7 +25,7 @@ from crowdtally.budget.chain import (
     number_of,
     read,
 )
-from crowdtally.budget.events import Event, Published, Reserved, Voided
+from crowdtally.budget.events import Event, MarkedPublished, Reserved, Voided
 from crowdtally.budget.history import Record, State
 from crowdtally.budget.names import Spellings, normal
 from crowdtally.budget.page import Page
@@ -101,8 +101,8 @@ class Book:
         state: State = "reserved"
         for row in self._page.about(number):
             event = self.entry(row.number).event
-            state = "published" if isinstance(event, Published) else "voided"
-            if not isinstance(event, Published | Voided) or event.reservation != entry.id:
+            state = "published" if isinstance(event, MarkedPublished) else "voided"
+            if not isinstance(event, MarkedPublished | Voided) or event.reservation != entry.id:
                 raise damaged(row.number, "was changed: it is about another reservation")
         return entry, entry.event, state
 

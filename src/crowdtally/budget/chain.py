@@ -16,7 +16,7 @@ from hashlib import sha256
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json, canonical
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
-from crowdtally.budget.events import Event, Published, Voided, record
+from crowdtally.budget.events import Event, MarkedPublished, Voided, record
 from crowdtally.budget.parsing import parse
 from crowdtally.budget.sources import Sources
 from crowdtally.errors import CrowdtallyError, UsageError
@@ -156,7 +156,7 @@ def read(row: Row, previous: str | None) -> Entry:
 def _about(event: Event) -> int | None:
     if isinstance(event, Sources):
         return event.shelf
-    return number_of(event.reservation) if isinstance(event, Published | Voided) else None
+    return number_of(event.reservation) if isinstance(event, MarkedPublished | Voided) else None
 
 
 def damaged(entry: int, what: str) -> DamagedLedgerError:

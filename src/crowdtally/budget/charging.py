@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from crowdtally.budget.accountant import SequentialComposition
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.errors import LedgerError, VoidedError
-from crowdtally.budget.events import Charge, Created, Published, Reserved, Voided
+from crowdtally.budget.events import Charge, Created, MarkedPublished, Reserved, Voided
 from crowdtally.budget.history import Reservation
 from crowdtally.budget.sources import filed, hashed, require_no_overlap
 from crowdtally.budget.staged import StagedFolder
@@ -52,7 +52,7 @@ def reserve(
     return Reservation(entry.id, name, charge, before, entry.balance)
 
 
-def mark_published(book: Book, event: Published) -> None:
+def mark_published(book: Book, event: MarkedPublished) -> None:
     """Record that a release is written: once, and only if it is reserved."""
     entry, _, state = book.reservation(event.reservation)
     if state == "voided":

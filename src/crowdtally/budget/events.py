@@ -160,7 +160,7 @@ class Reserved:
 
 
 @dataclass(frozen=True)
-class Published:
+class MarkedPublished:
     """The release of a reservation is written, and is about to get its name."""
 
     kind: ClassVar[str] = "published"
@@ -211,7 +211,7 @@ class Voided:
         }
 
 
-Event: TypeAlias = Created | LimitSet | Sources | Reserved | Published | Voided
+Event: TypeAlias = Created | LimitSet | Sources | Reserved | MarkedPublished | Voided
 
 
 def record(event: Event) -> dict[str, Json]:

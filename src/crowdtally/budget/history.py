@@ -9,7 +9,7 @@ from typing import Literal
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json
 from crowdtally.budget.chain import Entry, Head, Row, content, damaged, genesis, link, read
-from crowdtally.budget.events import Charge, Published, Reserved, Voided
+from crowdtally.budget.events import Charge, MarkedPublished, Reserved, Voided
 from crowdtally.budget.staged import StagedFolder
 
 State = Literal["reserved", "published", "voided"]
@@ -100,7 +100,7 @@ def charged(entries: Iterable[Entry]) -> list[Charged]:
             found[entry.id] = Charged(
                 entry.id, entry.time, entry.dataset, event.charge, "reserved", staged=event.staged
             )
-        elif isinstance(event, Published):
+        elif isinstance(event, MarkedPublished):
             old = found[event.reservation]
             found[old.id] = replace(old, state="published", sha256=event.sha256)
         elif isinstance(event, Voided):

@@ -20,7 +20,7 @@ from crowdtally.budget.canonical import Json
 from crowdtally.budget.chain import Entry, Head
 from crowdtally.budget.datasets import limit_of
 from crowdtally.budget.errors import DamagedLedgerError
-from crowdtally.budget.events import Charge, LimitSet, Published, checked_sha256
+from crowdtally.budget.events import Charge, LimitSet, MarkedPublished, checked_sha256
 from crowdtally.budget.fields import words
 from crowdtally.budget.history import Charged, Reservation, charged, export
 from crowdtally.budget.names import dataset_name
@@ -183,7 +183,7 @@ class Ledger:
             reservation_id: Its reservation.
             sha256: SHA-256 of its ``release.json``, in hexadecimal.
         """
-        event = Published(reservation_id, checked_sha256(sha256))
+        event = MarkedPublished(reservation_id, checked_sha256(sha256))
         self._access.write(lambda book: charging.mark_published(book, event))
 
     def void(self, reservation_id: str, reason: str, *, delete_staged: bool = False) -> Balance:

@@ -19,6 +19,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 
+from crowdtally import durable
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.failures import not_a_ledger
 from crowdtally.budget.places import File
@@ -104,7 +105,7 @@ def create(place: File, fill: Callable[[Engine], None]) -> bool:
         for leftover in (draft, Path(f"{draft}-journal")):
             with contextlib.suppress(OSError):
                 leftover.unlink()
-    _flush_folder(place.path.parent)
+    durable.flush(place.path.parent)
     return True
 
 
@@ -114,14 +115,4 @@ def _make_folders(folder: Path) -> None:
     _make_folders(folder.parent)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    _flush_folder(folder.parent)
-
-
-def _flush_folder(folder: Path) -> None:
-    if os.name == "nt":
-        return  # a folder cannot be opened there; NTFS journals its names
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    durable.flush(folder.parent)

@@ -12,16 +12,54 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
-from crowdtally.cli import checking, demonstrating, ledgering, planning, reading, releasing
 from crowdtally.cli.printing import printing
 from crowdtally.errors import CrowdtallyError
 
+_COMMANDS = {
+    "demo": "demonstrating:demo",
+    "release": "releasing:release",
+    "plan": "planning:plan",
+    "top": "reading:top",
+    "sum": "reading:sum_cells",
+    "ledger": "ledgering:app",
+    "check": "checking:check",
+}
+"""Where each command is defined, in the order of the help."""
+
+
+class _Commands(TyperGroup):
+    """Imports a command when it is asked for: a reader needs nothing of the curator's."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in order."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of a name; None where there is none."""
+        if cmd_name not in _COMMANDS:
+            return None
+        if cmd_name not in self.commands:
+            module, _, name = _COMMANDS[cmd_name].partition(":")
+            found = getattr(import_module(f"crowdtally.cli.{module}"), name)
+            if not isinstance(found, typer.Typer):
+                alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+                alone.command(cmd_name)(found)
+                found = alone
+            made = typer.main.get_command(found)
+            made.name, made.context_settings = cmd_name, dict(self.context_settings)
+            self.add_command(made, cmd_name)
+        return self.commands[cmd_name]
+
+
 app = typer.Typer(
     name="crowdtally",
+    cls=_Commands,
     help="Publish counts about a crowd without publishing anyone in it.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -48,15 +86,6 @@ def crowdtally(
     ] = False,
 ) -> None:
     """Publish counts about a crowd without publishing anyone in it."""
-
-
-app.command("demo")(demonstrating.demo)
-app.command("release")(releasing.release)
-app.command("plan")(planning.plan)
-app.command("top")(reading.top)
-app.command("sum")(reading.sum_cells)
-app.add_typer(ledgering.app, name="ledger")
-app.command("check")(checking.check)
 
 
 _INTERRUPTED = "interrupted. `crowdtally ledger show` says whether it was charged before."

@@ -42,11 +42,13 @@ def check(
 
 def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
     from crowdtally import published
-    from crowdtally.budget import Ledger
     from crowdtally.checkup import check_release
 
-    found = published.load(release)
-    books = None if ledger is None else Ledger.open(ledger, create=False)
+    found, books = published.load(release), None
+    if ledger is not None:
+        from crowdtally.budget import Ledger
+
+        books = Ledger.open(ledger, create=False)
     checkup = check_release(found, books)
     if as_json:
         print(json.dumps(checkup.to_dict(), ensure_ascii=False))

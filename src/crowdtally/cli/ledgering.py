@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="The privacy budget: create, limit, show, verify, export, void.",
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

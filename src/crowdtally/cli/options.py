@@ -31,7 +31,7 @@ UserOption = Annotated[
     str | None, typer.Option("--user", metavar="COL", help="Whose record it is.")
 ]
 PerRowOption = Annotated[
-    bool, typer.Option("--user-per-row", help="Each row is one person (in place of --user).")
+    bool, typer.Option("--user-per-row", help="Each row is one person (instead of --user).")
 ]
 WeightOption = Annotated[
     str | None,
@@ -41,48 +41,6 @@ ItemOption = Annotated[str | None, typer.Option("--item", metavar="COL", help="W
 AttributesOption = Annotated[
     str | None,
     typer.Option("--attributes", metavar="A,B,…", help="A table of attributes (not --item)."),
-]
-PublishingOption = Annotated[
-    str,
-    typer.Option(
-        "--publishing",
-        metavar="WAY",
-        help="Which cells: dense, filter, threshold, priority or filter-priority.",
-    ),
-]
-SidesOption = Annotated[
-    str, typer.Option("--sides", metavar="one|two", help="Keep positive counts only, or both.")
-]
-SizeOption = Annotated[
-    int | None,
-    typer.Option("--size", metavar="S", parser=whole, help="How many cells to publish, about."),
-]
-CutOption = Annotated[
-    int | None,
-    typer.Option("--cut", metavar="K", parser=whole, help="filter: drop noisy counts below it."),
-]
-ThresholdOption = Annotated[
-    str | None, typer.Option("--threshold", metavar="T", help="threshold: sample below it.")
-]
-GuessTotalOption = Annotated[
-    int,
-    typer.Option(
-        "--guess-total", metavar="N", parser=whole, help="A public guess of the total count."
-    ),
-]
-TransformOption = Annotated[
-    str, typer.Option("--transform", metavar="T", help="none, dyadic, haar or sketch.")
-]
-OrderedOption = Annotated[
-    str | None,
-    typer.Option("--ordered", metavar="A,B", help="dyadic, haar: whose ranges will be asked."),
-]
-BucketsOption = Annotated[
-    int | None,
-    typer.Option("--buckets", metavar="B", parser=whole, help="sketch: buckets in a row."),
-]
-SketchRowsOption = Annotated[
-    int, typer.Option("--sketch-rows", metavar="R", parser=whole, help="sketch: rows.")
 ]
 ItemsOption = Annotated[
     str | None, typer.Option("--items", metavar="FILE[:COL]", help="The public list of items.")
@@ -110,58 +68,8 @@ RecordIdOption = Annotated[
     str | None,
     typer.Option("--record-id", metavar="COL", help="A stored id of each record (quicker)."),
 ]
-CountOption = Annotated[
-    str, typer.Option("--count", metavar="records|users", help="What a count counts.")
-]
-BoundingOption = Annotated[
-    str,
-    typer.Option(
-        "--bounding",
-        metavar="RULE",
-        help="How a user is bounded: sra, hpa, tempered, declared, dpsense or dpsense-s.",
-    ),
-]
-ChooseOption = Annotated[
-    str | None,
-    typer.Option(
-        "--choose",
-        metavar="rank|dpsense",
-        help="Choose the bound privately, up to --max-records.",
-    ),
-]
-PopularityOption = Annotated[
-    int | None,
-    typer.Option(
-        "--popularity-records",
-        metavar="D",
-        parser=whole,
-        help="hpa, tempered: records per user to rank by.",
-    ),
-]
-TemperOption = Annotated[
-    str | None,
-    typer.Option("--temper", metavar="G", help="tempered: 0 is sra; larger is nearer to hpa."),
-]
-CapOption = Annotated[
-    int | None,
-    typer.Option(
-        "--cap", metavar="R", parser=whole, help="dpsense with --count records: most in one cell."
-    ),
-]
-ScalingsOption = Annotated[
-    str | None,
-    typer.Option("--scalings", metavar="S,…", help="dpsense-s: factors within 1 … 2."),
-]
-PairsOption = Annotated[bool, typer.Option("--pairs", help="Count pairs of items of one user too.")]
-DiscoverOption = Annotated[
-    bool,
-    typer.Option("--discover-items", help="Release items that enough users have (needs --delta)."),
-]
 DeltaOption = Annotated[
     str, typer.Option("--delta", metavar="D", help="Only with --discover-items, e.g. 1e-9.")
-]
-MaxRecordsOption = Annotated[
-    int, typer.Option("--max-records", metavar="L", parser=whole, help="The bound per user.")
 ]
 SplitOption = Annotated[
     str | None,

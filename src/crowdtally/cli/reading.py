@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import options
+from crowdtally.cli import options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.reader.release import Release
@@ -27,17 +27,7 @@ def top(
     debug: options.DebugOption = False,
 ) -> None:
     """Print the most popular items of a release, overall or in a context."""
-    from crowdtally.errors import UsageError
-
-    chosen: dict[str, object] = {}
-    for text in context or []:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise UsageError(f"a context is NAME=VALUE: received {text!r}.")
-        if name in chosen:
-            raise UsageError(f"context {name!r} is given twice: give it once.")
-        chosen[name] = value
-    found = _opened(release).top(k, **chosen)
+    found = _opened(release).top(k, **syntax.chosen_values(context or []))
     print(found.to_json() if as_json else found)
 
 

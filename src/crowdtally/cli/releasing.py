@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from crowdtally.cli import options
+from crowdtally.cli import options, syntax
 from crowdtally.cli.options import remark
 from crowdtally.cli.requesting import takes_request
 
@@ -37,28 +38,23 @@ def release(
     debug: options.DebugOption = False,
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
-    from crowdtally.budget import Ledger
     from crowdtally.cli.planning import check_budget, show_plan
-    from crowdtally.curator.dataset import dataset_of
-    from crowdtally.curator.engine.starting import parse_settings
     from crowdtally.curator.planning.plan import make_plan
-    from crowdtally.errors import UsageError
-    from crowdtally.facade import run
-    from crowdtally.published import check_target
+    from crowdtally.curator.publish import publish
+    from crowdtally.facade import surroundings
 
-    if output is None and not dry_run:
-        raise UsageError("say where to write the release: -o DIR.")
-    if output is not None:
-        check_target(output)
-    request = replace(make_request(check_budget(ledger, dataset)), strict=strict)
+    settings = syntax.settings(engine_setting or [])
+    with _together(lambda: _check_output(output, dry_run)):
+        request = replace(make_request(check_budget(ledger, dataset)), strict=strict)
     if dry_run:
         show_plan(make_plan(request), as_json, ledger, dataset)
         return
     say = remark(quiet)
-    made = run(
-        request, output=output, ledger=ledger, dataset=dataset, tell=say,
-        engine=engine, engine_settings=parse_settings(engine_setting or []),
+    outside, _ = surroundings(
+        request.records, output=output, ledger=ledger, dataset=dataset, tell=say,
+        engine=engine, engine_settings=settings,
     )  # fmt: skip
+    made = publish(request, outside)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
     for words in _found(made.metadata):
         say(words)
@@ -68,10 +64,44 @@ def release(
     if not charged["limit"]:
         delta = " --delta D" if request.delta.value else ""
         where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
-        name = dataset_of(request.records, dataset, Ledger.open(ledger).names()).name
-        create = f"crowdtally ledger create {shlex.quote(name)} --epsilon E{delta}{where}"
+        name = shlex.quote(outside.dataset.name)
+        create = f"crowdtally ledger create {name} --epsilon E{delta}{where}"
         say(f"Set a limit with: {create}")
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
+
+
+def _check_output(output: Path | None, dry_run: bool) -> None:
+    from crowdtally.errors import UsageError
+    from crowdtally.published import check_target
+
+    if output is None and not dry_run:
+        raise UsageError("say where to write the release: -o DIR.")
+    if output is not None:
+        check_target(output)
+
+
+@contextmanager
+def _together(check: Callable[[], None]) -> Iterator[None]:
+    """Make a check too, and tell what it found beside what else is wrong: one slip hides no other.
+
+    A wrong option is told first, and decides the exit code: it needs no reading to be seen.
+    """
+    from crowdtally.errors import CrowdtallyError, UsageError
+
+    found: UsageError | None = None
+    try:
+        check()
+    except UsageError as error:
+        found = error
+    try:
+        yield
+    except CrowdtallyError as error:
+        if found is None:
+            raise
+        first, second = (error, found) if isinstance(error, UsageError) else (found, error)
+        raise UsageError(f"{first}\nBeside that, {second}") from error
+    if found is not None:
+        raise found
 
 
 def _found(metadata: Mapping[str, Any]) -> Iterator[str]:

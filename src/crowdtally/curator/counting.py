@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.choosing.rows import RowSums, RowTable
+from crowdtally.curator.engine import window
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared, cell_numbers
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.prepare import Dropped, Prepared, cell_numbers, count_dropped
+from crowdtally.curator.engine.relations import Rows, smaller
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
-from crowdtally.values.layout import Pairs, grid
+from crowdtally.values.layout import Layout, Pairs, grid
 
 Cells = tuple[NDArray[Any], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""
@@ -31,12 +33,11 @@ class Sampling(Protocol):
 
 
 def count(
-    engine: Engine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
-) -> tuple[Counts, Counts]:
-    """Item counts and item×context counts; equal tables where there are no contexts.
-
-    ``rows`` only sizes the work: the result does not depend on it.
-    """
+    engine: Engine, prepared: Prepared, rule: Sampling, *, key: int, what: What
+) -> tuple[tuple[Counts, Counts], Dropped]:
+    """Item counts and item×context counts; equal tables where there are no contexts."""
+    dropped = count_dropped(engine, prepared)
+    rows = dropped.rows
     domain, width = prepared.domain, prepared.domain.contexts_size
     edges: list[Cells] = []
     items: list[Cells] = []
@@ -48,10 +49,10 @@ def count(
         edges.append(_tally(engine, kept, domain))
     edge_cells = _sum(edges)
     item_cells = _sum(items) if apart else _fold(edge_cells, width)
-    return _counts(domain, item_cells, edge_cells, rule.limit)
+    return _counts(domain, item_cells, edge_cells, rule.limit), dropped
 
 
-def count_rows(engine: Engine, prepared: Prepared) -> tuple[Counts, Counts]:
+def count_rows(engine: Engine, prepared: Prepared) -> tuple[tuple[Counts, Counts], Dropped]:
     """The same where each row is one person, or as many as its weight says: nothing to bound.
 
     One person changes each table by 1.
@@ -60,7 +61,8 @@ def count_rows(engine: Engine, prepared: Prepared) -> tuple[Counts, Counts]:
     times = table.weight.sum().cast("int64") if "weight" in table.columns else table.count()
     found = engine.columns(table.group_by("cell").agg(times=times))
     edge_cells = cells_of(found, "times", domain)
-    return _counts(domain, _fold(edge_cells, domain.contexts_size), edge_cells, 1)
+    counts = _counts(domain, _fold(edge_cells, domain.contexts_size), edge_cells, 1)
+    return counts, count_dropped(engine, prepared)
 
 
 def _counts(domain: Domain, items: Cells, edges: Cells, bound: int) -> tuple[Counts, Counts]:
@@ -72,12 +74,14 @@ def _counts(domain: Domain, items: Cells, edges: Cells, bound: int) -> tuple[Cou
 
 
 def count_pairs(
-    engine: Engine, prepared: Prepared, rule: Sampling, *, rows: int, key: int, what: What
-) -> tuple[Counts, Counts]:
+    engine: Engine, prepared: Prepared, rule: Sampling, *, key: int, what: What
+) -> tuple[tuple[Counts, Counts], Dropped]:
     """Item counts, and counts of unordered pairs of different items of one user.
 
     Pairs are formed from the *kept* records, so one user adds at most l(l−1)/2 of them.
     """
+    dropped = count_dropped(engine, prepared)
+    rows = dropped.rows
     domain, width, limit = prepared.domain, prepared.domain.contexts_size, rule.limit
     items: list[Cells] = []
     pairs: list[Cells] = []
@@ -89,10 +93,100 @@ def count_pairs(
         both = met.inner_join(other, [met.user == other.user, met.item < other.item])
         number = (both.item_right * (both.item_right - 1) // 2 + both.item).cast("int64")
         pairs.append(_tally(engine, both.select(both.user, cell=number), domain))
-    return (
+    counts = (
         Counts(len(domain.items), *_sum(items), limit),
         Counts(Pairs(domain.items).size, *_sum(pairs), limit * (limit - 1) // 2),
     )
+    return counts, dropped
+
+
+def records_of(prepared: Prepared, cells: Layout) -> Rows:
+    """(user, cell) of every record, the cell numbered as in this table."""
+    rows = prepared.table.select("user", "cell")
+    if cells.size == prepared.domain.size:
+        return rows
+    width = prepared.domain.contexts_size
+    return rows.select("user", cell=(rows.cell // width).cast("int64"))
+
+
+def count_scaled(
+    engine: Engine, prepared: Prepared, tables: Sequence[tuple[Any, Layout]]
+) -> tuple[list[Counts], Dropped]:
+    """For each table and its rule: rows scaled to θ, summed."""
+    counts = [
+        rule.count(engine, records_of(prepared, cells), cells.size, prepared.domain)
+        for rule, cells in tables
+    ]
+    return counts, count_dropped(engine, prepared)
+
+
+def records_per_user(engine: Engine, prepared: Prepared, what: What) -> tuple[RowSums, Dropped]:
+    """How many users have how many records, or distinct cells."""
+    amounts = prepared.table.select("user", "cell")
+    if what == "users":
+        amounts = amounts.distinct()
+    sums = amounts.group_by("user").agg(row_sum=amounts.count())
+    return _histogram(engine, sums), count_dropped(engine, prepared)
+
+
+def row_sums(
+    engine: Engine, prepared: Prepared, tables: Sequence[Layout], cap: int
+) -> tuple[list[RowSums], Dropped]:
+    """For each table: how many users have which capped row sum."""
+    found = []
+    for cells in tables:
+        amounts = rows_with_sums(records_of(prepared, cells), cap)
+        found.append(_histogram(engine, amounts.select("user", "row_sum").distinct()))
+    return found, count_dropped(engine, prepared)
+
+
+def column_totals(
+    engine: Engine, prepared: Prepared, tables: Sequence[Layout], cap: int
+) -> tuple[list[RowTable], Dropped]:
+    """For each table: the total of each column by row sum."""
+    found = []
+    for cells in tables:
+        amounts = rows_with_sums(records_of(prepared, cells), cap)
+        totals = amounts.group_by("row_sum", "cell").agg(total=amounts.amount.sum().cast("int64"))
+        columns = engine.columns(totals)
+        numbers = cell_numbers(columns["cell"], prepared.domain)
+        found.append(RowTable(_int64(columns["row_sum"]), numbers, _int64(columns["total"])))
+    return found, count_dropped(engine, prepared)
+
+
+def count_discovered(
+    engine: Engine, prepared: Prepared, limit: int, *, key: int
+) -> tuple[tuple[NDArray[Any], NDArray[np.int64]], Dropped]:
+    """The items that somebody kept, sorted by value, and how many users did.
+
+    The items' own values order and hash them. A number for each item, as where a list is public,
+    would depend on what other users have.
+    """
+    distinct = prepared.table.select("user", "cell").distinct()  # (user, item), each once
+    order = engine.hash(key, [distinct.user, distinct.cell])
+    kept = window.least(distinct.mutate(priority=order), limit)  # at most l per user
+    found = engine.columns(kept.group_by("cell").agg(users=kept.count()))
+    by_value = np.argsort(found["cell"], kind="stable")  # never the order of discovery
+    items, users = found["cell"][by_value], found["users"][by_value].astype(np.int64)
+    return (items, users), count_dropped(engine, prepared)
+
+
+def rows_with_sums(rows: Rows, cap: int) -> Rows:
+    """(user, cell) → (user, cell, amount, row_sum): each cell once, with its capped count."""
+    same = rows.group_by("user", "cell").agg(times=rows.count())
+    amounts = same.select("user", "cell", amount=smaller(same.times, cap))
+    sums = amounts.group_by("user").agg(row_sum=amounts.amount.sum().cast("int64"))
+    return amounts.inner_join(sums, "user")
+
+
+def _int64(column: NDArray[Any]) -> NDArray[np.int64]:
+    return np.asarray(column, dtype=np.int64)
+
+
+def _histogram(engine: Engine, sums: Rows) -> RowSums:
+    """(user, row_sum) → how many users have which row sum."""
+    counted = engine.arrays(sums.group_by("row_sum").agg(users=sums.count()))
+    return RowSums(counted["row_sum"].astype(np.int64), counted["users"])
 
 
 def _kept(

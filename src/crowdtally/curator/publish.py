@@ -2,122 +2,73 @@
 
 One charge, then steps of *bound → count → noise*, then one folder, written whole or not at all.
 The order is the guarantee: nothing is drawn before the charge is durable, nobody can find the
-folder before the ledger has it marked as published, and a failure in between stays charged.
-``budget/ledger.md`` argues why.
+folder before the ledger has it marked as published, and a failure in between stays charged. The
+exact counts of the first step come before the charge: they draw nothing, and they read every
+record, so that a damaged source costs nothing. ``budget/ledger.md`` argues why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from crowdtally.budget import Ledger
-from crowdtally.curator.describe import Outcome, charge_of, describe
+from crowdtally.curator.dataset import Dataset
+from crowdtally.curator.describe import describe, versions
+from crowdtally.curator.dropping import Tell, tell_dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
+from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.stages import making, marking, placing, reserving
-from crowdtally.curator.steps.bounds import find_bounds
-from crowdtally.curator.steps.discovery import discover_items
-from crowdtally.curator.steps.tables import count_tables, popularity_table
-from crowdtally.curator.steps.work import Work
-from crowdtally.errors import InputError
+from crowdtally.curator.steps.making import charge_of, steps_of
+from crowdtally.curator.steps.step import Reading, Released, finish
 from crowdtally.noise.draws import Draws
 from crowdtally.published import Published, staging
 
-Tell = Callable[[str], None]
-"""Says something to the curator; never to a reader."""
+
+@dataclass(frozen=True)
+class Outside:
+    """Everything around a release: where it is charged, counted and written."""
+
+    dataset: Dataset
+    """The name to charge to, and the sources that the ledger recognises it by."""
+    target: Path
+    """The folder to make."""
+    ledger: Ledger
+    """Where to charge."""
+    draws: Draws
+    """Where randomness comes from."""
+    tell: Tell
+    """Says something to the curator."""
+    start_engine: Callable[[], Engine] = DuckDBEngine
+    """What opens the engine that counts."""
 
 
-def publish(
-    request: Request,
-    dataset: str,
-    target: Path,
-    *,
-    ledger: Ledger,
-    draws: Draws,
-    tell: Tell,
-    start_engine: Callable[[], Engine] = DuckDBEngine,
-    sources: Sequence[str] = (),
-    chosen: bool = True,
-) -> Published:
-    """Make the release that ``request`` describes in the new folder ``target``.
-
-    Args:
-        request: What to release.
-        dataset: The name to charge to.
-        target: The folder to make.
-        ledger: Where to charge.
-        draws: Where randomness comes from.
-        tell: What says something to the curator.
-        start_engine: What opens the engine that counts.
-        sources: Resolved names of the records' sources, for the ledger to recognise them.
-        chosen: Whether a person chose the dataset's name, or it was made from the source.
-    """
-    began, unit, charge = datetime.now(UTC), request.records.unit, charge_of(request)
+def publish(request: Request, outside: Outside) -> Published:
+    """Make the release that ``request`` describes in a new folder."""
+    began, unit, steps = datetime.now(UTC), request.records.unit, steps_of(request)
+    charge, ledger, to = charge_of(request, steps, versions()), outside.ledger, outside.dataset
     ledger.check(  # exit 3: nothing was read yet
-        dataset, unit, charge.epsilon, charge.delta, sources=sources, chosen=chosen
+        to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen
     )
-    with staging(target) as staged, start_engine() as engine:
-        prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
-        dropped = count_dropped(engine, prepared)  # reads every record once: damage shows here
-        _tell_dropped(dropped, request, tell)
+    with staging(outside.target) as staged, outside.start_engine() as engine:
+        reading = Reading(engine, prepare(engine, request.records, request.domain))
+        counted = steps[0].count(reading, Released())  # (user, cell) → exact counts; reads it all
+        tell_dropped(counted.dropped, request, outside.tell)
         with reserving():  # durable when it returns
             reservation = ledger.reserve(
-                dataset, unit, charge, staged=staged.path, sources=sources, chosen=chosen
+                to.name, unit, charge, staged=staged.path, sources=to.sources, chosen=to.chosen
             )
         with making(reservation, staged):
-            outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
-            metadata = describe(request, prepared.lists, reservation, outcome, began)
-            digest = staged.write(metadata, outcome.tables)  # under a temporary name
+            released = finish(steps, counted, reading, outside.draws)  # exact counts → noisy ones
+            metadata = describe(request, reservation, released, began)
+            digest = staged.write(metadata, released.tables)  # under a temporary name
             staged.ready()
         with marking(reservation, staged):
             ledger.mark_published(reservation.id, digest)  # paid for, whatever happens
         with placing(reservation, staged):
             staged.commit()  # only now can anybody find it
-    return Published(target, metadata)
-
-
-def _steps(work: Work) -> Outcome:
-    if work.request.method.discover:
-        items, other = discover_items(work)  # (user, item) → items that enough users have
-        return Outcome([items], {}, other)
-    popularity = popularity_table(work)  # at most d₀ records per user → noisy item counts
-    bounds = find_bounds(work)  # records per user → l or θ, as given or by a charged choice
-    tables = count_tables(work, bounds, popularity)  # bounded records → every cell, noisy
-    return Outcome([*([popularity] if popularity else []), *tables], bounds)
-
-
-def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
-    reasons = []
-    if dropped.without_user:
-        reasons.append(f"{dropped.without_user} without a user")
-    if dropped.outside:
-        joined = " or without a join partner" if request.records.joins else ""
-        weighed = " or without a weight of at least 1" if request.records.weight else ""
-        reasons.append(f"{dropped.outside} with a value outside the lists{joined}{weighed}")
-    left = dropped.rows - dropped.without_user - dropped.outside
-    if not reasons:
-        if not left:
-            tell("The source has no rows: what is released is noise alone.")
-        return
-    words = f"of {dropped.rows} rows, {' and '.join(reasons)}"
-    if request.strict:
-        raise InputError(
-            f"--strict: {words}, would be dropped. Extend the lists or mend the rows, or run "
-            "without --strict. Nothing was charged."
-        )
-    tell(f"Dropped, {words} (for your eyes only: the release does not say so).")
-    if dropped.inexact:
-        tell(
-            f"Of the rows, {dropped.inexact} hold a number that is not exact in a column without a "
-            "declared type (NaN, or 2^53 and beyond). A Parquet file, an Arrow table or pandas's "
-            "nullable types (convert_dtypes) keep such numbers; see docs/sources.md."
-        )
-    if not left:
-        tell(
-            "No row is left to count, so what is released is noise alone. Compare the spelling and "
-            "the types of the lists with the records; --strict would have stopped, uncharged."
-        )
+    return Published(outside.target, metadata)

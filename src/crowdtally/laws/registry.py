@@ -12,6 +12,11 @@ from crowdtally.laws.law import NoiseLaw
 _LAWS: tuple[type[NoiseLaw], ...] = (DiscreteLaplace,)
 
 
+def knows(noise: Mapping[str, Any]) -> bool:
+    """Whether a table's ``noise`` is of a law that is listed here."""
+    return any(law.words == noise["law"] for law in _LAWS)
+
+
 def law_of(noise: Mapping[str, Any]) -> NoiseLaw:
     """The law that a table's ``noise`` in ``release.json`` describes."""
     for law in _LAWS:

@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.reader.axes import Mask
+from crowdtally.reader.lookup import Mask
 
 MOST_BOXES = 1000
 """Boxes beyond which a condition is refused: each is one question to a table."""

@@ -15,22 +15,23 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.reader.axes import Listed, Value
 from crowdtally.reader.condition import Among, Condition, every, negated, some
+from crowdtally.reader.lookup import AxisLookup, Value, column
+from crowdtally.reader.stated import Stated
 
 Tree = Any
 """A node of sqlglot's syntax tree."""
-Lists = Mapping[str, Listed]
+Lists = Mapping[str, AxisLookup]
 """The public list of each column."""
 
-_ORDER = {exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+_SIGNS = {exp.EQ: "=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 _DIALECT = Dialect.get_or_raise("duckdb")
 _DIGITS = 100
 _EXAMPLE = "for example: age BETWEEN 30 AND 40 AND sex = 'F'"
 
 
-def parse(text: str, lists: Lists) -> Condition:
+def parse(text: str, lists: Lists) -> Stated:
     """The condition that the text states about these columns, or a UsageError that says why not."""
     if not isinstance(text, str):
         raise UsageError(f"a condition is text, {_EXAMPLE}: received a {type(text).__name__}.")
@@ -40,7 +41,8 @@ def parse(text: str, lists: Lists) -> Condition:
         parsed = _DIALECT.parse_into(exp.Condition, text)
         if len(parsed) != 1 or parsed[0] is None:
             raise UsageError(f"give one condition: received {text!r}. Join several with AND or OR.")
-        return _condition(parsed[0], lists)
+        named = frozenset(found.name for found in parsed[0].find_all(exp.Column))
+        return Stated(_condition(parsed[0], lists), named)
     except SqlglotError:
         raise UsageError(
             f"the condition {text!r} cannot be read. Text stands in single quotes, a name with "
@@ -60,12 +62,16 @@ def _condition(tree: Tree, lists: Lists) -> Condition:
             return every([_condition(part, lists) for part in tree.flatten()])
         case exp.Or():
             return some([_condition(part, lists) for part in tree.flatten()])
-        case exp.EQ():
-            return _compared(tree, "=", lists)
         case exp.NEQ():
             return negated(_compared(tree, "=", lists))
-        case exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
-            return _compared(tree, _ORDER[type(tree)], lists)
+    if type(tree) in _SIGNS:
+        return _compared(tree, _SIGNS[type(tree)], lists)
+    return _within(tree, lists)
+
+
+def _within(tree: Tree, lists: Lists) -> Condition:
+    """A column between two values, or among some."""
+    match tree:
         case exp.Between() if not tree.args.get("symmetric"):
             axis = _column(tree.this, lists)
             low, high = _value(tree.args["low"], axis), _value(tree.args["high"], axis)
@@ -88,7 +94,7 @@ def _compared(tree: Tree, sign: str, lists: Lists) -> Condition:
     return compared(axis, sign, _value(right, axis))
 
 
-def compared(axis: Listed, sign: str, value: Value) -> Condition:
+def compared(axis: AxisLookup, sign: str, value: Value) -> Condition:
     """The values of an axis that are =, <, <=, > or >= a value, by the order of its list."""
     if sign == "=":
         return Among(axis.name, axis.among([value]))
@@ -96,24 +102,17 @@ def compared(axis: Listed, sign: str, value: Value) -> Condition:
     return Among(axis.name, axis.between(low, high, sign == ">", sign == "<"))
 
 
-def _column(tree: Tree, lists: Lists) -> Listed:
+def _column(tree: Tree, lists: Lists) -> AxisLookup:
     text = tree.sql(dialect="duckdb")
     if isinstance(tree, exp.Column) and not tree.table:
         return column(tree.name, lists)
-    spelt = text.replace(" ", "").replace('"', "")
-    if spelt in lists:
-        raise UsageError(f'write the name {spelt!r} in double quotes: "{spelt}".')
+    spelled = text.replace(" ", "").replace('"', "")
+    if spelled in lists:
+        raise UsageError(f'write the name {spelled!r} in double quotes: "{spelled}".')
     raise UsageError(
         f"a condition starts with a column of the release: received {text!r}. Functions, "
-        f"arithmetic and subqueries are not understood. {did_you_mean(spelt, lists)}"
+        f"arithmetic and subqueries are not understood. {did_you_mean(spelled, lists)}"
     )
-
-
-def column(name: str, lists: Lists) -> Listed:
-    """The list of a column, or a UsageError that names those there are."""
-    if name not in lists:
-        raise UsageError(f"this release has no column {name!r}. {did_you_mean(name, lists)}")
-    return lists[name]
 
 
 def _is_value(tree: Tree) -> bool:
@@ -121,7 +120,7 @@ def _is_value(tree: Tree) -> bool:
     return isinstance(tree.this if negative else tree, exp.Literal)
 
 
-def _value(tree: Tree, axis: Listed) -> Value:
+def _value(tree: Tree, axis: AxisLookup) -> Value:
     tree = tree.unnest()
     if isinstance(tree, exp.Column):
         raise UsageError(

@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from crowdtally import parquet
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.published import Published
-from crowdtally.reader.asking.sum import Sum, condition_of, range_of, sum_over
+from crowdtally.published import Published, parquet
+from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
 from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.condition import every
+from crowdtally.reader.stated import all_of
+from crowdtally.values.rational import show
 
 
 class Release:
@@ -51,7 +51,7 @@ class Release:
 
         Without either: the sum over all cells.
         """
-        return sum_over(self._axes, condition_of(self._axes, where, equals))
+        return sum_over(self._axes, stated_by(self._axes, where, equals))
 
     def point(self, **equals: object) -> Sum:
         """The count of one cell: every column of its table has a value."""
@@ -73,7 +73,7 @@ class Release:
         ``release.range("age", 30, 40, sex="F")``.
         """
         ends = range_of(self._axes, column, first, last)
-        return sum_over(self._axes, every([ends, condition_of(self._axes, None, equals)]))
+        return sum_over(self._axes, all_of([ends, stated_by(self._axes, None, equals)]))
 
     def table(self, name: str = "items") -> Any:
         """A whole table as a DuckDB relation, in the order of the public lists.
@@ -81,16 +81,17 @@ class Release:
         ``release.table("items").df()`` is a pandas frame, ``.pl()`` a Polars one,
         ``.to_arrow_table()`` a pyarrow table, ``.fetchall()`` plain Python.
         """
-        known = [table["name"] for table in self.metadata["tables"]]
-        if name not in known:
+        table = self._published.table(name)
+        if table is None:
+            known = [one.name for one in self._published.tables]
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")
-        return parquet.relation(self._published.path(name))
+        return parquet.relation(self._published.path(table))
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
         return Release(self._published.save(folder))
 
     def __repr__(self) -> str:
-        guarantee = self.metadata["guarantee"]
-        names = ", ".join(f"{t['name']} ({t['cells']} cells)" for t in self.metadata["tables"])
-        return f"<Release ε={guarantee['epsilon']} per {guarantee['unit']['kind']}: {names}>"
+        promised = self._published.guarantee
+        names = ", ".join(f"{t.name} ({t.cells} cells)" for t in self._published.tables)
+        return f"<Release ε={show(promised.epsilon)} per {promised.unit}: {names}>"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.parquet import ask, quoted
+from crowdtally.published.parquet import ask, quoted
 
 Floats = NDArray[np.float64]
 _FEW = 200

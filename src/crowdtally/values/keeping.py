@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from math import floor
 from typing import Literal
 
 from crowdtally.errors import UsageError
@@ -65,11 +65,6 @@ class Keeping:
     def least(self) -> int:
         """The smallest weight that can be kept: a weight of 0 is never sampled."""
         return max(self.cut, 1) if self.samples else self.cut
-
-    @property
-    def sure(self) -> int:
-        """The smallest whole weight that is kept surely: ⌈τ⌉ or κ."""
-        return ceil(self.threshold) if self.samples and self.threshold else self.cut
 
     @property
     def doubtful_to(self) -> int:

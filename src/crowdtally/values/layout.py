@@ -55,6 +55,11 @@ class Grid:
         return dict(reversed(found.items()))
 
 
+def other_name(name: str) -> str:
+    """What the second item of a pair is called."""
+    return f"other_{name}"
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Unordered pairs i < j of one axis; pair (i, j) has number j(j−1)/2 + i."""
@@ -65,7 +70,7 @@ class Pairs:
     @property
     def names(self) -> tuple[str, ...]:
         """The axis's name, and the same after ``other_``."""
-        return (self.axis.name, f"other_{self.axis.name}")
+        return (self.axis.name, other_name(self.axis.name))
 
     @property
     def size(self) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdtally.curator.choosing.dpsense_s import GRID, SCALINGS, DPSenseSChoice
+from crowdtally.curator.choosing.dpsense_s import SCALINGS, SCORE_GRID, DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
@@ -46,7 +46,7 @@ def searches(draw):
         most=draw(st.integers(1, cells * cap)),
         publish=draw(st.sampled_from(["1/10", "0.9", "1.0000000000000000001", "1e-30", "50"])),
         cap=cap,
-        grid=draw(st.sampled_from([1, 2, 3, 5, 7, 10, 49, 60, GRID, 2**40])),
+        grid=draw(st.sampled_from([1, 2, 3, 5, 7, 10, 49, 60, SCORE_GRID, 2**40])),
         scalings=tuple(Fraction(k, steps) for k in sorted(numerators)),
     )
     return made, tuple(draw(rows))
@@ -67,11 +67,11 @@ def test_fast_scores_equal_the_triple_loop_on_a_larger_matrix():
     tried = choice(cells=60, most=60, publish="0.9")
     sums, counts = matrix.sum(axis=1), matrix.sum(axis=0)
     for theta, row in enumerate(tried.scores(row_table(database)).tolist(), 1):
-        weights = np.array([weight(int(rho), theta, GRID) for rho in sums])
+        weights = np.array([weight(int(rho), theta, SCORE_GRID) for rho in sums])
         bounded = weights @ matrix
         for k, score in zip(range(100, 201), row, strict=True):
-            error = int(np.abs(k * bounded - 100 * GRID * counts).sum())
-            assert score == -(9 * error + 10 * 60 * GRID * k * theta)
+            error = int(np.abs(k * bounded - 100 * SCORE_GRID * counts).sum())
+            assert score == -(9 * error + 10 * 60 * SCORE_GRID * k * theta)
 
 
 def test_python_integers_take_over_where_int64_would_not_do():
@@ -120,7 +120,7 @@ def test_an_entry_may_be_given_in_parts_and_in_any_order():
 @pytest.mark.parametrize("cells", [1, 2, 3])
 @pytest.mark.parametrize("scalings", [TWO, HALVES])
 @pytest.mark.parametrize("publish", ["1/20", "30"])
-@pytest.mark.parametrize("grid", [1, 2, 5, GRID])
+@pytest.mark.parametrize("grid", [1, 2, 5, SCORE_GRID])
 def test_no_neighbours_lose_more_than_epsilon(cells, scalings, publish, grid):
     tried = choice(cells=cells, most=cells, publish=publish, scalings=scalings, grid=grid)
     assert is_private(tried, all_rows(cells), 3)
@@ -132,7 +132,7 @@ def test_no_neighbours_lose_more_than_epsilon_at_other_sizes(epsilon, most):
     assert is_private(tried, all_rows(3), 3)
 
 
-@pytest.mark.parametrize("grid", [1, 3, GRID])
+@pytest.mark.parametrize("grid", [1, 3, SCORE_GRID])
 def test_no_neighbours_lose_more_than_epsilon_with_capped_counts(grid):
     tried = choice(cells=2, most=4, cap=2, scalings=HALVES, grid=grid, publish="1/5")
     assert is_private(tried, all_rows(2, cap=2), 3)
@@ -323,7 +323,7 @@ def test_a_clear_case_is_decided_clearly():
 
 
 def test_the_default_grid_rounds_no_short_row():
-    assert all(GRID % rho == 0 for rho in range(1, 17))
+    assert all(SCORE_GRID % rho == 0 for rho in range(1, 17))
     assert len(SCALINGS) == 101
     assert (SCALINGS[0], SCALINGS[-1]) == (1, 2)
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crowdtally.curator.publishing.ancestors import without_orphans
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
-from crowdtally.curator.transforms.dyadic import dyadic_counts, without_orphans
+from crowdtally.curator.transforms.dyadic import dyadic_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.counts import Counts

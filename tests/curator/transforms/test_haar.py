@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crowdtally.curator.publishing.ancestors import without_orphans
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
-from crowdtally.curator.transforms.dyadic import without_orphans
 from crowdtally.curator.transforms.haar import haar_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.estimating.haar import inverse, range_weights
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.haar import range_weights
 
 
 def sparse(table: np.ndarray, l1_bound: int = 1) -> Counts:
@@ -76,12 +76,14 @@ def test_one_axis_of_several(lengths, axis):
 def test_counts_and_ranges_come_back_exactly(values, data):
     table = np.array(values)
     coefficients = dense(haar_counts(sparse(table), [len(values)]))
-    assert inverse(coefficients)[: len(values)].tolist() == values
     low = data.draw(st.integers(0, len(values) - 1))
     high = data.draw(st.integers(low + 1, len(values)))
     levels = (len(values) - 1).bit_length()
     weights = range_weights(levels, low, high)
     assert sum(w * coefficients[c] for c, w in weights.items()) == sum(values[low:high])
+    for place, value in enumerate(values):
+        alone = range_weights(levels, place, place + 1)
+        assert sum(w * coefficients[c] for c, w in alone.items()) == value
     assert len(weights) <= 2 * levels + 1
 
 

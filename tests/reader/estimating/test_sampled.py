@@ -11,14 +11,15 @@ import pytest
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
-from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
 from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.estimating.sampled import Sampled, linear_sum, subset_sum
+from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping
+from kit.sums import sampled, sum_of, table_of, told_by
 
 SCALE = Fraction(10)
 NOISE = DiscreteLaplace(SCALE).std()
@@ -26,31 +27,29 @@ NOISE = DiscreteLaplace(SCALE).std()
 
 def test_raw_values_are_summed_as_they_are():
     for keeping in (Keeping(), Keeping(5), Keeping(5, Fraction(4)), Keeping(2, None, "one")):
-        found = subset_sum([7, -9, 30], 10, Sampled(keeping, SCALE))
+        found = sum_of([7, -9, 30], 10, sampled(keeping, SCALE))
         assert found.value == 28
 
 
 def test_sampled_values_stand_for_those_like_them():
-    sampled = Sampled(Keeping(3, Fraction(25, 2)), SCALE)
-    assert sampled.adjusted([3, -12, 13, -40]).tolist() == [12.5, -12.5, 13, -40]
-    assert subset_sum([3, -12, 13, -40], 100, sampled).value == -27
+    how = sampled(Keeping(3, Fraction(25, 2)), SCALE)
+    assert how.adjusted([3, -12, 13, -40]).tolist() == [12.5, -12.5, 13, -40]
+    assert sum_of([3, -12, 13, -40], 100, how).value == -27
 
 
 def test_the_error_of_a_dense_table_is_its_noise():
-    assert subset_sum([1] * 9, 9, Sampled(Keeping(), SCALE)).standard_error == pytest.approx(
-        3 * NOISE
-    )
+    assert sum_of([1] * 9, 9, sampled(Keeping(), SCALE)).standard_error == pytest.approx(3 * NOISE)
 
 
 def test_the_error_of_a_sample_adds_what_sampling_loses():
     """Σ τ(τ−w) over the kept w < τ, and the noise of every cell of the subset."""
-    found = subset_sum([60, 90, 500], 3, Sampled(Keeping(0, Fraction(100)), SCALE))
+    found = sum_of([60, 90, 500], 3, sampled(Keeping(0, Fraction(100)), SCALE))
     assert found.standard_error == pytest.approx(sqrt(100 * 40 + 100 * 10 + 3 * NOISE**2))
 
 
 def test_cells_that_are_absent_are_no_less_uncertain_than_empty_ones():
     keeping = Keeping(0, Fraction(100))
-    found = subset_sum([], 4, Sampled(keeping, SCALE))
+    found = sum_of([], 4, sampled(keeping, SCALE))
     assert found.value == 0
     assert found.standard_error == pytest.approx(sqrt(4 * empty_cell(SCALE, keeping).variance))
 
@@ -59,25 +58,25 @@ def test_the_error_behind_a_filter():
     """Kept cells carry noise; empty ones are seen only where their noise passes the cut."""
     keeping = Keeping(40)
     by_chance = empty_cell(SCALE, keeping).variance
-    found = subset_sum([100, 200], 52, Sampled(keeping, SCALE))
+    found = sum_of([100, 200], 52, sampled(keeping, SCALE))
     assert found.standard_error == pytest.approx(sqrt(2 * NOISE**2 + 50 * by_chance))
     assert by_chance < NOISE**2
 
 
 @pytest.mark.parametrize(
-    ("sampled", "words"),
+    ("how", "words"),
     [
-        (Sampled(Keeping(), SCALE), "true counts"),
-        (Sampled(Keeping(0, Fraction(9)), SCALE), "true counts"),
-        (Sampled(Keeping(7), SCALE), "size 7 or more"),
-        (Sampled(Keeping(7, Fraction(9)), SCALE), "smaller ones count as 0"),
-        (Sampled(Keeping(0, Fraction(9), "one"), SCALE), "sums over many are high"),
-        (Sampled(Keeping(7, Fraction(9), "one"), SCALE), "an empty one counts"),
-        (Sampled(Keeping(7), SCALE, tree=True), "those below them"),
+        (sampled(Keeping(), SCALE), "true counts"),
+        (sampled(Keeping(0, Fraction(9)), SCALE), "true counts"),
+        (sampled(Keeping(7), SCALE), "size 7 or more"),
+        (sampled(Keeping(7, Fraction(9)), SCALE), "smaller ones count as 0"),
+        (sampled(Keeping(0, Fraction(9), "one"), SCALE), "sums over many are high"),
+        (sampled(Keeping(7, Fraction(9), "one"), SCALE), "an empty one counts"),
+        (sampled(Keeping(7), SCALE, tree=True), "those below them"),
     ],
 )
-def test_it_says_what_it_is_unbiased_for(sampled, words):
-    assert words in subset_sum([50], 3, sampled).unbiased_for
+def test_it_says_what_it_is_unbiased_for(how, words):
+    assert words in sum_of([50], 3, how).unbiased_for
 
 
 COUNTS = Counts(10**9, np.arange(100) * 10**6, np.full(100, 500), l1_bound=1)
@@ -95,27 +94,29 @@ def summaries():
 
 def test_the_facts_of_a_release_say_all_that_is_needed():
     for summary in summaries():
-        sampled = Sampled.of(summary.facts(), summary.scale)
-        assert sampled.keeping.cut == summary.keeping.cut
-        assert sampled.keeping.sides == summary.keeping.sides
-        assert sampled.keeping.threshold == summary.threshold
-        assert sampled.scale == SCALE
-    assert Sampled.of({"publishing": "dense"}, SCALE) == Sampled(Keeping(), SCALE)
+        how = told_by(summary)
+        assert how.keeping.cut == summary.keeping.cut
+        assert how.keeping.sides == summary.keeping.sides
+        assert how.keeping.threshold == summary.threshold
+        assert how.law == DiscreteLaplace(SCALE)
+    dense = {"publishing": "dense", "epsilon": "1", "sensitivity": 10}
+    assert Sampled.of(table_of(dense, SCALE, 5)) == sampled(Keeping(), SCALE)
 
 
-def test_linear_sums_find_what_was_published():
-    cells, values = np.array([2, 5, 9]), np.array([20, -50, 90])
-    sampled = Sampled(Keeping(10), SCALE)
-    found = linear_sum(cells, values, {9: 0.5, 2: 2.0, 7: 1.0}, sampled)
+def test_weighted_sums_count_what_was_published():
+    """Of three cells of weights 1/2, 2 and 1 the last was not published."""
+    how, of = sampled(Keeping(10), SCALE), Combination(0.25 + 4 + 1, 3.5)
+    found = weighted_sum([90, 20], [0.5, 2.0], of, how)
     assert found.value == 85
     by_chance = empty_cell(SCALE, Keeping(10)).variance
     assert found.standard_error == pytest.approx(sqrt(4.25 * NOISE**2 + by_chance))
-    big = np.array([10**30, 10**31], dtype=object)
-    assert linear_sum(big, np.array([7, 8]), {10**31: 1.0, 5: 1.0}, sampled).value == 8
-    assert linear_sum(cells[:0], values[:0], {3: 1.0}, sampled).value == 0
+    assert weighted_sum([], [], Combination(1.0, 1.0), how).value == 0
 
 
-@pytest.mark.parametrize("cells", [0, -1, 1, 2.0, True])
-def test_subsets_that_are_none(cells):
-    with pytest.raises(UsageError, match="subset"):
-        subset_sum([5, 6], cells, Sampled(Keeping(), SCALE))
+def test_values_in_units_make_counts():
+    """A sample of scaled rows: value and error are the same numbers of smaller counts."""
+    keeping, unit = Keeping(7, Fraction(100)), Fraction(1, 8)
+    whole = sum_of([60, -90, 500], 9, sampled(keeping, SCALE))
+    found = sum_of([60, -90, 500], 9, Sampled(keeping, DiscreteLaplace(SCALE, unit)))
+    assert found.value == whole.value / 8
+    assert found.standard_error == pytest.approx(whole.standard_error / 8)

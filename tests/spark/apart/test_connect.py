@@ -18,7 +18,7 @@ import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.starting import starter
-from crowdtally.curator.publish import publish
+from kit.publishing import publish
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import CrowdtallyError
 from kit.silent import SilentDraws

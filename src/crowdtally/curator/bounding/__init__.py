@@ -1,1 +1,30 @@
-"""Rules that bound what one user contributes."""
+"""Rules that bound what one user contributes. A new one is one line here."""
+
+from crowdtally.values.registry import Entry, Registry
+
+_HERE = "crowdtally.curator.bounding"
+
+BOUNDINGS = Registry(
+    "--bounding",
+    {
+        "sra": Entry(f"{_HERE}.sra:SRA", "a uniform sample of each user's records"),
+        "hpa": Entry(f"{_HERE}.hpa:HPA", "each user's records of the most popular items"),
+        "tempered": Entry(f"{_HERE}.tempered:Tempered", "between sra and hpa"),
+        "declared": Entry(f"{_HERE}.sra:Declared", "a bound that is meant to cut nobody"),
+        "dpsense": Entry(f"{_HERE}.dpsense:DPSense", "rows scaled down to a sum"),
+        "dpsense-s": Entry(f"{_HERE}.dpsense:DPSenseS", "the same, counts scaled up again"),
+    },
+)
+CHOICES = Registry(
+    "--choose",
+    {
+        "rank": Entry(
+            "crowdtally.curator.choosing.rank:RankChoice",
+            "the bound that the right number of users exceed",
+        ),
+        "dpsense": Entry(
+            "crowdtally.curator.choosing.dpsense:DPSenseChoice",
+            "by the error that DPSense's algorithms expect",
+        ),
+    },
+)

@@ -10,20 +10,33 @@ note is ``dpsense.md``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar, Self
 
-from crowdtally.curator.bounding.scales import GRID
-from crowdtally.curator.counting import cells_of
+from crowdtally.curator.bounding.rule import given_limit
+from crowdtally.curator.choosing.dpsense_s import given_scalings
+from crowdtally.curator.counting import cells_of, rows_with_sums
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows, either, smaller
+from crowdtally.curator.engine.relations import Rows, either
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Domain
+from crowdtally.values.whole import whole_number
+
+GRID = 2**20
+"""g: units per count; rounding loses less than 2^−20 per user and cell."""
+_LARGEST_CAP = 2**10
 
 
 @dataclass(frozen=True)
 class DPSense:
     """Scale each user's row to a sum of at most θ."""
+
+    name: ClassVar[str] = "dpsense"
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose", "cap"})
+    choices: ClassVar[tuple[str, ...]] = ("rank", "dpsense")
+    keeps_records: ClassVar[bool] = False
 
     theta: int
     """θ: the largest row sum that is left alone. Public, or privately chosen."""
@@ -32,25 +45,56 @@ class DPSense:
     scaling: Fraction = Fraction(1)
     """s: what DPSense-S multiplies the published counts by. Public, or privately chosen."""
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """From ``max_records`` and ``cap``."""
+        return cls(given_limit(options), _given_cap(options))
+
+    @property
+    def limit(self) -> int:
+        """θ."""
+        return self.theta
+
     @property
     def l1_bound(self) -> int:
-        """What one user can change, in units of 1/g."""
+        """What one user can change, in units."""
         return GRID * self.theta
+
+    @property
+    def unit(self) -> Fraction:
+        """A unit is 1/g of a count, times s."""
+        return self.scaling / GRID
+
+    def facts(self) -> dict[str, Any]:
+        """The cap; bound and scaling are said elsewhere."""
+        return {"cap": self.cap}
 
     def count(self, engine: Engine, rows: Rows, size: int, domain: Domain) -> Counts:
         """(user, cell) → the scaled counts of the table."""
         table = weighted(rows_with_sums(rows, self.cap), self.theta)  # (cell, weight)
         counted = table.group_by("cell").agg(total=table.weight.sum().cast("int64"))
         cells, values = cells_of(engine.columns(counted), "total", domain)
-        return Counts(size, cells, values, self.l1_bound, self.scaling / GRID)
+        return Counts(size, cells, values, self.l1_bound, self.unit)
 
 
-def rows_with_sums(rows: Rows, cap: int) -> Rows:
-    """(user, cell) → (user, cell, amount, row_sum): each cell once, with its capped count."""
-    same = rows.group_by("user", "cell").agg(times=rows.count())
-    amounts = same.select("user", "cell", amount=smaller(same.times, cap))
-    sums = amounts.group_by("user").agg(row_sum=amounts.amount.sum().cast("int64"))
-    return amounts.inner_join(sums, "user")
+@dataclass(frozen=True)
+class DPSenseS(DPSense):
+    """The same with counts published times s, which makes up for what scaling down lost."""
+
+    name: ClassVar[str] = "dpsense-s"
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose", "cap", "scalings"})
+    choices: ClassVar[tuple[str, ...]] = ("dpsense",)
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """With the one scaling, or the largest to choose from: noise is no larger than its."""
+        scalings = given_scalings(options["scalings"], one=options["choose"] is None)
+        return cls(given_limit(options), _given_cap(options), scalings[-1])
+
+
+def _given_cap(options: Mapping[str, Any]) -> int:
+    cap = options["cap"]
+    return 1 if cap is None else whole_number(cap, "--cap", 1, _LARGEST_CAP)
 
 
 def weighted(amounts: Rows, theta: int) -> Rows:

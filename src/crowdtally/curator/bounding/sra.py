@@ -8,9 +8,13 @@ without replacement of T_u (of its distinct cells where users are counted). The 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
 
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
+from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Rows
 from crowdtally.values.counts import What
@@ -18,16 +22,46 @@ from crowdtally.values.counts import What
 
 @dataclass(frozen=True)
 class SRA:
-    """Keep min(l, |T_u|) of each user's records, uniformly without replacement.
+    """Keep min(l, |T_u|) of each user's records, uniformly without replacement."""
 
-    With a public l that is meant to be no cut at all this is "declared" bounding (the papers' LPA).
-    """
+    name: ClassVar[str] = "sra"
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose"})
+    choices: ClassVar[tuple[str, ...]] = ("rank",)
+    keeps_records: ClassVar[bool] = True
 
     limit: int
     """l: the most records that one user may contribute. Public, or privately chosen."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """From ``max_records``."""
+        return cls(given_limit(options))
+
+    @property
+    def l1_bound(self) -> int:
+        """A kept record counts once."""
+        return self.limit
+
+    @property
+    def unit(self) -> Fraction:
+        """Records, or distinct users, are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """The bound alone, which is said elsewhere."""
+        return {}
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         records = told_apart(rows, what)  # (user, cell[, id | ordinal])
         order = keyed_hash(engine, records, key)
         return keep_first(engine, records, order, cells=cells, limit=self.limit)
+
+
+@dataclass(frozen=True)
+class Declared(SRA):
+    """SRA with a public bound that is meant to cut nobody (the papers' LPA)."""
+
+    name: ClassVar[str] = "declared"
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records"})
+    choices: ClassVar[tuple[str, ...]] = ()

@@ -10,17 +10,23 @@ bound holds for every order that is a function of the record (``sra.md``).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.bounding.hpa import nothing_released
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
+from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.curator.engine.relations import Column, Rows, smaller
+from crowdtally.errors import UsageError
 from crowdtally.values.counts import What
+from crowdtally.values.rational import exact, show
 
 FLOOR = 1
 """Popularity below this counts as this: the logarithm of a noisy count needs a public floor."""
@@ -31,12 +37,42 @@ _GUMBEL_LEAST, _GUMBEL_MOST = -4.0, 45.0  # −ln(−ln u) for u = 2^−64 … 1
 class Tempered:
     """Keep l of each user's records, with odds popularity^γ."""
 
+    name: ClassVar[str] = "tempered"
+    takes: ClassVar[frozenset[str]] = frozenset(
+        {"max_records", "choose", "popularity_records", "temper"}
+    )
+    choices: ClassVar[tuple[str, ...]] = ("rank",)
+    keeps_records: ClassVar[bool] = True
+
     limit: int
     """l: the most records that one user may contribute."""
-    popularity: NDArray[np.int64]
+    popularity: NDArray[np.int64] = field(default_factory=nothing_released)
     """The noisy count of every item of the public list, drawn once, already released."""
-    gamma: Fraction
+    gamma: Fraction = Fraction(1, 2)
     """γ ≥ 0: 0 is SRA; the larger, the nearer to HPA."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Tempered:
+        """From ``max_records`` and ``temper``; the popularity follows once it is released."""
+        given = options["temper"]
+        gamma = cls.gamma if given is None else exact(given, "--temper")
+        if not 0 <= gamma <= 100:
+            raise UsageError(f"--temper must be between 0 (SRA) and 100 (HPA): received {given!r}.")
+        return cls(given_limit(options), gamma=gamma)
+
+    @property
+    def l1_bound(self) -> int:
+        """A kept record counts once."""
+        return self.limit
+
+    @property
+    def unit(self) -> Fraction:
+        """Records, or distinct users, are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """γ."""
+        return {"temper": show(self.gamma)}
 
     def scores(self) -> NDArray[np.float64]:
         """γ·ln(max(popularity, floor)) of every item."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crowdtally.errors import UsageError
+from crowdtally.values.whole import is_whole, whole_number
 
 MOST_CANDIDATES = 1_000_000
 """Beyond it a choice would take longer than the release: each candidate costs an exponential."""
@@ -17,8 +18,8 @@ def log_spaced(most: int, *, fineness: int = 8) -> tuple[int, ...]:
     >>> log_spaced(40, fineness=4)
     (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 18, 22, 27, 33, 40)
     """
-    check_whole(most, "the largest candidate", 1, 2**62)
-    check_whole(fineness, "the fineness of the candidates", 1, 10_000)
+    whole_number(most, "the largest candidate", 1, 2**62)
+    whole_number(fineness, "the fineness of the candidates", 1, 10_000)
     candidates = [1]
     while candidates[-1] < most:
         last = candidates[-1]
@@ -35,9 +36,9 @@ def check_theta(most: int, cells: int, cap: int, candidates: int) -> None:
         cap: r, the most that one user may count in one column.
         candidates: how many there would be.
     """
-    check_whole(cells, "the number of cells", 1, 2**62)
-    check_whole(cap, "the cap per cell", 1, 2**31)
-    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= cells * cap:
+    whole_number(cells, "the number of cells", 1, 2**62)
+    whole_number(cap, "the cap per cell", 1, 2**31)
+    if not is_whole(most) or not 1 <= most <= cells * cap:
         raise UsageError(
             f"--max-records must be a whole number between 1 and {cells * cap} (cells times the "
             f"cap per cell), which no row can exceed: received {most!r}."
@@ -46,12 +47,4 @@ def check_theta(most: int, cells: int, cap: int, candidates: int) -> None:
         raise UsageError(
             f"there would be {candidates} candidates to choose from, and at most {MOST_CANDIDATES} "
             "are weighed: lower the largest bound, or use the rank rule (--choose rank)."
-        )
-
-
-def check_whole(value: object, name: str, least: int, most: int) -> None:
-    """Refuse what is not a whole number between ``least`` and ``most``."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise UsageError(
-            f"{name} must be a whole number between {least} and {most}: received {value!r}."
         )

@@ -16,15 +16,16 @@ from math import lcm
 
 import numpy as np
 
-from crowdtally.curator.choosing.candidates import check_theta, check_whole
+from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.choosing.rows import RowTable
 from crowdtally.curator.choosing.sweep import Integers, truncation_errors
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
 from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import show
+from crowdtally.values.rational import exact, show
+from crowdtally.values.whole import whole_number
 
-GRID = 17_297_280
+SCORE_GRID = 17_297_280
 """Units per count: 24·lcm(1..16), so that the weights of short rows are not even rounded."""
 SCALINGS = tuple(Fraction(k, 100) for k in range(100, 201))
 """1.00, 1.01, …, 2.00."""
@@ -47,12 +48,12 @@ class DPSenseSChoice:
     """r: the most that a user counts in one column; 1 for binary rows."""
     scalings: tuple[Fraction, ...] = SCALINGS
     """The s to choose from, within [1, 2], ascending."""
-    grid: int = GRID
+    grid: int = SCORE_GRID
     """G: a row of sum ρ > θ weighs θ·⌊G/ρ⌋/G."""
 
     def __post_init__(self) -> None:
         check_scalings(self.scalings)
-        check_whole(self.grid, "the grid of the weights", 1, 2**40)
+        whole_number(self.grid, "the grid of the weights", 1, 2**40)
         check_theta(self.most, self.cells, self.cap, self.most * len(self.scalings))
 
     def scores(self, table: RowTable) -> Integers:
@@ -98,6 +99,23 @@ class DPSenseSChoice:
     def _whole(self) -> int:
         """D: every s is a multiple of 1/D."""
         return lcm(*(s.denominator for s in self.scalings))
+
+
+def given_scalings(given: object, *, one: bool) -> tuple[Fraction, ...]:
+    """The s to choose from; with ``one``, the only one."""
+    if given is None:
+        scalings = SCALINGS
+    else:
+        pieces = given.split(",") if isinstance(given, str) else given
+        if not isinstance(pieces, list | tuple):
+            raise UsageError(f"--scalings is a list such as 1,1.1,1.2: received {given!r}.")
+        scalings = tuple(exact(piece, "a scaling") for piece in pieces)
+    check_scalings(scalings)
+    if one and len(scalings) != 1:
+        raise UsageError(
+            "DPSense-S needs one scaling (--scalings 1.2), or --choose dpsense to choose from them."
+        )
+    return scalings
 
 
 def check_scalings(scalings: tuple[Fraction, ...]) -> None:

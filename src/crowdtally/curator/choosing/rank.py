@@ -15,11 +15,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from crowdtally.curator.choosing.candidates import MOST_CANDIDATES, check_whole
+from crowdtally.curator.choosing.candidates import MOST_CANDIDATES
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class RankChoice:
         if self.cells < 1:  # of any size: it only shifts the scores
             raise UsageError(f"the number of cells must be at least 1: received {self.cells!r}.")
         for candidate in self.candidates:
-            check_whole(candidate, "a bound to choose from", 1, 2**62)
+            whole_number(candidate, "a bound to choose from", 1, 2**62)
         if not 1 <= len(set(self.candidates)) == len(self.candidates) <= MOST_CANDIDATES:
             raise UsageError(
                 f"the bounds to choose from must be distinct, and between 1 and {MOST_CANDIDATES} "

@@ -7,7 +7,6 @@ each would break the bound that the noise rests on, so each is refused.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import sqlglot
@@ -18,7 +17,6 @@ from crowdtally.errors import UsageError
 
 Tree = Any
 """A node of sqlglot's syntax tree; its class names differ between releases."""
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 # Functions whose value is not decided by their arguments, and those that reach outside the row.
 _FORBIDDEN = frozenset(
@@ -65,25 +63,6 @@ _OTHER_ROWS: tuple[tuple[type[Any], str], ...] = (
     (exp.UDTF, "a table function"),
     (exp.Collate, "a collation, which makes different texts equal"),
 )
-
-
-def split_definition(text: str) -> tuple[str, str | None]:
-    """``NAME=EXPR`` into its halves; a plain column name has no expression.
-
-    >>> split_definition("day=dayname(t)"), split_definition("gender")
-    (('day', 'dayname(t)'), ('gender', None))
-    """
-    name, equals, expression = text.partition("=")
-    name = name.strip()
-    if not equals:
-        return name, None
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"a context is a column, or NAME=EXPRESSION with a plain name: received {text!r}."
-        )
-    if not expression.strip():
-        raise UsageError(f"context {name!r} has no expression after '=': received {text!r}.")
-    return name, expression
 
 
 def row_expression(text: str, context: str) -> Tree:

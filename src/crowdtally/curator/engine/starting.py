@@ -36,21 +36,6 @@ def starter(
     return _spark(None if engine == "spark" else engine, settings)
 
 
-def parse_settings(texts: Iterable[str]) -> dict[str, str]:
-    """``KEY=VALUE`` each.
-
-    >>> parse_settings(["spark.executor.memory=4g"])
-    {'spark.executor.memory': '4g'}
-    """
-    settings = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"an engine setting is KEY=VALUE: received {text!r}.")
-        settings[name.strip()] = value.strip()
-    return settings
-
-
 def _check_duckdb(settings: Mapping[str, str], located: Iterable[Located]) -> None:
     if settings:
         raise UsageError("engine settings are Spark's: give --engine spark with them.")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from math import hypot, sqrt
 from typing import Any
 
-from crowdtally.curator.publishing.sizes import expected_size
-from crowdtally.curator.request.form import PUBLISHINGS, Form
+from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.shape import form_keeping, form_layout
-from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.tails import empty_cell
+from crowdtally.curator.table import Table
+from crowdtally.laws.law import Combination
 
 _USUAL_SIZE = 100_000
 """The size of a summary where none was asked for."""
@@ -34,77 +35,92 @@ _UNWEIGHED = {
 }
 
 
-def planned_summary(
-    form: Form, cells: int, scale: Fraction, unit: Fraction, *, tree: bool = False
-) -> dict[str, Any] | None:
+def planned_summary(table: Table) -> dict[str, Any] | None:
     """κ, τ and the expected size of a table's summary; None where every cell is published."""
-    if form.is_dense:
+    if not table.publishing.leaves_out:
         return None
-    keeping = form_keeping(form, cells, scale, unit, tree=tree)
-    threshold = keeping.threshold
-    noise_cells = expected_size(cells, scale, keeping)
-    wanted = form.size if "priority" in form.publishing else None
+    threshold = table.keeping.threshold
     return {
-        "publishing": form.publishing,
-        "sides": form.sides,
-        "cut": float(keeping.cut * unit),
-        "threshold": None if threshold is None else float(threshold * unit),
-        "cells_from_noise_alone": noise_cells,
-        "size_at_most": wanted,
+        "publishing": table.publishing.name,
+        "sides": table.publishing.sides,
+        "cut": float(table.keeping.cut * table.unit),
+        "threshold": None if threshold is None else float(threshold * table.unit),
+        "cells_from_noise_alone": table.expected_empty,
+        "size_at_most": table.publishing.wanted,
     }
 
 
-def subset_errors(
-    cells: int, size: int, scale: Fraction, unit: Fraction, query: int, total: int = 0
-) -> dict[str, float]:
+def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str, float]:
     """Expected error of a sum over ``query`` empty cells, by publishing: noise and sampling.
 
     What a cut loses of small true counts is not in it.
     """
-    errors = {"dense": sqrt(query) * DiscreteLaplace(scale).std() * float(unit)}
-    for publishing in PUBLISHINGS[1:]:
-        form = Form(publishing, size=size, guess_total=total)
-        spread = empty_cell(scale, form_keeping(form, cells, scale, unit)).variance
-        errors[publishing] = sqrt(query * spread) * float(unit)
+    squares = table.transform.squares(table.cells, query)
+    errors = {}
+    for name in PUBLISHINGS:
+        publishing = _summary_of(name, size, total)
+        published = replace(table, publishing=publishing)
+        if not publishing.leaves_out:
+            errors[name] = table.law.std(Combination(squares, squares))
+            continue
+        spread = table.law.empty_cell(published.keeping).variance
+        errors[name] = sqrt(squares * spread) * float(table.unit)
     return errors
+
+
+def _summary_of(name: str, size: int, total: int) -> Publishing:
+    made: Publishing = PUBLISHINGS.load(name).of(completed({"size": size, "guess_total": total}))
+    return made
 
 
 def advice(request: Request, query: int | None) -> dict[str, Any] | None:
     """For a question of ``query`` cells: each publishing's expected error, and one to choose."""
-    if query is None or request.domain is None:
+    if query is None or not request.tables:
         return None
-    name, layout = list(request.layouts().items())[-1]
-    cells = form_layout(request.form, layout).size
-    size = request.form.size or min(cells, _USUAL_SIZE)
-    bound, unit = request.sensitivity(name)
-    scale, asked = bound / request.table_epsilon(name).value, min(query, cells)
-    total = request.form.guess_total
-    errors = subset_errors(cells, size, scale, unit, asked, total)
+    table = request.tables[-1]
+    cells = table.layout.size
+    size = table.publishing.size or min(cells, _USUAL_SIZE)
+    asked, total = min(query, table.cells.size), request.guess_total
+    errors = sum_errors(table, size, asked, total)
     # A question that is no fuller than the table has this much: a cut can lose no more.
-    lost = float(total * Fraction(asked, cells)) if total else None
+    lost = float(total * Fraction(asked, table.cells.size)) if total else None
     choice, why = _choice(errors, lost, fits=cells <= max(size, _FITTING))
     return {
-        "table": name,
+        "table": table.name,
         "query_cells": query,
         "size": size,
         "errors": errors,
         "cut_loses_at_most": lost,
         "choose": choice,
+        "options": _options(choice, size),
         "why": why,
     }
 
 
+def _options(choice: str, size: int) -> str:
+    """What to type for it."""
+    sized = f" --size {size}" if PUBLISHINGS.load(choice).leaves_out else ""
+    return f"--publishing {choice}{sized}"
+
+
 def _choice(errors: Mapping[str, float], lost: float | None, *, fits: bool) -> tuple[str, str]:
-    """The least error among what has the wanted size, or every cell where that is not too many."""
+    """The least error among what has the wanted size, or every cell where that is not too many.
+
+    Where two are alike the one that leaves nothing out comes first.
+    """
     if lost is None:
         choice, why = _UNWEIGHED[fits]
         return choice, f"{why} (with --guess-total N, what a cut may lose is weighed too)"
-    whole = {
+    weighed = {"dense": errors["dense"]} if fits else {}
+    weighed |= {
+        "priority": errors["priority"],
         # Between nothing and all of it: half is nearest to what was measured (docs/sparse.md).
         "filter-priority": hypot(errors["filter-priority"], lost / 2),
-        "priority": errors["priority"],
     }
-    if fits:
-        whole["dense"] = errors["dense"]
-    choice = min(whole, key=lambda name: whole[name])
+    least = min(weighed.values())
+    choice = next(name for name, error in weighed.items() if error <= least * _ALIKE)
     return choice, _WEIGHED[choice]
+
+
+_ALIKE = 1.001
+"""Errors nearer than this to the least one are not told apart."""

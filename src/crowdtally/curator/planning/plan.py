@@ -5,7 +5,6 @@ Everything comes from public parameters and public guesses. What cannot be known
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -16,45 +15,47 @@ from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
 from crowdtally.curator.planning.words import lines
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.selecting.unknown_items import UnknownItems
-from crowdtally.curator.steps.shape import form_layout
+from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import as_counts
 from crowdtally.published import INTERVAL_LEVEL
-from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
-from crowdtally.values.transformed import Nodes
+from crowdtally.values.table_kinds import ITEMS
 
 
-@dataclass(frozen=True)
-class TablePlan:
-    """What is known beforehand about one table."""
+def planned_table(table: Table) -> dict[str, Any]:
+    """What is known beforehand about one table, for JSON."""
+    facts = _noise(table.law, table.l1_bound * table.unit)
+    return {
+        "table": table.name,
+        "columns": list(table.layout.names),
+        "cells": table.layout.size,
+        "epsilon": show(table.epsilon.value),
+        **facts,
+        "summary": planned_summary(table),
+    }
 
-    name: str
-    """Its name."""
-    columns: tuple[str, ...]
-    """The columns that name a cell."""
-    cells: int | None
-    """N: how many cells its domain has; None where items are discovered."""
-    epsilon: Fraction
-    """Its part of ε."""
-    sensitivity: Fraction
-    """What one user can change, as a count; at most, where the bound is chosen privately."""
-    summary: Mapping[str, Any] | None = None
-    """For a summary: κ, τ and the expected size; None where every cell is published."""
 
-    def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
-        scale = self.sensitivity / self.epsilon
-        return {
-            "table": self.name,
-            "columns": list(self.columns),
-            "cells": self.cells,
-            "epsilon": show(self.epsilon),
-            "sensitivity": show(self.sensitivity),
-            "noise_scale": show(scale),
-            "noise_std": DiscreteLaplace(scale).std(),
-            "noise_interval_half_width": DiscreteLaplace(scale).half_width(INTERVAL_LEVEL),
-            "summary": None if self.summary is None else dict(self.summary),
-        }
+def _noise(law: DiscreteLaplace, sensitivity: Fraction) -> dict[str, Any]:
+    width = law.half_width(INTERVAL_LEVEL)
+    return {
+        "sensitivity": show(sensitivity),
+        "noise_scale": show(law.scale * law.unit),
+        "noise_std": law.std(),
+        "noise_interval_half_width": as_counts(width, law.unit),
+    }
+
+
+def _discovered(request: Request, rule: UnknownItems) -> dict[str, Any]:
+    facts = _noise(DiscreteLaplace(rule.scale), Fraction(rule.limit))
+    return {
+        "table": ITEMS.name,
+        "columns": [str(request.records.item)],
+        "cells": None,
+        "epsilon": show(rule.epsilon.value),
+        **facts,
+        "summary": None,
+    }
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,6 @@ class Plan:
 
     request: Request
     """What it is a plan of."""
-    tables: tuple[TablePlan, ...]
-    """One entry a table."""
     trade: Trade | None
     """What public guesses say about the bound; None without guesses."""
     query_cells: int | None = None
@@ -108,22 +107,29 @@ class Plan:
             "epsilon": str(request.epsilon),
             "delta": str(request.delta),
             "split": {name: show(share) for name, share in request.shares.items()},
-            "bounding": method.bounding,
-            "max_records": method.limit,
+            "bounding": method.rule.name,
+            "max_records": method.rule.limit,
             "chosen_by": method.choose,
-            "tables": [table.as_dict() for table in self.tables],
+            "tables": self.tables(),
             "trade_off": self.trade.as_dict() if self.trade else None,
             "advice": advice(request, self.query_cells),
             "unknown": self.unknown(),
         }
-        if method.discover:
-            rule = UnknownItems(method.limit, request.part("items"), request.delta)
-            facts["threshold"] = rule.threshold
+        if request.discovery is not None:
+            facts["threshold"] = request.discovery.threshold
         return facts
+
+    def tables(self) -> list[dict[str, Any]]:
+        """What is known beforehand about each table."""
+        request = self.request
+        if request.discovery is not None:
+            return [_discovered(request, request.discovery)]
+        ranked = [request.popularity] if request.popularity is not None else []
+        return [planned_table(table) for table in (*ranked, *request.tables)]
 
     def unknown(self) -> list[str]:
         """What no plan can know, in words."""
-        if self.request.method.by_row:
+        if self.request.records.user is None:
             return ["how many rows lie outside the lists"]
         words = [
             "how many rows lie outside the lists or lack a user",
@@ -150,36 +156,14 @@ def make_plan(
     has_items = request.domain is not None and request.domain.has_items
     guessed = guess_users and guess_records and has_items
     trade = _trade(request, guess_users or 1, guess_records or 1) if guessed else None
-    return Plan(request, tuple(_tables(request)), trade, query_cells)
-
-
-def _tables(request: Request) -> list[TablePlan]:
-    method, item = request.method, str(request.records.item)
-    tables = []
-    if method.popularity_records:
-        epsilon, size = request.part("popularity").value, request.layouts()["items"].size
-        kept = Fraction(method.popularity_records)
-        tables.append(TablePlan("popularity", (item,), size, epsilon, kept))
-    if method.discover:
-        tables.append(
-            TablePlan("items", (item,), None, request.part("items").value, Fraction(method.limit))
-        )
-    for name, layout in request.layouts().items():
-        shaped = form_layout(request.form, layout)
-        bound, unit = request.sensitivity(name)
-        epsilon = request.table_epsilon(name).value
-        tree = isinstance(shaped, Nodes)
-        summary = planned_summary(request.form, shaped.size, bound / epsilon, unit, tree=tree)
-        sensitivity = bound * unit
-        tables.append(TablePlan(name, shaped.names, shaped.size, epsilon, sensitivity, summary))
-    return tables
+    return Plan(request, trade, query_cells)
 
 
 def _trade(request: Request, users: int, records: int) -> Trade:
     per_user = max(round(Fraction(records, users)), 1)
-    items = request.layouts()["items"].size
-    guess = Guess(users, per_user, Fraction(1, items))
-    limit, epsilon = request.method.limit, Epsilon(request.table_epsilon("items").value)
+    items = request.tables[0]
+    guess = Guess(users, per_user, Fraction(1, items.cells.size))
+    limit, epsilon = request.method.rule.limit, items.epsilon
     error = expected_error(guess, limit, epsilon)
     return Trade(
         per_user,

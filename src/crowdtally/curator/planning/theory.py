@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from crowdtally.curator.choosing.candidates import check_whole
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Guess:
     """p: the probability that a record is about the item; 1/m for an item like any of m others."""
 
     def __post_init__(self) -> None:
-        check_whole(self.users, "the guessed number of users", 1, 2**62)
-        check_whole(self.records, "the guessed records per user", 1, 2**62)
+        whole_number(self.users, "the guessed number of users", 1, 2**62)
+        whole_number(self.records, "the guessed records per user", 1, 2**62)
         if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
             raise UsageError("the guessed share of an item must be a Fraction above 0, at most 1.")
 
@@ -55,7 +55,7 @@ def expected_error(guess: Guess, limit: int, epsilon: Epsilon) -> ExpectedError:
     >>> error.bounding, error.noise
     (Fraction(160396, 1), Fraction(200, 1))
     """
-    check_whole(limit, "the records kept per user", 1, 2**62)
+    whole_number(limit, "the records kept per user", 1, 2**62)
     lost = guess.users * max(guess.records - limit, 0)
     mean, variance = lost * guess.share, lost * guess.share * (1 - guess.share)
     return ExpectedError(mean**2 + variance, 2 * (limit / epsilon.value) ** 2)

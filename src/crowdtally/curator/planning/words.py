@@ -32,7 +32,7 @@ def _table(table: Facts) -> str:
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
         f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, noise scale "
         f"{table['noise_scale']} (standard deviation {table['noise_std']:.4g}; 95% of the "
-        f"noise within ±{table['noise_interval_half_width']})."
+        f"noise within ±{table['noise_interval_half_width']:.10g})."
     )
 
 
@@ -65,6 +65,5 @@ def _advice(advice: Facts) -> str:
     return (
         f"A sum over {advice['query_cells']} cells of the table {advice['table']!r} has, from "
         f"noise and sampling of empty cells, an error of about: {errors} (summaries of "
-        f"{advice['size']} cells).{lost} For it choose --publishing {advice['choose']}: "
-        f"{advice['why']}."
+        f"{advice['size']} cells).{lost} For it choose {advice['options']}: {advice['why']}."
     )

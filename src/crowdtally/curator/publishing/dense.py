@@ -8,40 +8,74 @@ Pr[X = k] ∝ e^(−|k|·ε/L). The proof note is ``dense.md``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from crowdtally.curator.publishing.publishing import Noisy
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
+from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.integers import exact_sum, within_64_bits
-from crowdtally.values.layout import Layout
+from crowdtally.values.keeping import Keeping, Sides
 from crowdtally.values.rational import show
 
 
-def dense(
-    name: str,
-    layout: Layout,
-    counts: Counts,
-    epsilon: Epsilon,
-    draws: Draws,
-    more_facts: Mapping[str, Any] | None = None,
-) -> NoisyTable:
-    """The whole table with noise of scale L/ε on every cell, zeros included."""
+@dataclass(frozen=True)
+class Dense:
+    """Every cell."""
+
+    name: ClassVar[str] = "dense"
+    takes: ClassVar[frozenset[str]] = frozenset()
+    leaves_out: ClassVar[bool] = False
+    largest: ClassVar[int] = 500_000_000
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Dense:
+        """It has no options."""
+        return cls()
+
+    @property
+    def sides(self) -> Sides:
+        """Both."""
+        return "two"
+
+    @property
+    def size(self) -> int | None:
+        """Nothing was asked for."""
+        return None
+
+    @property
+    def wanted(self) -> int | None:
+        """All."""
+        return None
+
+    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+        """Nothing is dropped."""
+        return Keeping()
+
+    def draw(
+        self,
+        counts: Counts,
+        epsilon: Epsilon,
+        keeping: Keeping,
+        draws: Draws,
+        *,
+        tree: Dyadic | None,
+    ) -> Noisy:
+        """The whole table."""
+        return dense(counts, epsilon, draws)
+
+
+def dense(counts: Counts, epsilon: Epsilon, draws: Draws) -> Noisy:
+    """Every cell with noise of scale L/ε, zeros included."""
     law = DiscreteLaplace(counts.l1_bound / epsilon.value, counts.unit)
-    noisy = _added(counts.dense(), law.draw(draws, counts.size))
+    # Held within 64 bits after the sum, which is post-processing, so it costs nothing.
+    noisy = within_64_bits(exact_sum(counts.dense(), law.draw(draws, counts.size)))
     facts: dict[str, Any] = {
         "epsilon": show(epsilon.value),
         "sensitivity": counts.l1_bound,
         "publishing": "dense",
     }
-    return NoisyTable(name, layout, noisy, law, dict(more_facts or {}) | facts)
-
-
-def _added(counts: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[np.int64]:
-    """Counts plus noise, held within 64 bits (which is post-processing, so it costs nothing)."""
-    return within_64_bits(exact_sum(counts, noise))
+    return Noisy(noisy, None, facts)

@@ -8,12 +8,75 @@ The proof is in ``filter.md``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from crowdtally.curator.publishing.ancestors import without_orphans
+from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Noisy, given_cut
 from crowdtally.curator.publishing.sampling import draw_sample
-from crowdtally.curator.publishing.summary import Publishing, Summary
+from crowdtally.curator.publishing.sizes import cut_for, given_size
+from crowdtally.curator.publishing.summary import SampleName, Summary
+from crowdtally.errors import UsageError
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
+from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping, Sides
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The noisy counts of κ or more; nodes of a tree only with all their ancestors."""
+
+    name: ClassVar[str] = "filter"
+    takes: ClassVar[frozenset[str]] = frozenset({"cut", "size", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    cut: int | None
+    """κ as a count; None where it follows from the size."""
+    size: int | None
+    """S: how many empty cells may be expected to pass."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Filter:
+        """From ``cut`` or ``size``, and ``sides``."""
+        if options["cut"] is None and options["size"] is None:
+            raise UsageError("a filter needs --cut K, or --size S to find one.")
+        return cls(given_cut(options), given_size(options), options["sides"])
+
+    @property
+    def wanted(self) -> int | None:
+        """No fixed number."""
+        return None
+
+    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+        """κ and nothing else."""
+        return Keeping(cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides)
+
+    def draw(
+        self,
+        counts: Counts,
+        epsilon: Epsilon,
+        keeping: Keeping,
+        draws: Draws,
+        *,
+        tree: Dyadic | None,
+    ) -> Noisy:
+        """The filtered table."""
+        return filtered(counts, epsilon, keeping, draws, tree).noisy()
+
+
+def filtered(
+    counts: Counts, epsilon: Epsilon, keeping: Keeping, draws: Draws, tree: Dyadic | None
+) -> Summary:
+    """What passes the cut; of a tree, with all its ancestors."""
+    summary = filter_summary(counts, epsilon, draws, cut=keeping.cut, sides=keeping.sides)
+    return summary if tree is None else without_orphans(summary, tree)
 
 
 def filter_summary(
@@ -31,5 +94,5 @@ def filter_summary(
     keeping = Keeping(cut, None, sides)
     scale = counts.l1_bound / epsilon.value
     cells, values = draw_sample(counts, scale, keeping, draws)
-    name: Publishing = "dense" if keeping.keeps_all else "filter"
+    name: SampleName = "dense" if keeping.keeps_all else "filter"
     return Summary(name, cells, values, counts.size, epsilon, counts.l1_bound, keeping)

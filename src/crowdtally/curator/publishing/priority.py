@@ -9,23 +9,157 @@ short is published as it is, with τ, and never drawn again. The proof is in ``p
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.publishing.sizes import check_size, priority_threshold
-from crowdtally.curator.publishing.summary import Publishing, Summary
+from crowdtally.curator.publishing.filter import filtered
+from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Noisy, given_cut
+from crowdtally.curator.publishing.sizes import (
+    check_size,
+    cut_for,
+    given_size,
+    given_threshold,
+    priority_threshold,
+)
+from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.errors import UsageError
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
+from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.integers import Integers, exact_product
-from crowdtally.values.keeping import Sides
+from crowdtally.values.keeping import Keeping, Sides
 
 _HALF = 63  # bits of one of the two integers that make a ticket
 _MARGIN = 1e-9  # far above the rounding of a float quotient, far below the gaps between most
+
+
+@dataclass(frozen=True)
+class Priority:
+    """S cells of the noisy table."""
+
+    name: ClassVar[str] = "priority"
+    takes: ClassVar[frozenset[str]] = frozenset({"size", "threshold", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    wanted: int
+    """S."""
+    threshold: Fraction | None
+    """τ of the sample it is drawn from, as a count; None where it follows from S."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Priority:
+        """From ``size``, ``sides`` and perhaps ``threshold``."""
+        return cls(_needed_size(options), given_threshold(options), options["sides"])
+
+    @property
+    def size(self) -> int | None:
+        """S."""
+        return self.wanted
+
+    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+        """τ and nothing else."""
+        return _sampling(0, self.threshold, self.wanted, cells, law, self.sides)
+
+    def draw(
+        self,
+        counts: Counts,
+        epsilon: Epsilon,
+        keeping: Keeping,
+        draws: Draws,
+        *,
+        tree: Dyadic | None,
+    ) -> Noisy:
+        """The sample."""
+        return _prioritised(counts, epsilon, keeping, draws, self.wanted).noisy()
+
+
+@dataclass(frozen=True)
+class FilterPriority:
+    """S cells of the filtered noisy table; of a tree, of the nodes with all their ancestors."""
+
+    name: ClassVar[str] = "filter-priority"
+    takes: ClassVar[frozenset[str]] = frozenset({"size", "cut", "threshold", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    wanted: int
+    """S."""
+    cut: int | None
+    """κ as a count; None where it follows from S."""
+    threshold: Fraction | None
+    """τ of the sample it is drawn from, as a count; None where it follows from S and κ."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> FilterPriority:
+        """From ``size``, ``sides`` and perhaps ``cut`` and ``threshold``."""
+        threshold = given_threshold(options)
+        return cls(_needed_size(options), given_cut(options), threshold, options["sides"])
+
+    @property
+    def size(self) -> int | None:
+        """S."""
+        return self.wanted
+
+    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+        """κ and τ; of a tree κ alone, because its ancestor rule needs the whole filter."""
+        cut = cut_for(self.cut, self.wanted, cells, law, self.sides)
+        if tree:
+            return Keeping(cut, None, self.sides)
+        return _sampling(cut, self.threshold, self.wanted, cells, law, self.sides)
+
+    def draw(
+        self,
+        counts: Counts,
+        epsilon: Epsilon,
+        keeping: Keeping,
+        draws: Draws,
+        *,
+        tree: Dyadic | None,
+    ) -> Noisy:
+        """The sample."""
+        if tree is None:
+            return _prioritised(counts, epsilon, keeping, draws, self.wanted).noisy()
+        passed = filtered(counts, epsilon, keeping, draws, tree)
+        return prioritised(passed, self.wanted, draws).noisy()
+
+
+def _needed_size(options: Mapping[str, Any]) -> int:
+    size = given_size(options)
+    if size is None:
+        raise UsageError("a priority sample needs its size: add --size S.")
+    return size
+
+
+def _sampling(
+    cut: int, threshold: Fraction | None, size: int, cells: int, law: DiscreteLaplace, sides: Sides
+) -> Keeping:
+    """The rule of the threshold sample that a priority sample is chosen from."""
+    if threshold is not None:
+        return Keeping(cut, threshold / law.unit, sides)
+    tau = priority_threshold(cells, size, law.scale, cut=cut, sides=sides)
+    return Keeping(cut, tau, sides)
+
+
+def _prioritised(
+    counts: Counts, epsilon: Epsilon, keeping: Keeping, draws: Draws, size: int
+) -> Summary:
+    return priority_summary(
+        counts, epsilon, draws,
+        size=size, cut=keeping.cut, threshold=keeping.threshold, sides=keeping.sides,
+    )  # fmt: skip
 
 
 def priority_summary(
@@ -64,7 +198,7 @@ def prioritised(sample: Summary, size: int, draws: Draws) -> Summary:
     max(w, τ)/u with u uniform on (0, 1]. Without τ it is w/u.
     """
     check_size(size)
-    name: Publishing = "filter-priority" if sample.keeping.cut else "priority"
+    name: SampleName = "filter-priority" if sample.keeping.cut else "priority"
     some = np.flatnonzero(sample.values)  # a weight of 0 has no priority; sampling never keeps one
     sample = replace(sample, cells=sample.cells[some], values=sample.values[some])
     if len(some) <= size:

@@ -7,16 +7,21 @@ bits, so that no fewer cells are expected than wanted. See ``sizes.md``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from math import isqrt
+from typing import Any
 
 from flint import arb
 
 from crowdtally.curator.publishing.empty import inclusion_probability
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.balls import Real
 from crowdtally.values.keeping import Keeping, Sides
+from crowdtally.values.rational import exact
+from crowdtally.values.whole import is_whole
 
 LARGEST_SIZE = 1 << 40
 _STEPS = 1 << 15  # a threshold is (1 + j/2^15)·2^i times the smallest one
@@ -25,12 +30,32 @@ _BITS = 128
 
 def check_size(size: object) -> int:
     """A wanted number of cells, checked."""
-    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= LARGEST_SIZE:
+    if not isinstance(size, int) or not is_whole(size) or not 1 <= size <= LARGEST_SIZE:
         raise UsageError(
             f"the size must be a whole number between 1 and {LARGEST_SIZE}: received {size!r}. "
             "It is how many cells to publish."
         )
     return size
+
+
+def given_size(options: Mapping[str, Any]) -> int | None:
+    """S, where it was given."""
+    return None if options["size"] is None else check_size(options["size"])
+
+
+def given_threshold(options: Mapping[str, Any]) -> Fraction | None:
+    """τ as a count, where it was given."""
+    given = options["threshold"]
+    return None if given is None else Keeping(0, exact(given, "--threshold")).threshold
+
+
+def cut_for(
+    cut: int | None, size: int | None, cells: int, law: DiscreteLaplace, sides: Sides
+) -> int:
+    """κ in units: as given, or from the public N, S and scale."""
+    if cut is not None:
+        return int(cut / law.unit)
+    return filter_cut(cells, size or 1, law.scale, sides=sides)
 
 
 def filter_cut(cells: int, size: int, scale: Fraction, *, sides: Sides = "two") -> int:

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from crowdtally.curator.publishing.publishing import Noisy
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.integers import Integers
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import show
 
-Publishing = Literal[
+SampleName = Literal[
     "dense", "filter", "threshold", "filter-threshold", "priority", "filter-priority"
 ]
 
@@ -20,7 +21,7 @@ Publishing = Literal[
 class Summary:
     """A sparse noisy table, safe to show to anyone."""
 
-    publishing: Publishing
+    publishing: SampleName
     """How the cells were chosen."""
     cells: Integers
     """Numbers of the published cells, ascending and distinct."""
@@ -64,6 +65,10 @@ class Summary:
             "short": self.short,
             "consistency": self.consistency,
         }
+
+    def noisy(self) -> Noisy:
+        """As a publishing returns it."""
+        return Noisy(self.values, self.cells, self.facts())
 
 
 def _shown(number: Fraction | None) -> str | None:

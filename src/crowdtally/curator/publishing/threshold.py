@@ -8,14 +8,75 @@ proof is in ``threshold.md``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, ClassVar
 
+from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Noisy
 from crowdtally.curator.publishing.sampling import draw_sample
-from crowdtally.curator.publishing.summary import Publishing, Summary
+from crowdtally.curator.publishing.sizes import given_size, given_threshold, sampling_threshold
+from crowdtally.curator.publishing.summary import SampleName, Summary
+from crowdtally.errors import UsageError
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
+from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping, Sides
+from crowdtally.values.whole import whole_number
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Each noisy count w with probability min(w/τ, 1)."""
+
+    name: ClassVar[str] = "threshold"
+    takes: ClassVar[frozenset[str]] = frozenset({"threshold", "size", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    threshold: Fraction | None
+    """τ as a count; None where it follows from the size."""
+    size: int | None
+    """S: how many cells are wanted, about."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+    guess_total: int = 0
+    """A public guess of the table's total count, for τ."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Threshold:
+        """From ``threshold`` or ``size``, ``sides`` and ``guess_total``."""
+        if options["threshold"] is None and options["size"] is None:
+            raise UsageError("a threshold sample needs --threshold T, or --size S to find one.")
+        total = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+        return cls(given_threshold(options), given_size(options), options["sides"], total)
+
+    @property
+    def wanted(self) -> int | None:
+        """No fixed number."""
+        return None
+
+    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+        """τ and nothing else."""
+        if self.threshold is not None:
+            return Keeping(0, self.threshold / law.unit, self.sides)
+        guess = int(self.guess_total / law.unit)
+        tau = sampling_threshold(cells, self.size or 1, law.scale, sides=self.sides, total=guess)
+        return Keeping(0, tau, self.sides)
+
+    def draw(
+        self,
+        counts: Counts,
+        epsilon: Epsilon,
+        keeping: Keeping,
+        draws: Draws,
+        *,
+        tree: Dyadic | None,
+    ) -> Noisy:
+        """The sample."""
+        return threshold_sample(counts, epsilon, draws, keeping).noisy()
 
 
 def threshold_summary(
@@ -37,8 +98,13 @@ def threshold_summary(
         cut: κ, public; 0 for none.
         sides: ``two`` for the noisy table, ``one`` for its positive part.
     """
-    keeping = Keeping(cut, threshold, sides)
+    return threshold_sample(counts, epsilon, draws, Keeping(cut, threshold, sides))
+
+
+def threshold_sample(counts: Counts, epsilon: Epsilon, draws: Draws, keeping: Keeping) -> Summary:
+    """The same by a rule that has a τ."""
     scale = counts.l1_bound / epsilon.value
     cells, values = draw_sample(counts, scale, keeping, draws)
-    name: Publishing = "filter-threshold" if cut else "threshold"
-    return Summary(name, cells, values, counts.size, epsilon, counts.l1_bound, keeping, threshold)
+    name: SampleName = "filter-threshold" if keeping.cut else "threshold"
+    size, bound = counts.size, counts.l1_bound
+    return Summary(name, cells, values, size, epsilon, bound, keeping, keeping.threshold)

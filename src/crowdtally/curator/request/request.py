@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.curator.bounding.scales import l1_bound
 from crowdtally.curator.choosing.candidates import check_theta
-from crowdtally.curator.publishing.sizes import expected_size
-from crowdtally.curator.request.form import Form, FormOptions, check_ordered, make_form
-from crowdtally.curator.request.method import ROW, Method, MethodOptions, make_method
-from crowdtally.curator.request.split import complete_split
-from crowdtally.curator.steps.shape import form_factor, form_keeping, form_layout
+from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.method import Method, method_of, rule_of
+from crowdtally.curator.request.options import completed
+from crowdtally.curator.request.refusals import Asked, refuse
+from crowdtally.curator.request.split import CHOOSE, TOTAL, complete_split
+from crowdtally.curator.request.tables import (
+    check_names,
+    check_tables,
+    counted_cells,
+    make_tables,
+    popularity_table,
+)
+from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.table import Table
+from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.domain import RESERVED, Domain
+from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta, Epsilon
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.layout import Layout, Pairs, grid
-from crowdtally.values.rational import show
 from crowdtally.values.records import Records
-from crowdtally.values.transformed import Nodes
-
-LARGEST_DENSE = 500_000_000
-"""Cells beyond which a dense table is refused: about 20 GB while it is written."""
-LARGEST_SAMPLE = 200_000_000
-"""Published cells beyond which a summary is refused: about 20 GB while it is written."""
-_LARGEST_SCALE = 2**50  # in units of a count: beyond it noise is beyond any count
-_LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
-_WIDEST_ITEMS = 2**62
-
-
-class ReleaseOptions(MethodOptions, FormOptions, total=False):
-    """How users are bounded, what is counted, and in which form it is published."""
+from crowdtally.values.table_kinds import ITEMS, POPULARITY
+from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)
@@ -50,45 +45,22 @@ class Request:
     """The whole δ; 0 unless items are discovered."""
     method: Method
     """How users are bounded and what is counted."""
-    form: Form
-    """The transform, and which cells are published."""
     shares: Mapping[str, Fraction]
     """Each part's exact share of ε."""
+    tables: tuple[Table, ...]
+    """The tables of counts; none where the items are discovered."""
+    popularity: Table | None = None
+    """The table that items are ranked by, where a rule asks for one."""
+    discovery: UnknownItems | None = None
+    """How items are discovered, where they have no public list."""
+    guess_total: int = 0
+    """A public guess of the total count, for advice."""
     strict: bool = False
     """Stop, before anything is charged, where a row would be dropped."""
 
     def part(self, name: str) -> Epsilon:
         """The ε of one part."""
         return self.epsilon * self.shares[name]
-
-    def layouts(self, domain: Domain | None = None) -> dict[str, Layout]:
-        """The public cells of each table of counts; ``domain`` may have the records' own types."""
-        domain = domain or self.domain
-        if domain is None:
-            return {}
-        if not domain.has_items:
-            return {"cells": grid(domain.axes)}
-        tables: dict[str, Layout] = {"items": grid(domain.axes[:1])}
-        if self.method.pairs:
-            tables["pairs"] = Pairs(domain.items)
-        elif domain.contexts:
-            tables["edges"] = grid(domain.axes)
-        return tables
-
-    def table_epsilon(self, table: str) -> Epsilon:
-        """The ε of a table of counts; pairs of items stand where items in context would."""
-        return self.part("edges" if table == "pairs" else table)
-
-    def sensitivity(self, table: str) -> tuple[int, Fraction]:
-        """The L1 bound of a table in its public form, in units, and what a unit means.
-
-        Where the bound is chosen privately: with the largest candidate.
-        """
-        bound, unit = l1_bound(self.method, table, self.method.limit)
-        return bound * form_factor(self.form, self.layouts()[table]), unit
-
-
-_METHOD = frozenset(MethodOptions.__annotations__)
 
 
 def make_request(
@@ -103,25 +75,72 @@ def make_request(
 ) -> Request:
     """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
     _check_kinds(records, domain, split)
-    unknown = sorted(options.keys() - ReleaseOptions.__annotations__.keys())
-    if unknown:
-        known = did_you_mean(unknown[0], ReleaseOptions.__annotations__)
-        raise UsageError(f"unknown option {unknown[0]!r} of a release. {known}")
-    method = make_method(**{k: v for k, v in options.items() if k in _METHOD})
-    form = make_form(**{k: v for k, v in options.items() if k not in _METHOD})
-    if records.user is None:
-        method = _by_row(method)
-    exact_delta = Delta.of(delta)
+    given = completed(options)
+    asked = _asked(given, records, domain, Delta.of(delta))
+    refuse(asked)
+    _check_lists(records, asked.domain)
+    method = method_of(given, asked.rule)
+    total = Epsilon.of(epsilon)
+    shares = complete_split(split, _parts(method, asked.domain), method.choose)
+    return _checked(asked, method, total, shares, strict=strict)
+
+
+def check_options(records: Records, options: Mapping[str, Any]) -> None:
+    """Refuse what each option alone rules out, before any list is read."""
+    _asked(completed(options), records, None, Delta())
+
+
+def _asked(
+    options: Mapping[str, Any], records: Records, domain: Domain | None, delta: Delta
+) -> Asked:
+    """Each part, checked by itself."""
+    one_of(options["count"], ("records", "users"), "--count")
+    one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
-    _check_discovery(records, domain, method, form, exact_delta)
-    if domain is not None:
-        _check_domain(records, domain, method, form)
-    shares = complete_split(split, _parts(method, domain), method.choose)
-    total = Epsilon.of(epsilon)
-    request = Request(records, domain, total, exact_delta, method, form, shares, strict)
-    _check_sizes(request)
-    return request
+    return Asked(
+        options,
+        records,
+        domain,
+        delta,
+        rule_of(options, by_row=records.user is None),
+        TRANSFORMS.load(options["transform"]).of(options),
+        PUBLISHINGS.load(options["publishing"]).of(options),
+    )
+
+
+def _checked(
+    asked: Asked, method: Method, total: Epsilon, shares: Mapping[str, Fraction], *, strict: bool
+) -> Request:
+    """The request with its tables, once all options go together."""
+    options, domain = asked.options, asked.domain
+
+    def epsilon_of(part: str) -> Epsilon:
+        return total * shares[part]
+
+    _check_theta(method, domain)
+    _check_ordered(asked.transform.ordered, domain)
+    tables = make_tables(domain, method, options, epsilon_of)
+    popularity = discovery = None
+    if method.popularity_records is not None and domain is not None:
+        popularity = popularity_table(
+            domain, method.popularity_records, epsilon_of(POPULARITY.name)
+        )
+    if method.discover:
+        check_names([str(asked.records.item)])
+        discovery = UnknownItems(method.rule.limit, epsilon_of(ITEMS.name), asked.delta)
+    check_tables([*([popularity] if popularity else []), *tables], total, method.rule.limit)
+    guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+    return Request(
+        asked.records, domain, total, asked.delta, method, shares, tables, popularity, discovery,
+        guess, strict,
+    )  # fmt: skip
+
+
+def one_of(value: object, names: Sequence[str], option: str) -> None:
+    """Refuse a name that is not one of these."""
+    if value not in names:
+        raise UsageError(f"unknown {option} {value!r}. {did_you_mean(str(value), names)}")
 
 
 def _check_kinds(records: object, domain: object, split: object) -> None:
@@ -135,52 +154,10 @@ def _check_kinds(records: object, domain: object, split: object) -> None:
             raise UsageError(f"{words}: received a {type(given).__name__}.")
 
 
-def _by_row(method: Method) -> Method:
-    """Each row is one person: rules that bound users, and what goes with them, are refused."""
-    if replace(method, limit=10, what="records") != Method():
-        raise UsageError(
-            "with --user-per-row each row is one person, so there is nothing to bound or choose: "
-            "remove --bounding, --choose, --pairs, --discover-items and what goes with them."
-        )
-    return Method(ROW, 1, what="users")
-
-
-def _parts(method: Method, domain: Domain | None) -> list[str]:
-    if domain is not None and not domain.has_items:
-        return [*(["choose"] if method.choose else []), "cells"]
-    return [
-        *(["choose"] if method.choose else []),
-        *(["total"] if method.discover else []),
-        *(["popularity"] if method.popularity_records else []),
-        "items",
-        *(["edges"] if method.pairs or (domain is not None and domain.contexts) else []),
-    ]
-
-
-def _check_discovery(
-    records: Records, domain: Domain | None, method: Method, form: Form, delta: Delta
-) -> None:
-    if method.discover != (delta.value > 0):
-        raise UsageError(
-            "--discover-items and --delta go together: items that no public list names can only be "
-            "released with a small probability delta of exceeding epsilon, such as --delta 1e-9."
-        )
-    if method.discover and (domain is not None or records.contexts or form != Form()):
-        raise UsageError(
-            "--discover-items finds the items itself: give no --items, --context, --transform or "
-            "--publishing with it."
-        )
-    if domain is None and not method.discover:
-        raise UsageError(
-            "which items may appear must be decided without looking at the records: give the "
-            "public list with --items FILE, or let items be discovered with --discover-items "
-            "--delta D."
-        )
-
-
-def _check_domain(records: Records, domain: Domain, method: Method, form: Form) -> None:
-    if domain.has_items != (records.item is not None):
-        raise UsageError("the domain must have items where the records do, else attributes.")
+def _check_lists(records: Records, domain: Domain | None) -> None:
+    """Every context or attribute has its column and its list."""
+    if domain is None:
+        return
     names = {axis.name for axis in (domain.contexts if domain.has_items else domain.axes)}
     declared = set(records.contexts) if domain.has_items else set(records.attributes)
     for name in sorted(declared ^ names):
@@ -188,93 +165,31 @@ def _check_domain(records: Records, domain: Domain, method: Method, form: Form) 
             f"{name!r} needs both its column or expression (--context or --attributes) and its "
             f"list of values (--values {name}=a,b,c)."
         )
-    if not domain.has_items and (method.pairs or method.popularity_records):
-        raise UsageError("a table of attributes has no items to rank or to pair: use --item.")
-    if domain.has_items and domain.size > _WIDEST_ITEMS:
-        raise UsageError("items × contexts are beyond 2^62 cells: use --attributes for so many.")
-    if method.pairs and domain.contexts:
-        raise UsageError("--pairs counts pairs of items: give no --context with it.")
-    if method.pairs and method.limit < 2:
-        raise UsageError(
-            "a user of whom one record is kept has no pairs: --pairs needs --max-records 2 or more."
-        )
-    if method.pairs and len(domain.items) < 2:
-        raise UsageError("a list of one item has no pairs: --pairs needs two items or more.")
-    if method.pairs and form.transform != "none":
-        raise UsageError("--pairs cannot be transformed: use --transform none.")
-    if not method.samples and not method.by_row:
-        smallest = len(domain.items) if domain.has_items else domain.size
-        weighed = method.limit * len(method.scalings) if method.choose == "dpsense" else 1
-        check_theta(method.limit, smallest, method.cap, weighed)
-    check_ordered(form, [axis.name for axis in domain.axes])
 
 
-def _check_sizes(request: Request) -> None:
-    form = request.form
-    if not form.is_dense and (form.size or 0) > LARGEST_SAMPLE:
-        raise UsageError(f"--size must be at most {LARGEST_SAMPLE}: received {form.size}.")
-    _check_popularity(request)
-    if request.domain is None:
-        _check_names([str(request.records.item)])
-    for name, layout in request.layouts().items():
-        shaped = form_layout(form, layout)
-        size = shaped.size
-        _check_names(shaped.names)
-        bound, unit = request.sensitivity(name)
-        scale = bound / request.table_epsilon(name).value
-        if scale * unit > _LARGEST_SCALE:
-            raise UsageError(
-                f"the noise of {name!r} would be beyond any count: epsilon "
-                f"{show(request.epsilon.value)} is too small for a bound of "
-                f"{request.method.limit}. Raise --epsilon or lower --max-records."
-            )
-        if form.is_dense and size > LARGEST_DENSE:
-            raise UsageError(
-                f"the table {name!r} would have {size} cells, and a dense release has at most "
-                f"{LARGEST_DENSE}: use --publishing filter-priority --size S, shorten the lists or "
-                "use fewer contexts."
-            )
-        if not form.is_dense:
-            keeping = form_keeping(form, size, scale, unit, tree=isinstance(shaped, Nodes))
-            _check_odds(name, keeping, request.table_epsilon(name))
-            _check_summary(name, size, expected_size(size, scale, keeping))
+def _check_theta(method: Method, domain: Domain | None) -> None:
+    """For rules that scale rows: a largest θ that some row can reach, and few enough candidates."""
+    if "cap" not in method.rule.takes or domain is None:
+        return
+    smallest = len(domain.items) if domain.has_items else domain.size
+    weighed = method.rule.limit * len(method.scalings) if method.choose == "dpsense" else 1
+    check_theta(method.rule.limit, smallest, method.rule.facts()["cap"], weighed)
 
 
-def _check_names(columns: Sequence[str]) -> None:
-    """Refuse columns that a table's file cannot tell apart: DuckDB ignores upper and lower case."""
-    seen: set[str] = set()
-    for column in (*columns, *RESERVED):
-        if column.lower() in seen:
-            raise UsageError(
-                f"two columns of the release would be called {column!r}, upper and lower case "
-                f"being one: rename one, for example --context my_{column}=COLUMN."
-            )
-        seen.add(column.lower())
+def _check_ordered(ordered: Sequence[str], domain: Domain | None) -> None:
+    """Refuse ordered axes that the domain does not have."""
+    names = [axis.name for axis in domain.axes] if domain is not None else []
+    for name in ordered:
+        if name not in names:
+            raise UsageError(f"--ordered names {name!r}. {did_you_mean(name, names)}")
 
 
-def _check_popularity(request: Request) -> None:
-    records = request.method.popularity_records
-    if records and records / request.part("popularity").value > _LARGEST_SCALE:
-        raise UsageError(
-            f"the noise of the popularity would be beyond any count: epsilon "
-            f"{show(request.epsilon.value)} is too small for --popularity-records {records}. Raise "
-            "one or lower the other."
-        )
-
-
-def _check_odds(name: str, keeping: Keeping, epsilon: Epsilon) -> None:
-    """One-sided without a cut, a negative noisy count has a chance of about e^(−ε/L), L ≥ 1."""
-    if keeping.least == 0 and not keeping.keeps_all and epsilon.value > _LARGEST_EPSILON:
-        raise UsageError(
-            f"with epsilon {show(epsilon.value)} for {name!r} no empty cell would ever be dropped: "
-            f"give --cut 1, or an epsilon of at most {_LARGEST_EPSILON}."
-        )
-
-
-def _check_summary(name: str, cells: int, expected: float) -> None:
-    if expected > LARGEST_SAMPLE:
-        raise UsageError(
-            f"of the {cells} cells of {name!r} about {expected:.3g} empty ones would be published, "
-            f"and at most {LARGEST_SAMPLE} fit: ask for a smaller --size, or raise --cut or "
-            "--threshold."
-        )
+def _parts(method: Method, domain: Domain | None) -> list[str]:
+    """The parts that ε is divided between, in the order in which they are drawn."""
+    paid_by = [part for _, part in counted_cells(domain, pairs=method.pairs)]
+    return [
+        *([CHOOSE] if method.choose else []),
+        *([TOTAL, ITEMS.name] if method.discover else []),
+        *([POPULARITY.name] if method.popularity_records else []),
+        *paid_by,
+    ]

@@ -7,27 +7,14 @@ from fractions import Fraction
 
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.rational import exact, show
+from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, POPULARITY
 
-PARTS = ("choose", "total", "popularity", "select", "measure", "items", "edges", "cells")
+CHOOSE, TOTAL = "choose", "total"
+"""Parts that are no table: the private choice of a bound, and the mass of undiscovered items."""
+PARTS = (
+    CHOOSE, TOTAL, POPULARITY.name, "select", "measure", ITEMS.name, EDGES.name, CELLS.name,
+)  # fmt: skip
 """Every part that a release can have."""
-
-
-def parse_split(text: str) -> dict[str, Fraction]:
-    """``NAME=SHARE,…`` as typed.
-
-    >>> parse_split("items=0.3,edges=0.7")["edges"]
-    Fraction(7, 10)
-    """
-    shares: dict[str, Fraction] = {}
-    for piece in text.split(","):
-        name, equals, share = piece.partition("=")
-        name = name.strip()
-        if not equals or name in shares:
-            raise UsageError(
-                f"a split is NAME=SHARE,NAME=SHARE with each name once: received {text!r}."
-            )
-        shares[name] = exact(share, f"the share of {name!r}")
-    return shares
 
 
 def complete_split(
@@ -65,9 +52,9 @@ def _defaults(used: Sequence[str], choose: str | None) -> dict[str, Fraction]:
     """Small shares for what prepares the tables; what remains is halved between the tables."""
     small = {
         # Two per cent is enough for the rank rule; DPSense's algorithms need the papers' tenth.
-        "choose": Fraction(2, 100) if choose == "rank" else Fraction(1, 10),
-        "total": Fraction(2, 100),
-        "popularity": Fraction(1, 10),
+        CHOOSE: Fraction(2, 100) if choose == "rank" else Fraction(1, 10),
+        TOTAL: Fraction(2, 100),
+        POPULARITY.name: Fraction(1, 10),
     }
     shares = {name: small[name] for name in used if name in small}
     tables = [name for name in used if name not in small]

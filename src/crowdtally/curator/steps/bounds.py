@@ -1,97 +1,131 @@
-"""The bound of each table: as given, or chosen privately for its share of ε."""
+"""The bound of each table, chosen privately for its share of ε."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from crowdtally.curator.bounding.dpsense import rows_with_sums
+from crowdtally.budget import Part
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.choosing.rows import RowSums, RowTable
-from crowdtally.curator.engine.prepare import cell_numbers
-from crowdtally.curator.engine.relations import Rows
-from crowdtally.curator.steps.work import Work
+from crowdtally.curator.counting import column_totals, records_per_user, row_sums
+from crowdtally.curator.request.split import CHOOSE
+from crowdtally.curator.steps.step import Bound, Counted, Reading, Released
+from crowdtally.curator.table import Table
+from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import What
 from crowdtally.values.epsilon import Epsilon
 
 
+def _part(epsilon: Epsilon, rule: str, most: int) -> Part:
+    return Part(CHOOSE, epsilon, "exponential", {"rule": rule, "largest_candidate": most})
+
+
 @dataclass(frozen=True)
-class Bound:
-    """What a table is bounded by; published with it."""
+class ChooseLimit:
+    """l by the rank rule. One sample serves all tables; it is fitted to the first of them."""
 
-    value: int
-    """l or θ."""
-    scaling: Fraction = Fraction(1)
-    """s, for DPSense-S."""
+    tables: tuple[Table, ...]
+    """The tables that it serves."""
+    most: int
+    """The largest candidate."""
+    epsilon: Epsilon
+    """What the choice costs."""
+    what: What
+    """Whether records or distinct users are counted."""
+    least: int
+    """The smallest candidate: 2 where pairs are counted."""
 
+    def parts(self) -> Sequence[Part]:
+        """The one choice."""
+        return [_part(self.epsilon, "rank", self.most)]
 
-def find_bounds(work: Work) -> dict[str, Bound]:
-    """The bound of each table of the request."""
-    request, method = work.request, work.request.method
-    tables = list(request.layouts())
-    if method.choose is None:
-        return dict.fromkeys(tables, Bound(method.limit, method.scalings[0]))
-    if method.samples:
-        # One sample serves all tables; it is fitted to the item counts.
-        return dict.fromkeys(tables, Bound(_choose_limit(work, request.part("choose"))))
-    share = Epsilon(request.part("choose").value / len(tables))
-    choose = _choose_theta if method.bounding == "dpsense" else _choose_theta_and_scaling
-    return {table: choose(work, table, share) for table in tables}
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(user, cell) → how many users have how many records, or distinct cells."""
+        return Counted(*records_per_user(reading.engine, reading.prepared, self.what))
 
-
-def _choose_limit(work: Work, epsilon: Epsilon) -> int:
-    request, rows = work.request, work.prepared.table
-    amounts = rows.select("user", "cell")
-    if request.method.what == "users":
-        amounts = amounts.distinct()
-    sums = amounts.group_by("user").agg(row_sum=amounts.count())
-    least = 2 if request.method.pairs else 1
-    candidates = tuple(c for c in log_spaced(request.method.limit) if c >= least)
-    table, layout = next(iter(request.layouts().items()))  # the items, or all cells
-    choice = RankChoice(layout.size, candidates, epsilon, request.table_epsilon(table))
-    return choice.pick(_histogram(work, sums), work.draws)
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """One bound for all tables."""
+        candidates = tuple(c for c in log_spaced(self.most) if c >= self.least)
+        first = self.tables[0]
+        choice = RankChoice(first.cells.size, candidates, self.epsilon, first.epsilon)
+        bound = Bound(choice.pick(counted.found, draws))
+        return replace(released, bounds={table.name: bound for table in self.tables})
 
 
-def _choose_theta(work: Work, table: str, epsilon: Epsilon) -> Bound:
-    request, method = work.request, work.request.method
-    amounts = rows_with_sums(work.records_of(table), method.cap)
-    histogram = _histogram(work, amounts.select("user", "row_sum").distinct())
-    cells, published = request.layouts()[table].size, request.table_epsilon(table)
-    choice: Any
-    if method.choose == "rank":
-        choice = RankChoice(cells, log_spaced(method.limit), epsilon, published)
-    else:
-        choice = DPSenseChoice(cells, method.limit, epsilon, published, method.cap)
-    return Bound(choice.pick(histogram, work.draws))
+@dataclass(frozen=True)
+class ChooseTheta:
+    """θ for each table, by the rank rule or by DPSense's Algorithm 1."""
+
+    tables: tuple[Table, ...]
+    """The tables, which share the cost evenly."""
+    how: str
+    """``rank`` or ``dpsense``."""
+    most: int
+    """The largest candidate."""
+    epsilon: Epsilon
+    """What the choices cost together."""
+    cap: int
+    """The most that a user counts in one cell."""
+
+    def parts(self) -> Sequence[Part]:
+        """All choices together."""
+        return [_part(self.epsilon, self.how, self.most)]
+
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(user, cell) → how many users have which row sum, for each table."""
+        cells = [table.cells for table in self.tables]
+        return Counted(*row_sums(reading.engine, reading.prepared, cells, self.cap))
+
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """A bound for each table."""
+        bounds = {}
+        for table, sums in zip(self.tables, counted.found, strict=True):
+            bounds[table.name] = Bound(self._choice(table).pick(sums, draws))
+        return replace(released, bounds=bounds)
+
+    def _choice(self, table: Table) -> RankChoice | DPSenseChoice:
+        share = Epsilon(self.epsilon.value / len(self.tables))
+        cells, published = table.cells.size, table.epsilon
+        if self.how == "rank":
+            return RankChoice(cells, log_spaced(self.most), share, published)
+        return DPSenseChoice(cells, self.most, share, published, self.cap)
 
 
-def _choose_theta_and_scaling(work: Work, table: str, epsilon: Epsilon) -> Bound:
-    request, method = work.request, work.request.method
-    amounts = rows_with_sums(work.records_of(table), method.cap)
-    totals = amounts.group_by("row_sum", "cell").agg(total=amounts.amount.sum().cast("int64"))
-    found = work.engine.columns(totals)
-    cells = cell_numbers(found["cell"], work.prepared.domain)
-    choice = DPSenseSChoice(
-        request.layouts()[table].size, method.limit, epsilon, request.table_epsilon(table),
-        method.cap, method.scalings,
-    )  # fmt: skip
-    theta, scaling = choice.pick(
-        RowTable(_int64(found["row_sum"]), cells, _int64(found["total"])), work.draws
-    )
-    return Bound(theta, scaling)
+@dataclass(frozen=True)
+class ChooseThetaAndScaling:
+    """θ and s for each table, by DPSense-S's Algorithm 2."""
 
+    tables: tuple[Table, ...]
+    """The tables, which share the cost evenly."""
+    most: int
+    """The largest candidate of θ."""
+    scalings: tuple[Fraction, ...]
+    """The candidates of s."""
+    epsilon: Epsilon
+    """What the choices cost together."""
+    cap: int
+    """The most that a user counts in one cell."""
 
-def _int64(column: NDArray[Any]) -> NDArray[np.int64]:
-    return np.asarray(column, dtype=np.int64)
+    def parts(self) -> Sequence[Part]:
+        """All choices together."""
+        return [_part(self.epsilon, "dpsense", self.most)]
 
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(user, cell) → the total of each column by row sum, for each table."""
+        cells = [table.cells for table in self.tables]
+        return Counted(*column_totals(reading.engine, reading.prepared, cells, self.cap))
 
-def _histogram(work: Work, sums: Rows) -> RowSums:
-    """(user, row_sum) → how many users have which row sum."""
-    counted = work.engine.arrays(sums.group_by("row_sum").agg(users=sums.count()))
-    return RowSums(counted["row_sum"].astype(np.int64), counted["users"])
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """A bound and a scaling for each table."""
+        share = Epsilon(self.epsilon.value / len(self.tables))
+        bounds = {}
+        for table, rows in zip(self.tables, counted.found, strict=True):
+            choice = DPSenseSChoice(
+                table.cells.size, self.most, share, table.epsilon, self.cap, self.scalings
+            )
+            bounds[table.name] = Bound(*choice.pick(rows, draws))
+        return replace(released, bounds=bounds)

@@ -2,45 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from crowdtally.curator.engine import window
+from crowdtally.budget import Part
+from crowdtally.curator.counting import count_discovered
+from crowdtally.curator.request.split import TOTAL
 from crowdtally.curator.selecting.unknown_items import UnknownItems
-from crowdtally.curator.steps.work import Work
+from crowdtally.curator.steps.step import Counted, Reading, Released
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
+from crowdtally.published.table import DISCOVERED
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import Listed
 from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import ITEMS
 
 
-def discover_items(work: Work) -> tuple[NoisyTable, dict[str, Any]]:
-    """The items that pass, with their noisy counts of distinct users; and the mass of the others.
+@dataclass(frozen=True)
+class Discovery:
+    """The items that pass, with their noisy numbers of users; and the mass of the others."""
 
-    The items' own values order and hash them. A number for each item, as where a list is public,
-    would depend on what other users have.
-    """
-    request, rows = work.request, work.prepared.table
-    distinct = rows.select("user", "cell").distinct()  # (user, item), each once
-    order = work.engine.hash(work.fresh_key(), [distinct.user, distinct.cell])
-    kept = window.least(distinct.mutate(priority=order), request.method.limit)  # at most l per user
-    found = work.engine.columns(kept.group_by("cell").agg(users=kept.count()))
-    by_value = np.argsort(found["cell"], kind="stable")  # never the order of discovery
-    items, users = found["cell"][by_value], found["users"][by_value].astype(np.int64)
+    item: str
+    """The item column."""
+    rule: UnknownItems
+    """The threshold and its ε and δ."""
+    total: Epsilon
+    """ε of the mass of the others."""
 
-    rule = UnknownItems(request.method.limit, request.part("items"), request.delta)
-    passed = rule.select(users, work.draws)
-    other = rule.other(users, passed, request.part("total"), work.draws)
-    facts = {
-        "epsilon": show(rule.epsilon.value),
-        "delta": show(rule.actual_delta),
-        "sensitivity": rule.limit,
-        "publishing": "threshold on unknown items",
-        "threshold": rule.threshold,
-    }
-    layout = Listed(str(request.records.item), items[passed.places])
-    table = NoisyTable("items", layout, passed.noisy, DiscreteLaplace(rule.scale), facts)
-    words = "noisy number of (user, item) pairs among the kept ones whose item is not released"
-    scale = request.method.limit / request.part("total").value
-    return table, {"count": other, "noise_scale": show(scale), "counts": words}
+    def parts(self) -> Sequence[Part]:
+        """The mass of the others, and the items."""
+        bound = {"l1_bound": self.rule.limit}
+        return [
+            Part(TOTAL, self.total, "discrete-laplace", bound),
+            Part(
+                ITEMS.name,
+                self.rule.epsilon,
+                "thresholded-discrete-laplace",
+                bound,
+                self.rule.delta,
+            ),
+        ]
+
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(user, item) → at most l distinct items per user → items by value, users of each."""
+        return Counted(
+            *count_discovered(
+                reading.engine, reading.prepared, self.rule.limit, key=reading.fresh_key()
+            )
+        )
+
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """The items that enough users have."""
+        items, users = counted.found
+        passed = self.rule.select(users, draws)
+        other = self.rule.other(users, passed, self.total, draws)
+        facts = {
+            "epsilon": show(self.rule.epsilon.value),
+            "delta": show(self.rule.actual_delta),
+            "sensitivity": self.rule.limit,
+            "publishing": DISCOVERED,
+            "threshold": self.rule.threshold,
+        }
+        layout, law = Listed(self.item, items[passed.places]), DiscreteLaplace(self.rule.scale)
+        table = NoisyTable(ITEMS.name, layout, passed.noisy, law, facts)
+        words = "noisy number of (user, item) pairs among the kept ones whose item is not released"
+        scale = show(self.rule.limit / self.total.value)
+        mass = {"count": other, "noise_scale": scale, "counts": words}
+        return replace(released.with_tables([table]), other=mass)

@@ -1,96 +1,126 @@
-"""The tables of counts: bound every user, count, add noise."""
+"""The tables of counts: bound every user, count, add noise. All noises are independent draws."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from crowdtally.budget import Part
 from crowdtally.curator.bounding.dpsense import DPSense
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.bounding.tempered import Tempered
-from crowdtally.curator.counting import Sampling, count, count_pairs, count_rows
-from crowdtally.curator.publishing.dense import dense
-from crowdtally.curator.steps.bounds import Bound
-from crowdtally.curator.steps.forming import publish_table
-from crowdtally.curator.steps.work import Work
-from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.layout import grid
+from crowdtally.curator.counting import count, count_pairs, count_rows, count_scaled
+from crowdtally.curator.request.tables import table_bound
+from crowdtally.curator.steps.step import Bound, Counted, Reading, Released
+from crowdtally.curator.table import Table
+from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts, What
 
 
-def popularity_table(work: Work) -> NoisyTable | None:
-    """The popularity that hand-picking goes by: SRA(d₀) counts of all items, noisy, drawn once."""
-    limit = work.request.method.popularity_records
-    if limit is None:
-        return None
-    items, _ = count(  # (user, cell) → at most d₀ per user → item counts
-        work.engine, work.prepared, SRA(limit),
-        rows=work.rows, key=work.fresh_key(), what=work.request.method.what,
-    )  # fmt: skip
-    return dense(
-        "popularity",
-        grid([work.prepared.domain.items]),
-        items,
-        work.request.part("popularity"),
-        work.draws,
-    )
+@dataclass(frozen=True)
+class SampledTables:
+    """Tables that are counted on one and the same sample of each user's records."""
 
+    tables: tuple[Table, ...]
+    """The items, and perhaps the items in context or the pairs; or the cells."""
+    rule: Any
+    """The rule that keeps records, with its bound unless that is chosen."""
+    what: What
+    """Whether records or distinct users are counted."""
+    pairs: bool
+    """Whether the second table is of pairs."""
 
-def count_tables(
-    work: Work, bounds: Mapping[str, Bound], popularity: NoisyTable | None
-) -> list[NoisyTable]:
-    """Each table of the request with its noise; all noises are independent draws."""
-    request, layouts = work.request, work.request.layouts(work.prepared.domain)
-    counts = _counts(work, bounds, popularity.values if popularity is not None else None)
-    return [
-        publish_table(
-            table,
-            layouts[table],
-            counts[table],
-            request.form,
-            request.table_epsilon(table),
-            work.draws,
+    def parts(self) -> Sequence[Part]:
+        """Each table."""
+        return [table.charge() for table in self.tables]
+
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(user, cell) → at most l rows per user → counts of every table."""
+        rule = replace(self.rule, limit=self._limit(released)) if released.bounds else self.rule
+        if released.tables:
+            rule = replace(rule, popularity=released.tables[0].values)
+        counted = count_pairs if self.pairs else count
+        found, dropped = counted(
+            reading.engine, reading.prepared, rule, key=reading.fresh_key(), what=self.what
         )
-        for table in bounds
-    ]
+        return Counted((rule, found), dropped)
+
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """Every table with its noise."""
+        rule, found = counted.found
+        settled = [_settled(table, rule) for table in self.tables]
+        bounds = {table.name: Bound(rule.limit) for table in settled}
+        return _published(settled, found, replace(released, bounds=bounds), draws)
+
+    def _limit(self, released: Released) -> int:
+        (limit,) = {bound.limit for bound in released.bounds.values()}
+        return limit
 
 
-def _counts(
-    work: Work, bounds: Mapping[str, Bound], ranking: NDArray[np.int64] | None
-) -> dict[str, Counts]:
-    """The exact counts of each table, bounded."""
-    method = work.request.method
-    if not method.samples and not method.by_row:
-        return {table: _count_scaled(work, table, bound) for table, bound in bounds.items()}
-    if method.by_row:
-        # (cell[, weight]): each row is one person, or as many as its weight says
-        items, others = count_rows(work.engine, work.prepared)
-    else:
-        # (user, cell) → at most l rows per user → counts, all from one and the same sample
-        (limit,) = {bound.value for bound in bounds.values()}
-        items, others = (count_pairs if method.pairs else count)(
-            work.engine, work.prepared, _rule(work, limit, ranking),
-            rows=work.rows, key=work.fresh_key(), what=method.what,
-        )  # fmt: skip
-    return {"items": items, "edges": others, "pairs": others, "cells": others}
+@dataclass(frozen=True)
+class ScaledTables:
+    """Tables for each of which a user's whole row is scaled down."""
+
+    tables: tuple[Table, ...]
+    """The tables."""
+    rule: DPSense
+    """The rule, with its bound unless that is chosen for each table."""
+
+    def parts(self) -> Sequence[Part]:
+        """Each table."""
+        return [table.charge() for table in self.tables]
+
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(user, cell) → rows scaled to θ → counts in units of 1/g."""
+        rules = {table.name: self._rule(table, released.bounds) for table in self.tables}
+        found, dropped = count_scaled(
+            reading.engine, reading.prepared, [(rules[t.name], t.cells) for t in self.tables]
+        )
+        return Counted((rules, found), dropped)
+
+    def _rule(self, table: Table, bounds: Mapping[str, Bound]) -> DPSense:
+        if table.name not in bounds:
+            return self.rule
+        bound = bounds[table.name]
+        return replace(self.rule, theta=bound.limit, scaling=bound.scaling)
+
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """Every table with its noise."""
+        rules, found = counted.found
+        settled = [_settled(table, rules[table.name]) for table in self.tables]
+        bounds = {name: Bound(rule.theta, rule.scaling) for name, rule in rules.items()}
+        return _published(settled, found, replace(released, bounds=bounds), draws)
 
 
-def _rule(work: Work, limit: int, ranking: NDArray[np.int64] | None) -> Sampling:
-    method = work.request.method
-    if ranking is None:
-        return SRA(limit)
-    if method.temper is None:
-        return HPA(limit, ranking)
-    return Tempered(limit, ranking, method.temper)
+@dataclass(frozen=True)
+class RowTables:
+    """Tables of rows that are one person each, or as many as their weight says."""
+
+    tables: tuple[Table, ...]
+    """The items, and perhaps the items in context; or the cells."""
+
+    def parts(self) -> Sequence[Part]:
+        """Each table."""
+        return [table.charge() for table in self.tables]
+
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(cell[, weight]) → counts."""
+        found, dropped = count_rows(reading.engine, reading.prepared)
+        return Counted(found, dropped)
+
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """Every table with its noise."""
+        bounds = {table.name: Bound(table.bound) for table in self.tables}
+        return _published(self.tables, counted.found, replace(released, bounds=bounds), draws)
 
 
-def _count_scaled(work: Work, table: str, bound: Bound) -> Counts:
-    """(user, cell) → rows scaled to θ → counts in units of 1/g."""
-    method = work.request.method
-    rule = DPSense(bound.value, method.cap, bound.scaling)
-    layout = work.request.layouts(work.prepared.domain)[table]
-    rows = work.records_of(table)
-    return rule.count(work.engine, rows, layout.size, work.prepared.domain)
+def _settled(table: Table, rule: Any) -> Table:
+    """The table with the bound that its records were cut to."""
+    return table if table.settled else table.settle(*table_bound(rule, table.cells))
+
+
+def _published(
+    tables: Sequence[Table], counts: Sequence[Counts], released: Released, draws: Draws
+) -> Released:
+    # Counts of cells without contexts come twice, once as items: the second is not asked for.
+    pairs = zip(tables, counts, strict=False)
+    return released.with_tables([table.publish(counted, draws) for table, counted in pairs])

@@ -1,1 +1,15 @@
-"""Linear maps of counts, each with the bound that its result obeys."""
+"""Linear maps of counts, each with the bound that its result obeys. A new one is one line here."""
+
+from crowdtally.values.registry import Entry, Registry
+
+_HERE = "crowdtally.curator.transforms"
+
+TRANSFORMS = Registry(
+    "--transform",
+    {
+        "none": Entry(f"{_HERE}.none:Untransformed", "cells as they are"),
+        "dyadic": Entry(f"{_HERE}.dyadic:DyadicTransform", "counts of ranges, as a tree"),
+        "haar": Entry(f"{_HERE}.haar:HaarTransform", "integer wavelet coefficients"),
+        "sketch": Entry(f"{_HERE}.sketch:SketchTransform", "a count sketch of a few buckets"),
+    },
+)

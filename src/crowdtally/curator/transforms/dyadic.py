@@ -6,17 +6,74 @@ one node of each combination of levels. Nothing is drawn here. The proof is in `
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import prod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from crowdtally.curator.publishing.summary import Summary
+from crowdtally.curator.transforms.transform import box_squares, mean_over_starts
 from crowdtally.errors import UsageError
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic, DyadicAxis
-from crowdtally.values.integers import Integers, as_kind, grouped, integers, positions
+from crowdtally.values.integers import Integers, as_kind, grouped, integers
+from crowdtally.values.layout import Grid, Layout
+from crowdtally.values.transformed import Nodes
+
+
+@dataclass(frozen=True)
+class DyadicTransform:
+    """All nodes of a binary tree over each ordered axis."""
+
+    name: ClassVar[str] = "dyadic"
+    takes: ClassVar[frozenset[str]] = frozenset({"ordered"})
+    signed: ClassVar[bool] = False
+
+    ordered: tuple[str, ...]
+    """The axes whose ranges will be asked for."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> DyadicTransform:
+        """From ``ordered``."""
+        if not options["ordered"]:
+            raise UsageError("--transform dyadic answers ranges: say of what, --ordered NAME.")
+        return cls(options["ordered"])
+
+    def tree(self, cells: Layout) -> Dyadic:
+        """The tree over a table's axes."""
+        axes = _axes(cells)
+        return Dyadic.over([len(a) for a in axes], ordered=[a.name in self.ordered for a in axes])
+
+    def layout(self, cells: Layout) -> Nodes:
+        """Its nodes."""
+        return Nodes(_axes(cells), self.tree(cells))
+
+    def factor(self, cells: Layout) -> int:
+        """One node for each combination of levels."""
+        return self.tree(cells).factor
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """The nodes' counts."""
+        return dyadic_counts(counts, self.tree(cells))
+
+    def squares(self, cells: Layout, query: int) -> float:
+        """The nodes that make up a range."""
+
+        def along(length: int, taken: int) -> float:
+            axis = DyadicAxis(length)
+            return mean_over_starts(length, taken, lambda low, high: len(axis.cover(low, high)))
+
+        return box_squares(cells, query, self.ordered, along)
+
+    def facts(self) -> dict[str, Any]:
+        """Its name and axes."""
+        return {"kind": self.name, "ordered": list(self.ordered)}
+
+
+def _axes(cells: Layout) -> tuple[Any, ...]:
+    if not isinstance(cells, Grid):
+        raise TypeError("only a table with axes has ranges")
+    return cells.axes
 
 
 def dyadic_counts(counts: Counts, tree: Dyadic) -> Counts:
@@ -65,53 +122,3 @@ def _split(numbers: Integers, length: int, inner: int) -> tuple[Integers, Intege
     """Mixed-radix digits around one axis: what stands before it, its own, what follows."""
     above, rest = numbers // inner, numbers % inner
     return above // length, above % length, rest
-
-
-def without_orphans(summary: Summary, tree: Dyadic) -> Summary:
-    """Drop every published node that has an unpublished ancestor: post-processing, at no cost.
-
-    A node's count is at least that of each node below it; an ancestor that did not pass the filter
-    says that what is below is noise. For a priority sample apply it to the whole filtered table and
-    sample afterwards: a node that was sampled away says nothing.
-    """
-    if summary.publishing not in ("dense", "filter"):
-        raise UsageError(
-            f"the ancestor rule needs the output of a filter, not of {summary.publishing!r}: apply "
-            "it after filtering and before sampling."
-        )
-    if summary.size != tree.size:
-        raise UsageError(f"the tree has {tree.size} nodes, and the table {summary.size} cells.")
-    parents, depth = _parents(summary.cells, tree)
-    alive = np.zeros(len(summary.cells), dtype=np.bool_)
-    for level in range(int(depth.max(initial=-1)) + 1):  # parents are one level up
-        here = np.flatnonzero(depth == level)
-        passed = np.ones(len(here), dtype=np.bool_)
-        for parent in parents:
-            place, found = positions(summary.cells, parent[here])
-            passed &= found & (alive[place] | (parent[here] == summary.cells[here]))
-        alive[here] = passed
-    return replace(
-        summary,
-        cells=summary.cells[alive],
-        values=summary.values[alive],
-        consistency="ancestors",
-    )
-
-
-def _parents(numbers: Integers, tree: Dyadic) -> tuple[list[Integers], NDArray[np.int64]]:
-    """For each ordered axis the node one step up on it (at its root, the node itself); the depth.
-
-    The depth is the sum over the axes of the steps from the root.
-    """
-    parents: list[Integers] = []
-    depth = np.zeros(len(numbers), dtype=np.int64)
-    for place, axis in enumerate(tree.axes):
-        if not axis.ordered:
-            continue
-        inner = prod(later.nodes for later in tree.axes[place + 1 :])
-        code = numbers // inner % axis.nodes
-        up = np.where(code > 0, (code - 1) // 2, code)
-        parents.append(numbers - (code - up) * inner)
-        first = np.array([(1 << level) - 1 for level in range(axis.levels + 1)], dtype=code.dtype)
-        depth += np.searchsorted(first, code, side="right") - 1
-    return parents, depth

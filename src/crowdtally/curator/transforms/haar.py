@@ -10,15 +10,84 @@ is drawn here. The proof is in ``haar.md``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
 
+from crowdtally.curator.transforms.transform import box_squares, mean_over_starts
 from crowdtally.errors import UsageError
 from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.dyadic import Dyadic, DyadicAxis
+from crowdtally.values.haar import range_weights
 from crowdtally.values.integers import Integers, as_kind, grouped, integers
+from crowdtally.values.layout import Grid, Layout
+from crowdtally.values.transformed import Coefficients
+
+
+@dataclass(frozen=True)
+class HaarTransform:
+    """The integer Haar wavelet along one axis."""
+
+    name: ClassVar[str] = "haar"
+    takes: ClassVar[frozenset[str]] = frozenset({"ordered"})
+    signed: ClassVar[bool] = True
+
+    axis: str
+    """The axis whose ranges will be asked for."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> HaarTransform:
+        """From ``ordered``, which names one axis."""
+        if not options["ordered"]:
+            raise UsageError("--transform haar answers ranges: say of what, --ordered NAME.")
+        if len(options["ordered"]) > 1:
+            raise UsageError("--transform haar takes one ordered attribute; dyadic takes several.")
+        return cls(options["ordered"][0])
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The one axis."""
+        return (self.axis,)
+
+    def layout(self, cells: Layout) -> Coefficients:
+        """The coefficients."""
+        if not isinstance(cells, Grid):
+            raise TypeError("only a table with axes has ranges")
+        return Coefficients(cells.axes, cells.names.index(self.axis))
+
+    def factor(self, cells: Layout) -> int:
+        """The total, and one difference on each level."""
+        found = self.layout(cells)
+        return DyadicAxis(len(found.axes[found.along])).levels + 1
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """Their values."""
+        found = self.layout(cells)
+        return haar_counts(counts, [len(axis) for axis in found.axes], found.along)
+
+    def tree(self, cells: Layout) -> Dyadic | None:
+        """None: a small difference says nothing about those below it."""
+        return None
+
+    def squares(self, cells: Layout, query: int) -> float:
+        """The squared weights of the coefficients that a range depends on."""
+
+        def along(length: int, taken: int) -> float:
+            levels = DyadicAxis(length).levels
+            return mean_over_starts(
+                length,
+                taken,
+                lambda low, high: sum(w * w for w in range_weights(levels, low, high).values()),
+            )
+
+        return box_squares(cells, query, self.ordered, along)
+
+    def facts(self) -> dict[str, Any]:
+        """Its name and axis."""
+        return {"kind": self.name, "ordered": [self.axis]}
 
 
 def haar_counts(counts: Counts, lengths: Sequence[int], axis: int = 0) -> Counts:

@@ -7,12 +7,76 @@ are signed. Nothing is drawn here. The proof is in ``sketch.md``.
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.values.counts import Counts
+from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.integers import grouped, integers
+from crowdtally.values.layout import Layout
 from crowdtally.values.sketching import Sketching
+from crowdtally.values.transformed import Buckets
+from crowdtally.values.whole import whole_number
+
+
+@dataclass(frozen=True)
+class SketchTransform:
+    """A count sketch of R rows of B buckets."""
+
+    name: ClassVar[str] = "sketch"
+    takes: ClassVar[frozenset[str]] = frozenset({"buckets", "sketch_rows"})
+    signed: ClassVar[bool] = True
+
+    buckets: int
+    """B."""
+    rows: int
+    """R."""
+    seed: int
+    """Of the hashes: public, and fixed before a count is seen."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> SketchTransform:
+        """From ``buckets`` and ``sketch_rows``; the seed is fresh."""
+        if options["buckets"] is None:
+            raise UsageError("--transform sketch and --buckets B go together.")
+        buckets = whole_number(options["buckets"], "--buckets", 1, 2**31)
+        rows = whole_number(options["sketch_rows"], "--sketch-rows", 1, 1000)
+        return cls(buckets, rows, secrets.randbits(62))
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """It makes no ranges."""
+        return ()
+
+    def layout(self, cells: Layout) -> Buckets:
+        """The buckets."""
+        return Buckets(Sketching(cells.size, self.buckets, self.rows, self.seed))
+
+    def factor(self, cells: Layout) -> int:
+        """One bucket in each row."""
+        return self.rows
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """Their sums."""
+        return sketch_counts(counts, self.layout(cells).sketching)
+
+    def tree(self, cells: Layout) -> Dyadic | None:
+        """There is none."""
+        return None
+
+    def squares(self, cells: Layout, query: int) -> float:
+        """Each row sums so many buckets, and the rows' mean is taken."""
+        return query / self.rows
+
+    def facts(self) -> dict[str, Any]:
+        """All that its hashes follow from."""
+        sizes = {"buckets": self.buckets, "rows": self.rows, "seed": self.seed}
+        return {"kind": self.name, "ordered": []} | sizes
 
 
 def sketch_counts(counts: Counts, sketching: Sketching) -> Counts:

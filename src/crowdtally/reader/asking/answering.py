@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -12,74 +12,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
-from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
-from crowdtally.published import number
+from crowdtally.laws.law import Combination, as_counts
+from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
-from crowdtally.reader.asking.boxes import Summed
-from crowdtally.reader.axes import Listed
+from crowdtally.reader.asking.boxes import Summed, combined, summed
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
 from crowdtally.reader.estimating.sketch import sketch_sum
+from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.sketching import Sketching
 
 MOST_SKETCHED = 5_000_000
 """Cells that a question to a sketch may have: it adds them up one by one."""
-_LARGEST = 1e300
-_WHOLE = {
-    "dense": "",
-    "threshold on unknown items": (
-        "the noisy numbers of users of the items that were released; others are not in it, and "
-        "those near the threshold are high, or they would not have passed it"
-    ),
-}
-"""Publishings whose listed cells are all there; what is special about a sum of them."""
-
-
-def is_whole(table: Mapping[str, Any]) -> bool:
-    """Whether every cell that the release lists was published."""
-    return table["publishing"] in _WHOLE
+_DISCOVERED = (
+    "the noisy numbers of users of the items that were released; others are not in it, and "
+    "those near the threshold are high, or they would not have passed it"
+)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer in the table's units."""
+    """An answer as a count."""
 
     estimate: Estimate
     """Value, standard error, and what it is unbiased for."""
-    half_width: int | None = None
-    """Of the noise interval, where noise is all that stands between the answer and the truth."""
+    reach: float | None = None
+    """Half the width of the noise interval, where noise is all that stands between the answer and
+    the truth."""
 
 
-def from_table(
-    table: Mapping[str, Any], path: Path, questions: Sequence[Summed], cells: int
+def answer_from(
+    table: TableFacts, path: Path, lists: Sequence[AxisLookup], found: Sequence[Box], cells: int
 ) -> Answer:
-    """From a table whose cells, nodes or coefficients add up to the answer."""
-    noise = {
-        name: number(table["noise"][name], name) for name in ("scale", "unit", "interval_level")
-    }
-    sampled, unit = Sampled.of(table, noise["scale"]), float(noise["unit"])
-    squares = min(float(sum(question.squares for question in questions)), _LARGEST)
-    if table["name"] == "pairs":
-        squares = float(cells)
-    if not is_whole(table):
-        found = [tables.weighed(path, question.rows) for question in questions]
-        values = np.rint(np.concatenate([counts for counts, _, _ in found]) / unit)
-        weights = np.concatenate([weights for _, weights, _ in found])
-        return Answer(weighted_sum(values, weights, squares, sampled))
-    value = sum(tables.total(path, question.rows) for question in questions)
-    if noise["unit"] != 1:
-        value /= unit
-    error = DiscreteLaplace(noise["scale"]).std(Combination(squares, squares))
-    estimate = Estimate(value, error, _WHOLE[table["publishing"]] or sampled.unbiased_for())
-    if not all(question.plain for question in questions):
+    """The sum over some boxes of a table, which hold so many cells of the domain."""
+    if table.transform.kind == "sketch":
+        return _from_sketch(table, path, lists, found, cells)
+    questions = [summed(table, lists, box) for box in found]
+    of = Combination.of_cells(cells) if table.kind.is_pairs else combined(questions)
+    if table.summary is not None:
+        return _from_summary(table, path, questions, of)
+    return _from_all(table, path, questions, of)
+
+
+def _from_all(
+    table: TableFacts, path: Path, questions: Sequence[Summed], of: Combination
+) -> Answer:
+    """From a table of which every listed cell, node or coefficient was published."""
+    law, value = table.law, sum(tables.total(path, question.rows) for question in questions)
+    words = _DISCOVERED if table.is_discovered else Sampled.of(table).unbiased_for()
+    estimate = Estimate(value, law.std(of), words)
+    if not all(question.unweighted for question in questions):
         return Answer(estimate)
-    law = DiscreteLaplace(noise["scale"])
-    return Answer(estimate, law.half_width(noise["interval_level"], int(squares)))
+    width = law.half_width(table.interval_level, int(of.squares))
+    return Answer(estimate, as_counts(width, law.unit))
 
 
-def from_sketch(
-    table: Mapping[str, Any], path: Path, lists: Sequence[Listed], found: Sequence[Box], cells: int
+def _from_summary(
+    table: TableFacts, path: Path, questions: Sequence[Summed], of: Combination
+) -> Answer:
+    """From a table of which some cells were left out."""
+    found = [tables.weighed(path, question.rows) for question in questions]
+    counts = np.concatenate([counts for counts, _, _ in found])
+    weights = np.concatenate([weights for _, weights, _ in found])
+    return Answer(weighted_sum(in_units(table, counts), weights, of, Sampled.of(table)))
+
+
+def in_units(table: TableFacts, counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Published counts in the table's units, which are whole."""
+    return np.rint(counts / float(table.law.unit))
+
+
+def _from_sketch(
+    table: TableFacts, path: Path, lists: Sequence[AxisLookup], found: Sequence[Box], cells: int
 ) -> Answer:
     """From the buckets of a sketch, cell by cell."""
     if cells > MOST_SKETCHED:
@@ -87,15 +91,19 @@ def from_sketch(
             f"a sketch adds up cells one by one, at most {MOST_SKETCHED}: the condition has "
             f"{cells}. Ask for fewer cells."
         )
-    facts, size = table["transform"], prod(len(axis) for axis in lists)
-    sketching = Sketching(size, facts["buckets"], facts["rows"], facts["seed"])
-    unit = float(number(table["noise"]["unit"], "the unit"))
-    buckets = np.rint(tables.column(path, "count") / unit)
+    facts, size = table.transform, prod(len(axis) for axis in lists)
+    sketching = Sketching(size, facts.buckets, facts.rows, facts.seed)
     numbers = np.concatenate([_numbers(box, lists, size) for box in found])
-    return Answer(sketch_sum(buckets, numbers, sketching))
+    buckets = in_units(table, tables.column(path, "count"))
+    sum_, unit = sketch_sum(buckets, numbers, sketching), table.law.unit
+    return Answer(
+        Estimate(
+            as_counts(sum_.value, unit), as_counts(sum_.standard_error, unit), sum_.unbiased_for
+        )
+    )
 
 
-def _numbers(box: Box, lists: Sequence[Listed], size: int) -> NDArray[Any]:
+def _numbers(box: Box, lists: Sequence[AxisLookup], size: int) -> NDArray[Any]:
     """The numbers of a box's cells: mixed radix, the last axis fastest."""
     kind = np.int64 if size <= 1 << 63 else object
     numbers: NDArray[Any] = np.zeros(1, dtype=kind)

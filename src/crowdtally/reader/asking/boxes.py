@@ -1,27 +1,30 @@
 """Which published cells, nodes or coefficients a box of cells is summed from, and with what weight.
 
 On each axis by itself: the weight of a published cell is the product of its axes' weights. So a sum
-over a box is one question to the table, and Σ weight² over all cells, published or dropped, which
-the error needs, is a product too.
+over a box is one question to the table. The error needs Σ weight² and Σ weight over all cells,
+published or dropped: these are products too.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.reader.axes import Listed, Mask
+from crowdtally.laws.law import Combination
+from crowdtally.published.table import TableFacts
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.consistency import consistent
-from crowdtally.reader.estimating.haar import range_weights
+from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import Weights
 from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.haar import range_weights
+
+_LARGEST = 1e150
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,9 +35,18 @@ class Parts:
     """Which values, nodes or coefficients count, and what; None where all values count 1."""
     squares: float
     """Σ weight² over them, published or not."""
+    total: float
+    """Σ weight over the same."""
+
+    @classmethod
+    def of(cls, rows: Weights, count: int) -> Parts:
+        """Of so many, each with the weight that ``rows`` says."""
+        if rows.weights is None:
+            return cls(rows, count, count)
+        return cls(rows, float((rows.weights**2).sum()), float(rows.weights.sum()))
 
     @property
-    def plain(self) -> bool:
+    def unweighted(self) -> bool:
         """Whether all of them count 1."""
         return self.rows is None or self.rows.weights is None
 
@@ -43,8 +55,6 @@ class Parts:
 class Summed:
     """A box, as a question to a table."""
 
-    cells: int
-    """How many cells of the domain it has; a Python integer of any size."""
     parts: tuple[Parts, ...]
     """The part of each axis."""
 
@@ -54,63 +64,65 @@ class Summed:
         return [part.rows for part in self.parts if part.rows is not None]
 
     @property
-    def squares(self) -> float:
-        """Σ weight² over all published or dropped cells."""
-        return prod(float(part.squares) for part in self.parts)  # infinite beyond 1e308
+    def combination(self) -> Combination:
+        """The weights of all published or dropped cells."""
+        return Combination(  # infinite beyond 1e308
+            prod(float(part.squares) for part in self.parts),
+            prod(float(part.total) for part in self.parts),
+        )
 
     def at_each(self, axis: int) -> Summed:
         """The same without one axis: a question for each of its values."""
-        return Summed(self.cells, self.parts[:axis] + self.parts[axis + 1 :])
+        return Summed(self.parts[:axis] + self.parts[axis + 1 :])
 
     @property
-    def plain(self) -> bool:
+    def unweighted(self) -> bool:
         """Whether every cell that counts does so with weight 1."""
-        return all(part.plain for part in self.parts)
+        return all(part.unweighted for part in self.parts)
 
 
-def transform_of(table: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What ``release.json`` says about a table's transform."""
-    found: Mapping[str, Any] = table.get("transform", {"kind": "none", "ordered": []})
-    return found
+def combined(questions: Iterable[Summed]) -> Combination:
+    """The weights of several boxes that have no cell in common, held where their square is finite.
+
+    >>> combined([])
+    Combination(squares=0.0, total=0.0)
+    """
+    found = [question.combination for question in questions]
+    return Combination(
+        min(sum(one.squares for one in found) + 0.0, _LARGEST**2),
+        max(min(sum(one.total for one in found) + 0.0, _LARGEST), -_LARGEST),
+    )
 
 
-def summed(table: Mapping[str, Any], axes: Sequence[Listed], box: Box) -> Summed:
+def summed(table: TableFacts, axes: Sequence[AxisLookup], box: Box) -> Summed:
     """The question that the sum over a box is, to a table that is not a sketch."""
-    transform = transform_of(table)
-    masks = {axis.name: box.get(axis.name) for axis in axes}
-    cells = prod(_size(axis, masks[axis.name]) for axis in axes)
-    ordered = [axis.name for axis in axes if axis.name in transform["ordered"]]
-    dense = table["publishing"] == "dense"
+    ordered = [axis.name for axis in axes if axis.name in table.transform.ordered]
     parts = []
     for axis in axes:
-        mask = masks[axis.name]
+        mask = box.get(axis.name)
         if axis.name not in ordered:
             parts.append(_values(axis, mask))
-        elif transform["kind"] == "haar":
-            parts.append(_along(axis, mask, _coefficients, dense))
-        elif dense and len(ordered) == 1:
+        elif table.transform.kind == "haar":
+            parts.append(_along(axis, mask, _coefficients, table.is_dense))
+        elif table.is_dense and len(ordered) == 1:
             # All nodes of one tree, of one variance each: least squares, at no cost.
-            parts.append(_along(axis, mask, _fitted, dense))
+            parts.append(_along(axis, mask, _fitted, table.is_dense))
         else:
-            parts.append(_along(axis, mask, _nodes, dense))
-    return Summed(cells, tuple(parts))
+            parts.append(_along(axis, mask, _nodes, table.is_dense))
+    return Summed(tuple(parts))
 
 
-def leaves(axis: Listed) -> Weights:
+def leaves(axis: AxisLookup) -> Weights:
     """The rows of a tree that are single values of an ordered axis."""
     tree = DyadicAxis(len(axis))
     return Weights(_names(axis, np.arange(len(axis)) + tree.leaves - 1))
 
 
-def _size(axis: Listed, mask: Mask | None) -> int:
-    return len(axis) if mask is None else int(mask.sum())
-
-
-def _values(axis: Listed, mask: Mask | None) -> Parts:
+def _values(axis: AxisLookup, mask: Mask | None) -> Parts:
     if mask is None:
-        return Parts(None, len(axis))
+        return Parts(None, len(axis), len(axis))
     values = axis.axis.values[mask]
-    return Parts(Weights({axis.name: values}), len(values))
+    return Parts.of(Weights({axis.name: values}), len(values))
 
 
 Runs = Sequence[tuple[int, int]]
@@ -118,7 +130,7 @@ Runs = Sequence[tuple[int, int]]
 
 
 def _along(
-    axis: Listed, mask: Mask | None, how: Callable[[Listed, Runs], Parts], dense: bool
+    axis: AxisLookup, mask: Mask | None, how: Callable[[AxisLookup, Runs], Parts], dense: bool
 ) -> Parts:
     """The part of an ordered axis.
 
@@ -141,18 +153,18 @@ def _runs(mask: Mask) -> list[tuple[int, int]]:
     return list(zip(starts, ends, strict=True))
 
 
-def _cover(axis: Listed, runs: Runs) -> NDArray[np.int64]:
+def _cover(axis: AxisLookup, runs: Runs) -> NDArray[np.int64]:
     """The fewest nodes whose leaves, padding included, are these runs."""
     tree = DyadicAxis(DyadicAxis(len(axis)).leaves)
     return np.array([node for low, high in runs for node in tree.cover(low, high)], dtype=np.int64)
 
 
-def _nodes(axis: Listed, runs: Runs) -> Parts:
+def _nodes(axis: AxisLookup, runs: Runs) -> Parts:
     nodes = _cover(axis, runs)
-    return Parts(Weights(_names(axis, nodes)), len(nodes))
+    return Parts.of(Weights(_names(axis, nodes)), len(nodes))
 
 
-def _fitted(axis: Listed, runs: Runs) -> Parts:
+def _fitted(axis: AxisLookup, runs: Runs) -> Parts:
     """All nodes, with the weights of the least-squares sum.
 
     Least squares projects the nodes onto the trees whose nodes are the sums of their children. A
@@ -163,16 +175,16 @@ def _fitted(axis: Listed, runs: Runs) -> Parts:
     indicator[_cover(axis, runs)] = 1
     weights = consistent(indicator)
     needed = np.flatnonzero(weights)
-    return Parts(Weights(_names(axis, needed), weights[needed]), float((weights**2).sum()))
+    return Parts.of(Weights(_names(axis, needed), weights[needed]), len(needed))
 
 
-def _names(axis: Listed, nodes: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def _names(axis: AxisLookup, nodes: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """The columns that name nodes, from their numbers in a heap whose root is 0."""
     levels = np.array([int(node + 1).bit_length() - 1 for node in nodes.tolist()], dtype=np.int64)
     return {f"{axis.name}_level": levels, f"{axis.name}_place": nodes + 1 - (1 << levels)}
 
 
-def _coefficients(axis: Listed, runs: Runs) -> Parts:
+def _coefficients(axis: AxisLookup, runs: Runs) -> Parts:
     levels = DyadicAxis(len(axis)).levels
     added: Counter[int] = Counter()
     for low, high in runs:
@@ -180,4 +192,4 @@ def _coefficients(axis: Listed, runs: Runs) -> Parts:
     needed = {place: weight for place, weight in added.items() if weight}
     weights = np.array(list(needed.values()), dtype=np.float64)
     keys = {f"{axis.name}_coefficient": np.array(list(needed), dtype=np.int64)}
-    return Parts(Weights(keys, weights), float((weights**2).sum()))
+    return Parts.of(Weights(keys, weights), len(weights))

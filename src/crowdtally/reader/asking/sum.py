@@ -5,29 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.published import number
-from crowdtally.reader import predicate
-from crowdtally.reader.asking.answering import from_sketch, from_table, shown
-from crowdtally.reader.asking.boxes import summed, transform_of
-from crowdtally.reader.axes import Axes, Listed
-from crowdtally.reader.condition import (
-    Among,
-    Box,
-    Condition,
-    Every,
-    Some,
-    boxes,
-    every,
-    pieces,
-    some,
-)
+from crowdtally.published.table import TableFacts
+from crowdtally.reader.asking.answering import answer_from, shown
+from crowdtally.reader.axes import Axes
+from crowdtally.reader.condition import Among, Box, Condition, Every, Some, boxes, every, some
+from crowdtally.reader.lookup import AxisLookup, column
+from crowdtally.reader.stated import Stated, all_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,7 @@ class Sum:
     table: str
     """The table it comes from."""
     counted: str
-    """What a count counts: records or users."""
+    """What a count counts: records, users, or pairs of them."""
     unbiased_for: str
     """What it is right about on average, and what it leaves out."""
 
@@ -67,40 +55,44 @@ class Sum:
         )
 
 
-def condition_of(axes: Axes, where: str | None, equals: Mapping[str, object]) -> Condition:
+def stated_by(axes: Axes, where: str | None, equals: Mapping[str, object]) -> Stated:
     """The condition that a text and wanted values state together."""
-    lists = axes.by_name
-    parts: list[Condition] = [] if where is None else [predicate.parse(where, lists)]
+    parts: list[Stated] = []
+    if where is not None:
+        from crowdtally.reader.predicate import parse  # its parser takes a while to import
+
+        parts.append(parse(where, axes.by_name))
     for name, wanted in equals.items():
-        axis = predicate.column(name, lists)
-        parts.append(Among(name, axis.among([axis.spelt(value) for value in _several(wanted)])))
-    return every(parts)
+        axis = column(name, axes.by_name)
+        mask = axis.among([axis.spelled(value) for value in _several(wanted)])
+        parts.append(Stated(Among(name, mask), frozenset([name])))
+    return all_of(parts)
 
 
 def _several(wanted: object) -> Iterable[object]:
     """The values of a column that are wanted: one, or a list, array or Series of them."""
     if isinstance(wanted, list | tuple | set | frozenset | range):
         return wanted
-    plain = wanted.tolist() if hasattr(wanted, "tolist") else wanted
-    return plain if isinstance(plain, list) else [wanted]
+    found = wanted.tolist() if hasattr(wanted, "tolist") else wanted
+    return found if isinstance(found, list) else [wanted]
 
 
-def range_of(axes: Axes, name: str, low: object, high: object) -> Condition:
+def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:
     """The values of a column from ``low`` to ``high``, both included; None has no end."""
-    axis = predicate.column(name, axes.by_name)
-    ends = [None if end is None else axis.spelt(end) for end in (low, high)]
-    return Among(name, axis.between(ends[0], ends[1], False, False))
+    axis = column(name, axes.by_name)
+    ends = [None if end is None else axis.spelled(end) for end in (low, high)]
+    return Stated(Among(name, axis.between(ends[0], ends[1], False, False)), frozenset([name]))
 
 
-def sum_over(axes: Axes, condition: Condition) -> Sum:
-    """The sum over the cells for which the condition holds."""
-    table = axes.table({test.axis for test in pieces(condition)})
-    lists = axes.of(table["name"])
-    if table["name"] == "pairs":
+def sum_over(axes: Axes, stated: Stated) -> Sum:
+    """The sum over the cells for which a condition holds, from the table whose columns it names."""
+    table = axes.table(stated.named)
+    lists, condition = axes.of(table), stated.condition
+    if table.kind.is_pairs:
         condition = _mirrored(condition, lists)
     found = boxes(condition, _decided_in_order(table, lists))
     cells = sum(prod(_sizes(box, lists)) for box in found)
-    if table["name"] == "pairs":
+    if table.kind.is_pairs:
         # Each unordered pair was counted in both orders, and a pair with itself is none.
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     if cells == 0:
@@ -108,40 +100,31 @@ def sum_over(axes: Axes, condition: Condition) -> Sum:
             "no cell of the public domain satisfies the condition: its sum is 0 whatever the "
             "records are. Ranges go by the order of the lists."
         )
-    path, unit = axes.published.path(table["name"]), number(table["noise"]["unit"], "the unit")
-    if transform_of(table)["kind"] == "sketch":
-        answer = from_sketch(table, path, lists, found, cells)
-    else:
-        answer = from_table(table, path, [summed(table, lists, box) for box in found], cells)
-    value = _count(answer.estimate.value, unit)
-    width = None if answer.half_width is None else _count(answer.half_width, unit)
+    answer = answer_from(table, axes.published.path(table), lists, found, cells)
+    value, reach = answer.estimate.value, answer.reach
     return Sum(
         value,
-        answer.estimate.standard_error * float(unit),
-        None if width is None else value - width,
-        None if width is None else value + width,
+        answer.estimate.standard_error,
+        None if reach is None else value - reach,
+        None if reach is None else value + reach,
         cells,
-        table["name"],
-        axes.published.metadata["counted"],
+        table.name,
+        table.kind.counts(axes.published.counted),
         answer.estimate.unbiased_for,
     )
 
 
-def _count(units: float, unit: Fraction) -> float:
-    return units if unit == 1 else units * float(unit)
-
-
-def _decided_in_order(table: Mapping[str, Any], lists: Sequence[Listed]) -> list[str]:
+def _decided_in_order(table: TableFacts, lists: Sequence[AxisLookup]) -> list[str]:
     """The axes, ordered ones last: then values that make up one range stay together."""
-    ordered = transform_of(table)["ordered"]
+    ordered = table.transform.ordered
     return sorted((axis.name for axis in lists), key=lambda name: name in ordered)
 
 
-def _sizes(box: Box, lists: Sequence[Listed]) -> list[int]:
+def _sizes(box: Box, lists: Sequence[AxisLookup]) -> list[int]:
     return [int(box[axis.name].sum()) if axis.name in box else len(axis) for axis in lists]
 
 
-def _mirrored(condition: Condition, lists: Sequence[Listed]) -> Condition:
+def _mirrored(condition: Condition, lists: Sequence[AxisLookup]) -> Condition:
     """The condition on a pair in one order or in the other: pairs are unordered."""
     first, second = (axis.name for axis in lists)
     other = {first: second, second: first}
@@ -159,7 +142,7 @@ def _mirrored(condition: Condition, lists: Sequence[Listed]) -> Condition:
     return some([condition, swapped(condition)])
 
 
-def _with_itself(box: Box, lists: Sequence[Listed]) -> int:
+def _with_itself(box: Box, lists: Sequence[AxisLookup]) -> int:
     whole = np.ones(len(lists[0]), dtype=np.bool_)
     first, second = (box.get(axis.name, whole) for axis in lists)
     return int((first & second).sum())

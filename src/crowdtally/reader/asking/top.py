@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
-from crowdtally.published import number
+from crowdtally.laws.law import Combination, as_counts
+from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
-from crowdtally.reader.asking.answering import is_whole, shown
-from crowdtally.reader.asking.boxes import Summed, leaves, summed, transform_of
-from crowdtally.reader.axes import Axes, Listed, Mask
+from crowdtally.reader.asking.answering import in_units, shown
+from crowdtally.reader.asking.boxes import Summed, leaves, summed
+from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
+from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import Weights
 
 _MOST = 2**62
 """More lines than any release has: what SQL takes as a limit."""
+_Found = tuple[Any, float, float]
+"""An item, its count as it stands, and what it counts for."""
 
 
 @dataclass(frozen=True)
@@ -96,108 +98,92 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
     box = {name: _chosen(axes, name, value) for name, value in context.items()}
-    table = axes.published.table("edges" if box else "items")
-    if table is None:
+    if not axes.published.domain.has_items:
         raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
-    lists = axes.of(table["name"])
-    question = summed(table, lists, box).at_each(0)
-    column, rows = _item_rows(table, lists[0], question)
-    path, law = axes.published.path(table["name"]), _Law.of(table)
+    item = next(iter(axes.by_name.values()))
+    table = axes.table([item.name, *box])
+    lists = axes.of(table)
+    asked = _Asked(table, Sampled.of(table), summed(table, lists, box).at_each(0))
+    column, rows = _item_rows(table, item, asked.question)
+    path, least = axes.published.path(table), asked.sampled.threshold * float(table.law.unit)
     once = len(lists) == 1 and not rows
-    found = tables.largest(path, rows, column, law.least, min(int(k), _MOST), once=once)
-    if is_whole(table):
-        errors = [(law.std(question.squares), question.squares)] * len(found)
-    else:
-        errors = _sampling_errors(path, rows, column, [name for name, _, _ in found], law, question)
-    lines = [
-        law.line(rank, one, error, squares, question.plain)
-        for rank, (one, (error, squares)) in enumerate(zip(found, errors, strict=True), start=1)
-    ]
-    return TopList(tuple(lines), axes.published.metadata["counted"])
+    found = tables.largest(path, rows, column, least, min(int(k), _MOST), once=once)
+    lines = asked.lines(found, path, rows, column)
+    return TopList(tuple(lines), table.kind.counts(axes.published.counted))
 
 
-@dataclass(frozen=True)
-class _Law:
-    """The noise on a table's cells, and how they were sampled."""
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A question to a table that is asked for each item."""
 
+    table: TableFacts
+    """The table."""
     sampled: Sampled
-    level: Fraction
+    """How its cells were chosen."""
+    question: Summed
+    """What is summed for an item."""
 
-    @classmethod
-    def of(cls, table: Mapping[str, Any]) -> _Law:
-        noise = table["noise"]
-        sampled = Sampled.of(table, number(noise["scale"], "the scale"))
-        return cls(sampled, number(noise["interval_level"], "the level"))
+    def lines(
+        self, found: Sequence[_Found], path: Path, rows: list[Weights], column: str
+    ) -> list[TopItem]:
+        """The lines for the items that were found."""
+        noise = cache(self._noise)  # many lines have the same
+        if self.table.summary is None:
+            of = self.question.combination
+            errors = [(noise(of)[0], of)] * len(found)
+        else:
+            errors = self._sampling_errors(path, rows, column, [name for name, _, _ in found])
+        lines = []
+        for rank, (one, (error, of)) in enumerate(zip(found, errors, strict=True), start=1):
+            (name, count, estimate), (std, reach) = one, noise(of)
+            low, high = (None, None) if reach is None else (count - reach, count + reach)
+            lines.append(TopItem(rank, name, count, std, low, high, estimate, error))
+        return lines
 
-    @property
-    def unit(self) -> float:
-        return float(self.sampled.unit)
+    def _noise(self, of: Combination) -> tuple[float, float | None]:
+        """The standard deviation of the noise in such a sum, and half its interval's width."""
+        law, level = self.table.law, self.table.interval_level
+        if not self.question.unweighted:
+            return law.std(of), None
+        return law.std(of), as_counts(law.half_width(level, int(of.squares)), law.unit)
 
-    @property
-    def least(self) -> float:
-        """What a published count stands for, at least."""
-        return self.sampled.threshold * self.unit
-
-    def std(self, squares: float) -> float:
-        return DiscreteLaplace(self.sampled.scale, self.sampled.unit).std(
-            Combination(squares, squares)
-        )
-
-    def line(
-        self, rank: int, found: tuple[Any, float, float], error: float, squares: float, plain: bool
-    ) -> TopItem:
-        name, raw, estimate = found
-        low: float | None = None
-        high: float | None = None
-        if plain:
-            width = DiscreteLaplace(self.sampled.scale).half_width(self.level, int(squares))
-            reach = width if self.sampled.unit == 1 else width * self.unit
-            low, high = raw - reach, raw + reach
-        return TopItem(rank, name, raw, self.std(squares), low, high, estimate, error)
-
-
-def _sampling_errors(
-    path: Path, rows: list[Weights], column: str, names: list[Any], law: _Law, question: Summed
-) -> list[tuple[float, float]]:
-    """For each item: the standard error of its estimate, and Σ weight² of its published cells."""
-    if not names:
-        return []
-    chosen = Weights({column: np.array(names, dtype=object)})
-    counts, weights, owners = tables.weighed(path, [*rows, chosen], column)
-    values = np.rint(counts / law.unit)
-    errors = []
-    for name in names:
-        own = np.flatnonzero(owners == name)
-        estimate = weighted_sum(values[own], weights[own], question.squares, law.sampled)
-        squares = float((weights[own] ** 2).sum())
-        errors.append((estimate.standard_error * law.unit, squares))
-    return errors
+    def _sampling_errors(
+        self, path: Path, rows: list[Weights], column: str, names: list[Any]
+    ) -> list[tuple[float, Combination]]:
+        """For each item: the standard error of its estimate, and its published cells' weights."""
+        if not names:
+            return []
+        chosen = Weights({column: np.array(names, dtype=object)})
+        counts, weights, owners = tables.weighed(path, [*rows, chosen], column)
+        values, errors = in_units(self.table, counts), []
+        for name in names:
+            own = np.flatnonzero(owners == name)
+            sum_ = weighted_sum(values[own], weights[own], self.question.combination, self.sampled)
+            squares, total = float((weights[own] ** 2).sum()), float(weights[own].sum())
+            errors.append((sum_.standard_error, Combination(squares, total)))
+        return errors
 
 
 def _chosen(axes: Axes, name: str, value: object) -> Mask:
     """Where a context has the value that is asked for."""
-    contexts = {known: axis for known, axis in axes.by_name.items() if axes.is_context(known)}
+    contexts = axes.contexts
     if name == "k" and name not in contexts:
         raise UsageError(f"how many comes first, without a name: top({value!r}, …).")
     if not contexts:
         raise UsageError("this release has no contexts: ask for the top items overall.")
     if name not in contexts:
         raise UsageError(f"this release has no context {name!r}. {did_you_mean(name, contexts)}")
-    return contexts[name].among([contexts[name].spelt(value)])
+    return contexts[name].among([contexts[name].spelled(value)])
 
 
-def _item_rows(
-    table: Mapping[str, Any], item: Listed, question: Summed
-) -> tuple[str, list[Weights]]:
+def _item_rows(table: TableFacts, item: AxisLookup, question: Summed) -> tuple[str, list[Weights]]:
     """The column that names items, and the rows that are about single ones."""
-    transform = transform_of(table)
-    if transform["kind"] == "sketch" or (
-        transform["kind"] == "haar" and item.name in transform["ordered"]
-    ):
+    transform = table.transform
+    if transform.kind == "sketch" or (transform.kind == "haar" and item.name in transform.ordered):
         raise UsageError(
-            f"this release holds its items as a {transform['kind']} transform, which has no list "
+            f"this release holds its items as a {transform.kind} transform, which has no list "
             "to rank: ask for the sum of each item."
         )
-    if item.name in transform["ordered"]:
+    if item.name in transform.ordered:
         return f"{item.name}_first", [*question.rows, leaves(item)]
     return item.name, question.rows

@@ -2,26 +2,20 @@
 
 A filtered table is summed as it is. In a sampled one a kept cell of weight w < τ stands for the
 τ/w cells like it, so it counts sign·τ, others their own value: sign·max(w, τ) (Horvitz–Thompson).
-A priority sample has τ_S in the place of τ. Floats are fine here: nothing private depends on them.
+A priority sample has τ_S instead of τ. Floats are fine here: nothing private depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from math import sqrt
-from typing import Any
+from math import hypot, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crowdtally.errors import UsageError
-from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import EmptyCell
-from crowdtally.laws.tails import empty_cell
-from crowdtally.published import number
+from crowdtally.laws.law import Combination, EmptyCell, NoiseLaw
+from crowdtally.published.table import TableFacts
 from crowdtally.values.keeping import Keeping
 
 Floats = NDArray[np.float64]
@@ -43,32 +37,29 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Sampled:
-    """How the published cells of a table were chosen.
+    """How the published cells of a table were chosen, and the noise on them.
 
-    >>> Sampled(Keeping(threshold=Fraction(10)), Fraction(2)).adjusted([3, -4, 25]).tolist()
+    >>> from fractions import Fraction
+    >>> from crowdtally.laws.laplace import DiscreteLaplace
+    >>> sampled = Sampled(Keeping(threshold=Fraction(10)), DiscreteLaplace(Fraction(2)))
+    >>> sampled.adjusted([3, -4, 25]).tolist()
     [10.0, -10.0, 25.0]
     """
 
     keeping: Keeping
     """The rule, with the threshold that the reader's values use: τ or τ_S."""
-    scale: Fraction
-    """Scale of the noise on each cell."""
+    law: NoiseLaw
+    """The noise on the cells."""
     tree: bool = False
     """Whether nodes below a dropped node were dropped too."""
-    unit: Fraction = Fraction(1)
-    """What one unit of the published values means as a count; only words depend on it."""
     what: str = "counts"
     """What is published: counts of cells, or of nodes, or coefficients; only words depend on it."""
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any], scale: Fraction) -> Sampled:
-        """From a table's entry in ``release.json``."""
-        threshold = facts.get("estimating_threshold")
-        tau = None if threshold is None else number(threshold, "the threshold")
-        keeping = Keeping(facts.get("cut", 0), tau, facts.get("sides", "two"))
-        unit = number(facts.get("noise", {}).get("unit", 1), "the unit")
-        what = _WHAT[facts.get("transform", {}).get("kind", "none")]
-        return cls(keeping, scale, facts.get("consistency") == "ancestors", unit, what)
+    def of(cls, table: TableFacts) -> Sampled:
+        """From what a release says about a table."""
+        tree = table.summary is not None and table.summary.drops_orphans
+        return cls(table.keeping, table.law, tree, _WHAT[table.transform.kind])
 
     @property
     def threshold(self) -> float:
@@ -79,7 +70,7 @@ class Sampled:
     @cached_property
     def empty(self) -> EmptyCell:
         """What is seen of a cell that holds nobody."""
-        return empty_cell(self.scale, self.keeping)
+        return self.law.empty_cell(self.keeping)
 
     def adjusted(self, values: ArrayLike) -> Floats:
         """What each published value stands for: sign·max(w, τ)."""
@@ -88,7 +79,8 @@ class Sampled:
 
     def unbiased_for(self) -> str:
         """What sums of the adjusted values are right about on average."""
-        cut, mean = float(self.keeping.cut * self.unit), self.empty.mean * float(self.unit)
+        unit = self.law.unit
+        cut, mean = float(self.keeping.cut * unit), self.empty.mean * float(unit)
         if self.tree:
             return (
                 f"the noisy tree without nodes smaller than {cut:.6g} and those below them; "
@@ -112,76 +104,53 @@ class Sampled:
         )
 
 
-def subset_sum(values: ArrayLike, cells: int, sampled: Sampled) -> Estimate:
-    """The sum over a subset of cells.
-
-    Args:
-        values: the published values of those cells of the subset that were published.
-        cells: r: how many cells the subset has in all, published or not.
-        sampled: how the table was published.
-    """
-    present = np.asarray(values)
-    if isinstance(cells, bool) or not isinstance(cells, int) or cells < max(1, present.size):
-        raise UsageError(
-            f"a subset has at least one cell, and at least those that are published "
-            f"({present.size}): received {cells!r}."
-        )
-    return weighted_sum(present, np.ones(present.size), float(cells), sampled)
-
-
-def linear_sum(
-    cells: NDArray[Any], values: NDArray[Any], weights: Mapping[int, float], sampled: Sampled
-) -> Estimate:
-    """The weighted sum over some cells of a published table: nodes of a range, coefficients.
-
-    Args:
-        cells: numbers of all published cells, ascending.
-        values: their published values.
-        weights: the cells wanted, published or not, and what each counts.
-        sampled: how the table was published.
-    """
-    wanted = np.array(list(weights), dtype=cells.dtype)
-    factors = np.array(list(weights.values()), dtype=np.float64)
-    places = np.minimum(np.searchsorted(cells, wanted), max(len(cells) - 1, 0))
-    found = np.flatnonzero(cells[places] == wanted) if len(cells) else places[:0]
-    total = float((factors**2).sum())
-    return weighted_sum(values[places[found]], factors[found], total, sampled)
-
-
 def weighted_sum(
-    values: ArrayLike, weights: ArrayLike, squares: float, sampled: Sampled
+    values: ArrayLike, weights: ArrayLike, of: Combination, sampled: Sampled
 ) -> Estimate:
-    """Σ a_i·count_i, for public weights a_i.
+    """Σ a_i·count_i, for public weights a_i, as a count.
 
     Args:
-        values: the published values among the cells of non-zero weight.
+        values: the published values, in units, among the cells of non-zero weight.
         weights: the weights of those.
-        squares: Σ a_i² over *all* cells of non-zero weight, published or not.
+        of: the weights of *all* cells of non-zero weight, published or not.
         sampled: how the table was published.
     """
-    raw = np.asarray(values).astype(np.float64)
+    raw, unit = np.asarray(values).astype(np.float64), float(sampled.law.unit)
     factors = np.asarray(weights, dtype=np.float64)
-    estimate = float((factors * sampled.adjusted(raw)).sum())
-    error = sqrt(_variance(raw, factors**2, squares, sampled))
+    estimate = float((factors * sampled.adjusted(raw)).sum()) * unit
+    noisy, by_chance = _passed(raw, factors, of, sampled)
+    rest = by_chance + _sampling(raw, factors**2, of, sampled)
+    error = hypot(sampled.law.std(noisy), sqrt(rest) * unit)
     return Estimate(estimate, error, sampled.unbiased_for())
 
 
-def _variance(values: Floats, squares: Floats, total: float, sampled: Sampled) -> float:
-    """Of the noise and of the sampling, from the published values alone.
+def _sampling(values: Floats, squares: Floats, of: Combination, sampled: Sampled) -> float:
+    """The variance that sampling adds, in units, from the published values alone.
 
-    Sampling: a kept weight w < τ adds τ(τ−w), which is right on average (also with τ_S: priority
-    samples are uncorrelated); cells that are absent are no less uncertain than empty ones. Noise:
-    without a cut, that of all cells. With one, that of as many cells as seem to have passed it, and
-    for the rest that of empty cells which pass by chance.
+    A kept weight w < τ adds τ(τ−w), which is right on average (also with τ_S: priority samples are
+    uncorrelated); cells that are absent are no less uncertain than empty ones.
     """
-    tau, empty, noise = sampled.threshold, sampled.empty, DiscreteLaplace(sampled.scale).std() ** 2
-    weights = np.abs(values)
-    absent = max(total - float(squares.sum()), 0.0)
-    seen = float((squares * tau * np.maximum(tau - weights, 0.0)).sum())
-    sampling = max(seen, absent * empty.sampling_variance)
+    tau = sampled.threshold
+    absent = max(of.squares - float(squares.sum()), 0.0)
+    seen = float((squares * tau * np.maximum(tau - np.abs(values), 0.0)).sum())
+    return max(seen, absent * sampled.empty.sampling_variance)
+
+
+def _passed(
+    values: Floats, weights: Floats, of: Combination, sampled: Sampled
+) -> tuple[Combination, float]:
+    """The cells whose noise is in the sum, and the variance that the others add, in units.
+
+    Without a cut all cells are in it. With one, as many as seem to have passed it; the rest are
+    taken for empty cells which pass by chance.
+    """
     if not sampled.keeping.cut:
-        return sampling + total * noise
-    passed = float((squares * np.maximum(tau / np.maximum(weights, 1.0), 1.0)).sum())
-    passed = min(passed, total)
+        return of, 0.0
+    times = np.maximum(sampled.threshold / np.maximum(np.abs(values), 1.0), 1.0)
+    squares = min(float((weights**2 * times).sum()), of.squares)
+    total = float((weights * times).sum())
+    if abs(total) > abs(of.total):
+        total = of.total
+    empty = sampled.empty
     by_chance = empty.variance - empty.sampling_variance
-    return sampling + passed * noise + (total - passed) * by_chance
+    return Combination(squares, total), (of.squares - squares) * by_chance

@@ -1,4 +1,4 @@
-"""Answers from a count sketch: each row gives an estimate; their mean or median is taken.
+"""Answers from a count sketch: each row gives an estimate; their mean is taken.
 
 A row's estimate of a cell is its bucket times its sign. It is unbiased, over the choice of the
 hashes and the noise; its variance is (‖M‖₂² − the cell's own square)/B plus that of the noise. The
@@ -7,8 +7,8 @@ mean square of a row's noisy buckets is ‖M‖₂²/B plus that noise, so the r
 
 from __future__ import annotations
 
-from math import pi, sqrt
-from typing import Any, Literal
+from math import sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,25 +17,18 @@ from crowdtally.errors import UsageError
 from crowdtally.reader.estimating.sampled import Estimate
 from crowdtally.values.sketching import Sketching
 
-How = Literal["mean", "median"]
 
-
-def sketch_sum(
-    buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching, how: How = "mean"
-) -> Estimate:
-    """The sum of the counts of ``cells``; one cell is a point query.
+def sketch_sum(buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching) -> Estimate:
+    """The sum of the counts of ``cells``, in units; one cell is a point query.
 
     Args:
         buckets: all published buckets, in order: R·B values.
         cells: the cells' numbers, each once.
         sketching: the public hashes.
-        how: the mean of the rows, or their median, which one bad row does not spoil.
     """
     table = np.asarray(buckets, dtype=np.float64)
     if table.size != sketching.size:
         raise UsageError(f"the sketch has {sketching.size} buckets: received {table.size}.")
-    if how not in ("mean", "median"):
-        raise UsageError(f"rows are combined by 'mean' or 'median': received {how!r}.")
     table = table.reshape(sketching.rows, sketching.buckets)
     estimates, variances = [], []
     for row in range(sketching.rows):
@@ -44,11 +37,7 @@ def sketch_sum(
         estimates.append(float(weights @ table[row]))
         variances.append(float((weights**2).sum() * (table[row] ** 2).mean()))
     error = sqrt(sum(variances)) / sketching.rows
-    if how == "mean":
-        return Estimate(float(np.mean(estimates)), error, _WORDS)
-    # The median of many estimates has π/2 times the variance of their mean; of two it is the mean.
-    spread = sqrt(pi / 2) if sketching.rows > 2 else 1.0
-    return Estimate(float(np.median(estimates)), error * spread, _WORDS)
+    return Estimate(float(np.mean(estimates)), error, _WORDS)
 
 
 _WORDS = (

@@ -1,0 +1,121 @@
+"""CPU seconds of ``crowdtally top RELEASE`` in a fresh process: what a reader waits for.
+
+Run ``python bench/top.py [--cells 1e6] [--contexts 1] [--runs 9]``. A release folder of so many
+cells is made directly, without records: items × contexts, or items alone with ``--contexts 1``.
+Printed are user and system CPU seconds of the whole command, best and median of the runs; the last
+line is all figures as one JSON object.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.published import SCHEMA, NoisyTable, staging
+from crowdtally.published.checks.contents import list_hash
+from crowdtally.values.domain import Axis
+from crowdtally.values.layout import grid
+
+_LISTED = 10_000
+
+
+def release(folder: Path, cells: int, contexts: int) -> Path:
+    """A release of items, and of items × contexts where there are several."""
+    items = Axis("item", np.arange(cells // contexts, dtype=np.int64) * 7 + 3)
+    axes = [items, *([Axis.of("hour", range(contexts))] if contexts > 1 else [])]
+    law, rng = DiscreteLaplace(Fraction(20)), np.random.default_rng(7)
+    facts = {"epsilon": "0.5", "sensitivity": 10, "publishing": "dense"}
+    facts |= {"transform": {"kind": "none", "ordered": []}}
+    tables = []
+    for name, over in (("items", axes[:1]), ("edges", axes))[: len(axes)]:
+        layout = grid(over)
+        counts = rng.zipf(1.5, layout.size).clip(max=10**6) + rng.integers(-20, 20, layout.size)
+        tables.append(NoisyTable(name, layout, counts.astype(np.int64), law, facts))
+    with staging(folder / "release") as staged:
+        staged.write(described(axes, tables), tables)
+        staged.commit()
+    return folder / "release"
+
+
+def described(axes: list[Axis], tables: list[NoisyTable]) -> dict[str, Any]:
+    """What ``release.json`` says, as the curator would."""
+    cost = str(Fraction(1, 2) * len(tables))
+    items, *contexts = ({"name": axis.name, "kind": axis.kind, "size": len(axis)} for axis in axes)
+    if len(axes[0]) <= _LISTED:
+        items |= {"values": axes[0].values.tolist()}
+    else:
+        items |= {"sha256": list_hash(axes[0].values.tolist()), "listed_in": "items.parquet"}
+    for one, axis in zip(contexts, axes[1:], strict=True):
+        one |= {"values": axis.values.tolist()}
+    bounds = {table.name: {"bound": 10, "scaling": "1"} for table in tables}
+    return {
+        "schema": SCHEMA,
+        "id": "0" * 32,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "guarantee": {
+            "words": "made up", "epsilon": cost, "delta": "0",
+            "unit": {"kind": "user", "column": "user"}, "neighbours": "made up",
+        },
+        "counted": "records",
+        "method": {
+            "bounding": "sra", "bounds": bounds, "chosen_by": None, "largest_candidate": None,
+            "popularity_records": None, "temper": None, "cap": None, "record_id": None,
+        },
+        "split": {table.name: str(Fraction(1, len(tables))) for table in tables},
+        "tables": [table.description() for table in tables],
+        "domain": {"items": items, "contexts": contexts},
+        "charged": {
+            "entry": "1", "epsilon": cost, "delta": "0", "spent_before": "0",
+            "spent_after": cost, "limit": None,
+        },
+        "versions": {},
+    }  # fmt: skip
+
+
+def cpu_seconds(command: list[str]) -> float:
+    """User and system CPU of a process, children and threads included."""
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {child.returncode}.")
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--cells", type=float, default=1e6, help="cells of the largest table")
+    parser.add_argument("--contexts", type=int, default=1, help="how many of them an item has")
+    parser.add_argument("--runs", type=int, default=9, help="fresh processes of each command")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        made = str(release(Path(folder), int(given.cells), given.contexts))
+        questions = {"top": ["top", made]}
+        if given.contexts > 1:
+            questions["top in a context"] = ["top", made, "--context", "hour=0"]
+        questions["sum"] = ["sum", made]
+        questions["sum of a condition"] = ["sum", made, "--where", "item <= 100"]
+        figures = {}
+        for words, asked in questions.items():
+            runs = [
+                cpu_seconds([sys.executable, "-m", "crowdtally", *asked]) for _ in range(given.runs)
+            ]
+            figures[words] = {"best": min(runs), "median": statistics.median(runs)}
+            print(f"{words:20} CPU s: best {min(runs):.3f}, median {statistics.median(runs):.3f}")
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

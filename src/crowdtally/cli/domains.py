@@ -1,0 +1,78 @@
+"""The public lists that --items and --values name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from crowdtally.cli import syntax
+from crowdtally.errors import UsageError
+
+if TYPE_CHECKING:
+    from crowdtally.values.domain import Axis, Domain
+    from crowdtally.values.records import Records
+
+
+def domain_of(
+    records: Records, items: str | None, values: list[str] | None, *, discover: bool
+) -> Domain | None:
+    """The domain; None where no list of items is given."""
+    axes = _axes(values or [], records)
+    if records.attributes:
+        return _attributes(records, items, axes)
+    if items is None or records.item is None:
+        if axes and not discover:
+            raise UsageError("give the public list of items with --items FILE.")
+        return None
+    from crowdtally.curator.request.lists import read_list
+    from crowdtally.values.domain import Domain
+
+    file, column = syntax.file_and_column(items)
+    listed = read_list(file, records.item, column, apart_from=records)
+    return Domain(listed, _in_order(axes, records.contexts), item=records.item)
+
+
+def _attributes(records: Records, items: str | None, axes: dict[str, Axis]) -> Domain:
+    from crowdtally.values.domain import Domain
+
+    if items is not None:
+        raise UsageError("--items goes with --item; attributes have --values NAME=… each.")
+    if not axes:
+        raise UsageError(
+            f"give the public values of each attribute: --values {records.attributes[0]}=a,b,c, or "
+            "NAME=0..120, or NAME=@FILE."
+        )
+    return Domain(attributes=_in_order(axes, records.attributes))
+
+
+def _in_order(axes: dict[str, Axis], names: object) -> dict[str, Axis]:
+    """The lists in the order in which their columns were declared; others last."""
+    first = [name for name in names if name in axes]  # type: ignore[attr-defined]
+    return {name: axes[name] for name in (*first, *(n for n in axes if n not in first))}
+
+
+def _axes(texts: list[str], records: Records) -> dict[str, Axis]:
+    axes = {axis.name: axis for axis in (axis_of(text, records) for text in texts)}
+    if len(axes) != len(texts):
+        raise UsageError("two --values options name the same list: give each once.")
+    return axes
+
+
+def axis_of(text: str, apart_from: Records | None = None) -> Axis:
+    """The list that one --values option describes.
+
+    >>> axis_of("hour=0..23").kind, axis_of("sex=F,M").kind
+    ('integer', 'text')
+    """
+    import numpy as np
+
+    from crowdtally.values.domain import Axis
+
+    name, listed = syntax.values(text)
+    if isinstance(listed, range):
+        return Axis(name, np.arange(listed.start, listed.stop, dtype=np.int64))
+    if isinstance(listed, list):
+        return Axis.plainest(name, listed)
+    from crowdtally.curator.request.lists import read_list
+
+    file, column = syntax.file_and_column(listed)
+    return read_list(file, name, column, apart_from=apart_from)

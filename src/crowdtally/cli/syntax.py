@@ -1,0 +1,165 @@
+"""The command line's small syntaxes, in one place: what a person types, as plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+
+from crowdtally.errors import UsageError
+from crowdtally.values.rational import exact
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
+_LONGEST_RANGE = 10_000_000
+
+
+def names(text: str, option: str) -> list[str]:
+    """``A,B,C``.
+
+    >>> names("age, sex", "--attributes")
+    ['age', 'sex']
+    """
+    found = [name.strip() for name in text.split(",")]
+    if "" in found:
+        raise UsageError(f"{option} is A,B,C, the names of columns: received {text!r}.")
+    return found
+
+
+def settings(texts: Iterable[str]) -> dict[str, str]:
+    """``KEY=VALUE`` each.
+
+    >>> settings(["spark.executor.memory=4g"])
+    {'spark.executor.memory': '4g'}
+    """
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"an engine setting is KEY=VALUE: received {text!r}.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def shares(text: str) -> dict[str, Fraction]:
+    """``NAME=SHARE,…``.
+
+    >>> shares("items=0.3,edges=0.7")["edges"]
+    Fraction(7, 10)
+    """
+    found: dict[str, Fraction] = {}
+    for piece in text.split(","):
+        name, equals, share = piece.partition("=")
+        name = name.strip()
+        if not equals or name in found:
+            raise UsageError(
+                f"a split is NAME=SHARE,NAME=SHARE with each name once: received {text!r}."
+            )
+        found[name] = exact(share, f"the share of {name!r}")
+    return found
+
+
+def joined(text: str) -> tuple[str, str]:
+    """``FILE:KEY``.
+
+    >>> joined("users.parquet:user_id")
+    ('users.parquet', 'user_id')
+    """
+    file, colon, key = text.rpartition(":")
+    if not colon or not file or not key:
+        raise UsageError(f"a join is FILE:KEY: received {text!r}.")
+    return file, key
+
+
+def file_and_column(text: str) -> tuple[str, str | None]:
+    """``FILE[:COLUMN]``; a file whose name has a colon wins.
+
+    >>> file_and_column("places.csv:place"), file_and_column("places.csv")
+    (('places.csv', 'place'), ('places.csv', None))
+    """
+    file, colon, column = text.rpartition(":")
+    if not colon or Path(text).exists() or "/" in column:
+        return text, None
+    return file, column
+
+
+def once_each(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
+    """Contexts by name, each given once."""
+    found: dict[str, str | None] = {}
+    for name, value in pairs:
+        if name in found:
+            raise UsageError(f"context {name!r} is given twice: give each --context once.")
+        found[name] = value
+    return found
+
+
+def chosen_values(texts: Iterable[str]) -> dict[str, object]:
+    """``NAME=VALUE`` each: the contexts that a reader asks about.
+
+    >>> chosen_values(["day=Friday"])
+    {'day': 'Friday'}
+    """
+    found: dict[str, object] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"a context is NAME=VALUE: received {text!r}.")
+        if name in found:
+            raise UsageError(f"context {name!r} is given twice: give it once.")
+        found[name] = value
+    return found
+
+
+def definition(text: str) -> tuple[str, str | None]:
+    """``NAME=EXPR``, or a plain column, which has no expression.
+
+    >>> definition("day=dayname(t)"), definition("gender")
+    (('day', 'dayname(t)'), ('gender', None))
+    """
+    name, equals, expression = text.partition("=")
+    name = name.strip()
+    if not equals:
+        return name, None
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"a context is a column, or NAME=EXPRESSION with a plain name: received {text!r}."
+        )
+    if not expression.strip():
+        raise UsageError(f"context {name!r} has no expression after '=': received {text!r}.")
+    return name, expression
+
+
+def values(text: str) -> tuple[str, str | range | list[str]]:
+    """``NAME=a,b,c``, ``NAME=0..120`` or ``NAME=@FILE[:COLUMN]``; a file stays one text.
+
+    >>> values("hour=0..23"), values("sex=F,M"), values("zip=@zips.csv")
+    (('hour', range(0, 24)), ('sex', ['F', 'M']), ('zip', 'zips.csv'))
+    """
+    name, equals, listed = (part.strip() for part in text.partition("="))
+    if not equals or not name or not listed:
+        raise UsageError(
+            f"a list of values is NAME=a,b,c or NAME=0..120 or NAME=@FILE[:COLUMN]: "
+            f"received {text!r}."
+        )
+    if listed.startswith("@"):
+        return name, listed[1:]
+    ends = _RANGE.fullmatch(listed)
+    if ends:
+        return name, _range(name, int(ends[1]), int(ends[2]))
+    found = [value.strip() for value in listed.split(",")]
+    if "" in found:
+        raise UsageError(
+            f"the list of values for {name!r} has an empty value between two commas or at an end: "
+            f"received {listed!r}. Remove the comma, or give the list as {name}=@FILE."
+        )
+    return name, found
+
+
+def _range(name: str, first: int, last: int) -> range:
+    if not 0 < last - first + 1 <= _LONGEST_RANGE or max(abs(first), abs(last)) >= 2**63:
+        raise UsageError(
+            f"the range '{first}..{last}' of {name!r} is empty or too long: at most "
+            f"{_LONGEST_RANGE} values, the smaller end first."
+        )
+    return range(first, last + 1)

@@ -1,0 +1,81 @@
+"""A rule that somebody else wrote, handed over as an object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from crowdtally.curator.bounding.rule import LARGEST_LIMIT, SamplingRule
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.relations import Rows
+from crowdtally.errors import UsageError
+from crowdtally.values.counts import What
+from crowdtally.values.whole import is_whole
+
+
+@dataclass(frozen=True)
+class OwnRule:
+    """A rule object that somebody else wrote, handed to ``ct.release(bounding=…)``.
+
+    It must keep records: have ``name``, ``limit`` and ``keep`` as :class:`SamplingRule` does. What
+    it returns is cut to ``limit`` rows of each user by a keyed hash, so returning too many costs
+    accuracy, not privacy. That it looks at each user's own records alone is its author's to prove,
+    and the release says so.
+    """
+
+    takes: ClassVar[frozenset[str]] = frozenset()
+    choices: ClassVar[tuple[str, ...]] = ()
+    keeps_records: ClassVar[bool] = True
+
+    rule: Any
+    """The object."""
+
+    @classmethod
+    def of(cls, given: object) -> OwnRule:
+        """The object, checked as far as it can be."""
+        name = getattr(given, "name", None)
+        if not isinstance(given, SamplingRule) or not isinstance(name, str) or not name:
+            raise UsageError(
+                "a rule of your own has a name, a limit (records per user) and a method "
+                "keep(engine, rows, *, cells, key, what): received a "
+                f"{type(given).__name__} without them. See CONTRIBUTING.md."
+            )
+        if not is_whole(given.limit) or not 1 <= given.limit <= LARGEST_LIMIT:
+            raise UsageError(
+                f"the limit of the rule {name!r} must be a whole number between 1 and "
+                f"{LARGEST_LIMIT}: received {given.limit!r}."
+            )
+        return cls(given)
+
+    @property
+    def name(self) -> str:
+        """The object's name, marked as not ours."""
+        return f"{self.rule.name} (not a rule of Crowdtally's)"
+
+    @property
+    def limit(self) -> int:
+        """The object's limit."""
+        return int(self.rule.limit)
+
+    @property
+    def l1_bound(self) -> int:
+        """A kept record counts once."""
+        return self.limit
+
+    @property
+    def unit(self) -> Fraction:
+        """Records are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """Its parameters are its author's to publish."""
+        return {}
+
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
+        """What the object keeps, cut to the limit."""
+        kept = self.rule.keep(engine, rows, cells=cells, key=key, what=what)
+        return SRA(self.limit).keep(
+            engine, kept.select("user", "cell"), cells=cells, key=key, what=what
+        )

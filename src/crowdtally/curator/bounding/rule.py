@@ -1,0 +1,70 @@
+"""What every bounding rule answers. One of your own needs only a few of these: see ``own.py``.
+
+A rule is a function B(key, T_u, released values) of the multiset of one user's own records. It may
+not see other users, the order of rows or anything read off the records as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+
+from crowdtally.values.counts import What
+from crowdtally.values.whole import whole_number
+
+if TYPE_CHECKING:  # the command line lists rules without importing an engine
+    from crowdtally.curator.engine.engine import Engine
+    from crowdtally.curator.engine.relations import Rows
+
+LARGEST_LIMIT = 2**31
+LARGEST_PAIR_LIMIT = 100
+"""Records per user beyond which pairs are refused: one user could add 4,950 of them."""
+
+
+class Rule(Protocol):
+    """A rule with its public parameters."""
+
+    takes: ClassVar[frozenset[str]]
+    """The options of a release that are for it."""
+    choices: ClassVar[tuple[str, ...]]
+    """The private choices of its bound that suit it."""
+    keeps_records: ClassVar[bool]
+    """Whether it keeps some of a user's records, the same for all tables."""
+
+    @property
+    def name(self) -> str:
+        """What a person types."""
+
+    @property
+    def limit(self) -> int:
+        """The bound (l, θ or M); where it is chosen privately, the largest candidate."""
+
+    @property
+    def l1_bound(self) -> int:
+        """What one user can change in a table of cells, in L1, in units."""
+
+    @property
+    def unit(self) -> Fraction:
+        """What one unit means as a count."""
+
+    def facts(self) -> dict[str, Any]:
+        """What ``release.json`` says about its parameters."""
+
+
+@runtime_checkable
+class SamplingRule(Protocol):
+    """A rule that keeps records."""
+
+    @property
+    def limit(self) -> int:
+        """The most rows of one user that are kept."""
+
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
+        """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records."""
+
+
+def given_limit(options: Mapping[str, Any]) -> int:
+    """``max_records``, checked."""
+    most = LARGEST_PAIR_LIMIT if options["pairs"] else LARGEST_LIMIT
+    return whole_number(options["max_records"], "--max-records", 1, most)

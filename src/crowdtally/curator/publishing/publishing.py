@@ -1,0 +1,88 @@
+"""What every publishing answers: which cells it keeps, and how their noisy counts are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+from numpy.typing import NDArray
+
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts
+from crowdtally.values.dyadic import Dyadic
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.keeping import Keeping, Sides
+from crowdtally.values.whole import whole_number
+
+LARGEST_CUT = 1 << 40
+LARGEST_SUMMARY = 200_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Noisy counts, safe to show to anyone."""
+
+    values: NDArray[Any]
+    """In the order of the cells, in units."""
+    cells: NDArray[Any] | None
+    """Numbers of the cells, ascending; None where all are there."""
+    facts: Mapping[str, Any]
+    """What ``release.json`` says about them."""
+
+
+class Publishing(Protocol):
+    """A public rule that says which noisy counts are published.
+
+    Contract: for counts of L1 bound L, :meth:`draw` satisfies ε-differential privacy for the unit
+    that the bound is about. Everything else here follows from public numbers.
+    """
+
+    name: ClassVar[str]
+    """What a person types."""
+    takes: ClassVar[frozenset[str]]
+    """The options of a release that are for it."""
+    leaves_out: ClassVar[bool]
+    """Whether it is a summary, of some cells only."""
+    largest: ClassVar[int]
+    """Published cells beyond which a request is refused: about 20 GB while they are written."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """From the options of a release; a UsageError says what is missing."""
+
+    @property
+    def sides(self) -> Sides:
+        """Whether large negative noisy counts are kept too."""
+
+    @property
+    def size(self) -> int | None:
+        """S: how many cells were asked for, about; None where nothing was."""
+
+    @property
+    def wanted(self) -> int | None:
+        """S: the most cells that are published, where that is fixed."""
+
+    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+        """The rule by which cells are kept, in units.
+
+        Of the nodes of a ``tree`` those below a dropped one go too, before any are sampled.
+        """
+
+    def draw(
+        self,
+        counts: Counts,
+        epsilon: Epsilon,
+        keeping: Keeping,
+        draws: Draws,
+        *,
+        tree: Dyadic | None,
+    ) -> Noisy:
+        """The published noisy counts; ``keeping`` is what :meth:`keeping` said."""
+
+
+def given_cut(options: Mapping[str, Any]) -> int | None:
+    """κ as a count, where it was given."""
+    cut = options["cut"]
+    return None if cut is None else whole_number(cut, "--cut", 0, LARGEST_CUT)

@@ -1,0 +1,146 @@
+"""The options of a release, each declared once.
+
+From here come the keyword parameters of ``ct.release`` and ``ct.plan``, the options of the command
+line, their help and their defaults. To add one: declare it here, and read it where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from inspect import Parameter, Signature, signature
+from typing import Annotated, Any, TypedDict, TypeVar, get_args, get_origin, get_type_hints
+
+from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.values.rational import Number
+
+
+@dataclass(frozen=True)
+class Option:
+    """How an option looks on the command line, and what it is where it is not given."""
+
+    default: Any
+    """Its value where it is not given."""
+    metavar: str | None
+    """What stands for its value in the help; None for a flag."""
+    help: str
+    """One line."""
+    whole: bool = False
+    """Whether it is a whole number."""
+
+
+class ReleaseOptions(TypedDict, total=False):
+    """How users are bounded, what is counted, and in which form it is published."""
+
+    count: Annotated[str, Option("records", "records|users", "What a count counts.")]
+    """``records`` (default), or ``users`` for distinct users per cell."""
+    bounding: Annotated[
+        str | object,
+        Option("sra", "RULE", f"How a user is bounded: {BOUNDINGS.listed()}."),
+    ]
+    """The name of a rule (default ``sra``), or a rule object of your own."""
+    max_records: Annotated[int, Option(10, "L", "The bound per user.", whole=True)]
+    """The bound per user (default 10); with ``choose``, the largest one to choose from."""
+    choose: Annotated[
+        str | None,
+        Option(None, "|".join(CHOICES), "Choose the bound privately, up to --max-records."),
+    ]
+    """``rank`` or ``dpsense``: choose the bound privately, for a share of ε."""
+    popularity_records: Annotated[
+        int | None, Option(None, "D", "hpa, tempered: records per user to rank by.", whole=True)
+    ]
+    """For ``hpa`` and ``tempered``: records per user in the popularity estimate (default 10)."""
+    temper: Annotated[
+        Number | None, Option(None, "G", "tempered: 0 is sra; larger is nearer to hpa.")
+    ]
+    """For ``tempered``: γ from 0 (as ``sra``) upwards (towards ``hpa``); default 1/2."""
+    cap: Annotated[
+        int | None,
+        Option(None, "R", "dpsense with --count records: most in one cell.", whole=True),
+    ]
+    """For ``dpsense`` and ``dpsense-s`` with ``count="records"``: the most in one cell."""
+    scalings: Annotated[
+        str | Sequence[Number] | None, Option(None, "S,…", "dpsense-s: factors within 1 … 2.")
+    ]
+    """For ``dpsense-s``: the scaling factors, within 1 … 2, to choose from (1.00, 1.01, … 2.00)."""
+    pairs: Annotated[bool, Option(False, None, "Count pairs of items of one user too.")]
+    """Count pairs of items of one user too ("who used i also used j")."""
+    discover_items: Annotated[
+        bool, Option(False, None, "Release items that enough users have (needs --delta).")
+    ]
+    """Release the items that enough users have, without a public list; needs ``delta``."""
+    publishing: Annotated[str, Option("dense", "WAY", f"Which cells: {PUBLISHINGS.listed()}.")]
+    """``dense`` (default), ``filter``, ``threshold``, ``priority`` or ``filter-priority``."""
+    sides: Annotated[str, Option("two", "one|two", "Keep positive counts only, or both.")]
+    """``two`` (default), or ``one`` for positive counts only."""
+    size: Annotated[int | None, Option(None, "S", "How many cells to publish, about.", whole=True)]
+    """How many cells to publish, about; cuts and thresholds follow from it."""
+    cut: Annotated[int | None, Option(None, "K", "filter: drop noisy counts below it.", whole=True)]
+    """Noisy counts below it are dropped."""
+    threshold: Annotated[Number | None, Option(None, "T", "threshold: sample below it.")]
+    """Noisy counts below it are kept in proportion to them."""
+    guess_total: Annotated[int, Option(0, "N", "A public guess of the total count.", whole=True)]
+    """A public guess of the total count, for the threshold and for advice."""
+    transform: Annotated[str, Option("none", "T", f"{TRANSFORMS.listed()}.")]
+    """``none`` (default), ``dyadic``, ``haar`` or ``sketch``."""
+    ordered: Annotated[
+        str | Sequence[str], Option((), "A,B", "dyadic, haar: whose ranges will be asked.")
+    ]
+    """The contexts or attributes whose ranges will be asked for."""
+    buckets: Annotated[int | None, Option(None, "B", "sketch: buckets in a row.", whole=True)]
+    """Buckets of a sketch's row."""
+    sketch_rows: Annotated[int, Option(5, "R", "sketch: rows.", whole=True)]
+    """Rows of a sketch; default 5."""
+
+
+@cache
+def declared() -> Mapping[str, tuple[Any, Option]]:
+    """Each option's type and how it is declared, in order."""
+    hints = get_type_hints(ReleaseOptions, include_extras=True)
+    return {name: _taken_apart(hint) for name, hint in hints.items()}
+
+
+def _taken_apart(hint: Any) -> tuple[Any, Option]:
+    while get_origin(hint) is not Annotated:
+        (hint,) = get_args(hint)  # NotRequired[…]
+    kind, option = get_args(hint)
+    return kind, option
+
+
+def completed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options, those not given at their defaults; a UsageError for one that does not exist."""
+    for name in given:
+        if name not in declared():
+            known = did_you_mean(name, declared())
+            raise UsageError(f"unknown option {name!r} of a release. {known}")
+    defaults = {name: option.default for name, (_, option) in declared().items()}
+    options = defaults | {name: value for name, value in given.items() if value is not None}
+    ordered = options["ordered"]
+    names = ordered.split(",") if isinstance(ordered, str) else ordered
+    return options | {"ordered": tuple(str(name).strip() for name in names)}
+
+
+def is_given(options: Mapping[str, Any], name: str) -> bool:
+    """Whether an option is other than its default."""
+    return bool(options[name] != declared()[name][1].default)
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def with_options(function: Function) -> Function:
+    """Show the options as parameters of a function that takes them as ``**options``.
+
+    Editors, ``help()`` and completion at a prompt read a function's signature.
+    """
+    *mine, _ = signature(function).parameters.values()
+    shown = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=kind)
+        for name, (kind, option) in declared().items()
+    ]
+    function.__signature__ = Signature([*mine, *shown])  # type: ignore[attr-defined]
+    return function

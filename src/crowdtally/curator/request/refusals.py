@@ -1,0 +1,225 @@
+"""What does not go together, and why: one table. Everything else does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crowdtally.curator.bounding import BOUNDINGS
+from crowdtally.curator.bounding.rule import Rule
+from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.request.options import declared, is_given
+from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.curator.transforms.transform import Transform
+from crowdtally.errors import UsageError
+from crowdtally.values.domain import Domain
+from crowdtally.values.epsilon import Delta
+from crowdtally.values.records import Records
+from crowdtally.values.registry import Registry, either
+
+_WIDEST_ITEMS = 2**62
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Everything that was asked for, each part checked by itself."""
+
+    options: Mapping[str, Any]
+    """All options of a release."""
+    records: Records
+    """The declaration."""
+    domain: Domain | None
+    """The public lists."""
+    delta: Delta
+    """δ."""
+    rule: Rule
+    """How users are bounded."""
+    transform: Transform
+    """What is published instead of cells."""
+    publishing: Publishing
+    """Which noisy counts are published."""
+
+    @property
+    def discovers(self) -> bool:
+        """Whether items have no public list."""
+        return bool(self.options["discover_items"])
+
+    @property
+    def pairs(self) -> bool:
+        """Whether pairs of items are counted."""
+        return bool(self.options["pairs"])
+
+    @property
+    def by_row(self) -> bool:
+        """Whether each row is one person."""
+        return self.records.user is None
+
+    @property
+    def contexts(self) -> int:
+        """How many contexts the domain has."""
+        return len(self.domain.contexts) if self.domain is not None else 0
+
+    @property
+    def items(self) -> int:
+        """How many items are listed; 0 where there is no list."""
+        return len(self.domain.items) if self.domain is not None and self.domain.has_items else 0
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these options was given."""
+        return any(is_given(self.options, name) for name in names)
+
+
+Refusal = tuple[Callable[[Asked], bool], str]
+
+REFUSALS: tuple[Refusal, ...] = (
+    # ---- each row is one person
+    (
+        lambda a: (
+            a.by_row
+            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "scalings",
+                      "pairs", "discover_items")
+        ),
+        "with --user-per-row each row is one person, so there is nothing to bound or choose: "
+        "remove --bounding, --choose, --pairs, --discover-items and what goes with them.",
+    ),
+    # ---- the private choice of the bound
+    (
+        lambda a: a.options["choose"] == "dpsense" and a.rule.keeps_records,
+        "--choose dpsense chooses how rows are scaled: for rules that keep records use "
+        "--choose rank, or --bounding dpsense.",
+    ),
+    (
+        lambda a: a.has("choose") and a.rule.name == "declared",
+        "--bounding declared states the bound; to have it chosen use --bounding sra --choose rank.",
+    ),
+    (
+        lambda a: a.has("choose") and not a.by_row and a.options["choose"] not in a.rule.choices,
+        "this rule does not take that private choice of its bound: DPSense-S chooses its bound and "
+        "its scaling together (--choose dpsense), and a rule of your own states its limit.",
+    ),
+    (
+        lambda a: a.has("max_records") and not isinstance(a.options["bounding"], str),
+        "a rule of your own states its limit itself: remove --max-records.",
+    ),
+    # ---- rules that scale rows
+    (
+        lambda a: "cap" in a.rule.takes and a.options["count"] == "records" and not a.has("cap"),
+        "this rule scales whole rows, so a user's count in one cell needs a public cap: add "
+        "--cap R, or count distinct users with --count users.",
+    ),
+    (
+        lambda a: a.has("cap") and ("cap" not in a.rule.takes or a.options["count"] == "users"),
+        "--cap is for --bounding dpsense or dpsense-s with --count records: remove it.",
+    ),
+    # ---- pairs
+    (
+        lambda a: a.pairs and not a.rule.keeps_records,
+        "--pairs counts pairs of kept records: use a rule that keeps records, such as sra.",
+    ),
+    (
+        lambda a: a.pairs and a.contexts > 0,
+        "--pairs counts pairs of items: give no --context with it.",
+    ),
+    (
+        lambda a: a.pairs and a.rule.limit < 2,
+        "a user of whom one record is kept has no pairs: --pairs needs --max-records 2 or more.",
+    ),
+    (
+        lambda a: a.pairs and a.items == 1,
+        "a list of one item has no pairs: --pairs needs two items or more.",
+    ),
+    (
+        lambda a: a.pairs and a.transform.name != "none",
+        "--pairs cannot be transformed: use --transform none.",
+    ),
+    # ---- items without a public list
+    (
+        lambda a: (
+            a.discovers
+            and (a.rule.name != "sra" or a.has("choose") or a.pairs)
+        ),
+        "--discover-items works with --bounding sra and a given --max-records, without --pairs.",
+    ),
+    (
+        lambda a: a.discovers != (a.delta.value > 0),
+        "--discover-items and --delta go together: items that no public list names can only be "
+        "released with a small probability delta of exceeding epsilon, such as --delta 1e-9.",
+    ),
+    (
+        lambda a: (
+            a.discovers
+            and (a.domain is not None or bool(a.records.contexts)
+                 or a.has("transform", "publishing", "guess_total"))
+        ),
+        "--discover-items finds the items itself: give no --items, --context, --transform or "
+        "--publishing with it.",
+    ),
+    (
+        lambda a: a.domain is None and not a.discovers,
+        "which items may appear must be decided without looking at the records: give the "
+        "public list with --items FILE, or let items be discovered with --discover-items "
+        "--delta D.",
+    ),
+    # ---- the domain
+    (
+        lambda a: a.domain is not None and a.domain.has_items != (a.records.item is not None),
+        "the domain must have items where the records do, else attributes.",
+    ),
+    (
+        lambda a: (
+            a.domain is not None and not a.domain.has_items
+            and (a.pairs or "popularity_records" in a.rule.takes)
+        ),
+        "a table of attributes has no items to rank or to pair: use --item.",
+    ),
+    (
+        lambda a: a.items > 0 and a.domain is not None and a.domain.size > _WIDEST_ITEMS,
+        "items × contexts are beyond 2^62 cells: use --attributes for so many.",
+    ),
+    # ---- the form
+    (
+        lambda a: a.transform.name == "sketch" and a.publishing.leaves_out,
+        "a sketch is small already: publish all of it (--publishing dense).",
+    ),
+)  # fmt: skip
+"""Whether a refusal applies, and its words."""
+
+
+def refuse(asked: Asked) -> None:
+    """Raise the first refusal that applies."""
+    for applies, words in REFUSALS:
+        if applies(asked):
+            raise UsageError(words)
+    for words in _idle(asked):
+        raise UsageError(words)
+    if asked.transform.signed and asked.publishing.sides == "one":
+        raise UsageError(
+            f"--transform {asked.transform.name} has counts of both signs: one side of them means "
+            "nothing. Remove --sides one."
+        )
+
+
+_CHOSEN: tuple[tuple[Registry, Callable[[Asked], Any]], ...] = (
+    (BOUNDINGS, lambda asked: asked.rule),
+    (PUBLISHINGS, lambda asked: asked.publishing),
+    (TRANSFORMS, lambda asked: asked.transform),
+)
+
+
+def _idle(asked: Asked) -> Iterator[str]:
+    """Options that were given and that nothing takes, with what would take them."""
+    for registry, chosen in _CHOSEN:
+        taken = chosen(asked).takes
+        for name in declared():
+            takers = [one for one in registry if name in registry.load(one).takes]
+            if takers and name not in taken and asked.has(name) and name not in _EXPLAINED:
+                yield (
+                    f"--{name.replace('_', '-')} is for {registry.option} {either(takers)}: "
+                    "add that, or remove it."
+                )
+
+
+_EXPLAINED = {"cap", "choose", "max_records"}
+"""Options whose refusal the table words itself."""

@@ -1,0 +1,163 @@
+"""The tables of a request: which there are, and everything public about each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from crowdtally.curator.bounding.rule import Rule
+from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.request.method import Method
+from crowdtally.curator.table import Table
+from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.curator.transforms.none import Untransformed
+from crowdtally.curator.transforms.transform import Transform, fits
+from crowdtally.errors import UsageError
+from crowdtally.values.domain import RESERVED, Domain
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.layout import Layout, Pairs, grid
+from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
+
+_LARGEST_SCALE = 2**50  # in counts: beyond it noise is beyond any count
+_LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
+
+Shares = Callable[[str], Epsilon]
+"""The ε of a part of the split."""
+
+
+def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str], Layout]:
+    """The cells of each table of counts, by its name and the part of the split that pays."""
+    if domain is None:
+        return {}
+    if not domain.has_items:
+        return {(CELLS.name, CELLS.name): grid(domain.axes)}
+    found: dict[tuple[str, str], Layout] = {(ITEMS.name, ITEMS.name): grid(domain.axes[:1])}
+    if pairs:
+        found[PAIRS.name, EDGES.name] = Pairs(domain.items)
+    elif domain.contexts:
+        found[EDGES.name, EDGES.name] = grid(domain.axes)
+    return found
+
+
+def make_tables(
+    domain: Domain | None, method: Method, options: Mapping[str, Any], epsilon_of: Shares
+) -> tuple[Table, ...]:
+    """The tables of counts."""
+    tables = []
+    for (name, part), cells in counted_cells(domain, pairs=method.pairs).items():
+        bound, unit = table_bound(method.rule, cells)
+        made = formed(name, cells, epsilon_of(part), options, bound=bound, unit=unit)
+        tables.append(replace(made, part=part, settled=method.choose is None))
+    return tuple(tables)
+
+
+def formed(
+    name: str,
+    cells: Layout,
+    epsilon: Epsilon,
+    options: Mapping[str, Any],
+    *,
+    bound: int,
+    unit: Fraction = Fraction(1),
+) -> Table:
+    """A table in the form that the options ask for; all of them, as ``completed`` returns them.
+
+    Each table gets a transform of its own: the seed of a sketch is not shared.
+    """
+    transform: Transform = TRANSFORMS.load(options["transform"]).of(options)
+    publishing: Publishing = PUBLISHINGS.load(options["publishing"]).of(options)
+    if not fits(transform, cells):
+        transform = Untransformed()
+    return Table(name, name, cells, epsilon, bound, unit, transform, publishing)
+
+
+def popularity_table(domain: Domain, records: int, epsilon: Epsilon) -> Table:
+    """The noisy item counts that rank items for a rule; at most d₀ records of a user count."""
+    return Table(POPULARITY.name, POPULARITY.name, grid([domain.items]), epsilon, records)
+
+
+def table_bound(rule: Rule, cells: Layout) -> tuple[int, Fraction]:
+    """What one user can change in a table, in units, and what a unit means.
+
+    >>> from crowdtally.curator.bounding.sra import SRA
+    >>> from crowdtally.values.domain import Axis
+    >>> axis = Axis.of("item", ["a", "b", "c"])
+    >>> table_bound(SRA(10), grid([axis])), table_bound(SRA(10), Pairs(axis))
+    ((10, Fraction(1, 1)), (45, Fraction(1, 1)))
+    """
+    if isinstance(cells, Pairs):
+        # Unordered pairs of at most l kept records, never a record with itself.
+        return rule.l1_bound * (rule.l1_bound - 1) // 2, rule.unit
+    return rule.l1_bound, rule.unit
+
+
+def check_tables(tables: Sequence[Table], epsilon: Epsilon, limit: int) -> None:
+    """Refuse what public numbers alone rule out: names, noise and sizes."""
+    for table in tables:
+        check_names(table.layout.names)
+        _check_noise(table, epsilon, limit)
+        _check_odds(table)
+        _check_size(table)
+
+
+def check_names(columns: Sequence[str]) -> None:
+    """Refuse columns that a table's file cannot tell apart: DuckDB ignores upper and lower case."""
+    seen: set[str] = set()
+    for column in (*columns, *RESERVED):
+        if column.lower() in seen:
+            raise UsageError(
+                f"two columns of the release would be called {column!r}, upper and lower case "
+                f"being one: rename one, for example --context my_{column}=COLUMN."
+            )
+        seen.add(column.lower())
+
+
+def _check_noise(table: Table, epsilon: Epsilon, limit: int) -> None:
+    if table.law.scale * table.unit <= _LARGEST_SCALE:
+        return
+    if table.name == POPULARITY.name:
+        raise UsageError(
+            f"the noise of the popularity would be beyond any count: epsilon {show(epsilon.value)} "
+            f"is too small for --popularity-records {table.bound}. Raise one or lower the other."
+        )
+    raise UsageError(
+        f"the noise of {table.name!r} would be beyond any count: epsilon {show(epsilon.value)} is "
+        f"too small for a bound of {limit}. Raise --epsilon or lower --max-records."
+    )
+
+
+def _check_odds(table: Table) -> None:
+    """One-sided without a cut, a negative noisy count has a chance of about e^(−ε/L), L ≥ 1."""
+    keeping = table.keeping
+    if (
+        keeping.least == 0 and not keeping.keeps_all
+        and table.epsilon.value > _LARGEST_EPSILON
+    ):  # fmt: skip
+        raise UsageError(
+            f"with epsilon {show(table.epsilon.value)} for {table.name!r} no empty cell would ever "
+            f"be dropped: give --cut 1, or an epsilon of at most {_LARGEST_EPSILON}."
+        )
+
+
+def _check_size(table: Table) -> None:
+    most, size = table.publishing.largest, table.layout.size
+    if not table.publishing.leaves_out:
+        if size > most:
+            raise UsageError(
+                f"the table {table.name!r} would have {size} cells, and a dense release has at "
+                f"most {most}: use --publishing filter-priority --size S, shorten the lists or use "
+                "fewer contexts."
+            )
+        return
+    if (table.publishing.wanted or 0) > most:
+        raise UsageError(f"--size must be at most {most}: received {table.publishing.wanted}.")
+    if table.expected_empty > most:
+        raise UsageError(
+            f"of the {size} cells of {table.name!r} about {table.expected_empty:.3g} empty ones "
+            f"would be published, and at most {most} fit: ask for a smaller --size, or raise --cut "
+            "or --threshold."
+        )

@@ -1,0 +1,63 @@
+"""Which steps a request takes, in order. A new kind of step joins the list here."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+from crowdtally.budget import Charge
+from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
+from crowdtally.curator.bounding.row import EveryRow
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.request.split import CHOOSE, TOTAL
+from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
+from crowdtally.curator.steps.discovery import Discovery
+from crowdtally.curator.steps.popularity import Popularity
+from crowdtally.curator.steps.step import Step
+from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
+from crowdtally.errors import CrowdtallyError
+from crowdtally.values.epsilon import Epsilon
+
+
+def steps_of(request: Request) -> tuple[Step, ...]:
+    """The steps: popularity, the choice of the bounds, the tables; or a discovery."""
+    if request.discovery is not None:
+        return (Discovery(str(request.records.item), request.discovery, request.part(TOTAL)),)
+    steps: list[Step] = []
+    if request.popularity is not None:
+        steps.append(Popularity(request.popularity, request.method.what))
+    if request.method.choose is not None:
+        steps.append(_choice(request, request.part(CHOOSE)))
+    steps.append(_tables(request))
+    return tuple(steps)
+
+
+def _choice(request: Request, epsilon: Epsilon) -> Step:
+    method, rule, tables = request.method, request.method.rule, request.tables
+    if isinstance(rule, DPSenseS):
+        return ChooseThetaAndScaling(tables, rule.theta, method.scalings, epsilon, rule.cap)
+    if isinstance(rule, DPSense):
+        return ChooseTheta(tables, str(method.choose), rule.theta, epsilon, rule.cap)
+    return ChooseLimit(tables, rule.limit, epsilon, method.what, 2 if method.pairs else 1)
+
+
+def _tables(request: Request) -> Step:
+    rule, tables = request.method.rule, request.tables
+    if isinstance(rule, EveryRow):
+        return RowTables(tables)
+    if isinstance(rule, DPSense):
+        return ScaledTables(tables, rule)
+    return SampledTables(tables, rule, request.method.what, request.method.pairs)
+
+
+def charge_of(request: Request, steps: Sequence[Step], versions: dict[str, str]) -> Charge:
+    """One charge for the whole release, its parts listed so that another can add them up."""
+    parts = tuple(part for step in steps for part in step.parts())
+    if sum(part.epsilon.value for part in parts) != request.epsilon.value:
+        raise CrowdtallyError(
+            "the parts of the release do not add up to its epsilon: this is a fault of the "
+            "program, and nothing is charged or released."
+        )
+    return Charge(
+        secrets.token_hex(16), request.epsilon, parts, delta=request.delta, versions=versions
+    )

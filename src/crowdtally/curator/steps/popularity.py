@@ -1,0 +1,40 @@
+"""The popularity that hand-picking goes by: SRA(d₀) counts of all items, noisy, drawn once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from crowdtally.budget import Part
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting import count
+from crowdtally.curator.steps.step import Counted, Reading, Released
+from crowdtally.curator.table import Table
+from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import What
+
+
+@dataclass(frozen=True)
+class Popularity:
+    """At most d₀ records of each user, counted by item."""
+
+    table: Table
+    """The table of popularities; its bound is d₀."""
+    what: What
+    """Whether records or distinct users are counted."""
+
+    def parts(self) -> Sequence[Part]:
+        """The one table."""
+        return [self.table.charge()]
+
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """(user, cell) → at most d₀ per user → item counts."""
+        (items, _), dropped = count(
+            reading.engine, reading.prepared, SRA(self.table.bound),
+            key=reading.fresh_key(), what=self.what,
+        )  # fmt: skip
+        return Counted(items, dropped)
+
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """The noisy item counts."""
+        return released.with_tables([self.table.publish(counted.found, draws)])

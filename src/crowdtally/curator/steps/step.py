@@ -1,0 +1,96 @@
+"""What a step of a release is: it counts exactly, then releases what it counted, with noise.
+
+The two halves are apart because nothing may be drawn before the charge: the first step's counts are
+made before it, its noise after it. What :meth:`Step.count` returns is private; what
+:meth:`Step.release` returns may be shown to anyone, and later steps may depend on it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+from crowdtally.budget import Part
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.prepare import Dropped, Prepared
+from crowdtally.noise.draws import Draws
+from crowdtally.published import NoisyTable
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The records, ready to be counted."""
+
+    engine: Engine
+    """What runs on them."""
+    prepared: Prepared
+    """The records, in domain, not yet bounded."""
+
+    def fresh_key(self) -> int:
+        """A sampling key of the OS.
+
+        It has nothing to do with the noise: privacy holds for every fixed key, also for one that
+        leaks into a log.
+        """
+        return secrets.randbits(63)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a step counted: exact, private, never released."""
+
+    found: Any
+    """What the step's own :meth:`Step.release` takes."""
+    dropped: Dropped
+    """The rows that were left out; for the curator's eyes."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a table is bounded by; published with it."""
+
+    limit: int
+    """l or θ."""
+    scaling: Fraction = Fraction(1)
+    """s, for DPSense-S."""
+
+
+@dataclass(frozen=True)
+class Released:
+    """What the steps have made so far: all of it noisy, all of it public."""
+
+    tables: tuple[NoisyTable, ...] = ()
+    """The tables, in the order they were drawn."""
+    bounds: Mapping[str, Bound] = field(default_factory=dict)
+    """The bound of each table of counts, as given or as chosen."""
+    other: Mapping[str, Any] | None = None
+    """The mass below the threshold, where items were discovered."""
+
+    def with_tables(self, tables: Sequence[NoisyTable]) -> Released:
+        """With more tables."""
+        return replace(self, tables=(*self.tables, *tables))
+
+
+class Step(Protocol):
+    """One step. Its :meth:`parts` say all that it may spend, whatever earlier steps released."""
+
+    def parts(self) -> Sequence[Part]:
+        """What the ledger is told about it."""
+
+    def count(self, reading: Reading, released: Released) -> Counted:
+        """Read the records. Draws nothing but a sampling key."""
+
+    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+        """Draw the noise; everything returned is public."""
+
+
+def finish(steps: Sequence[Step], counted: Counted, reading: Reading, draws: Draws) -> Released:
+    """All that the steps release; ``counted`` is what the first of them counted."""
+    first, *later = steps
+    released = first.release(counted, Released(), draws)
+    for step in later:
+        released = step.release(step.count(reading, released), released, draws)
+    return released

@@ -1,0 +1,123 @@
+"""A table of a release: everything public about it, made once, read by everybody.
+
+``plan`` shows it, the checks before the charge look at it, the charge states its bound, the steps
+publish by it and ``release.json`` describes it. So no two of them can disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+from crowdtally.budget import Part
+from crowdtally.curator.publishing.dense import Dense
+from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.publishing.sizes import expected_size
+from crowdtally.curator.transforms.none import Untransformed
+from crowdtally.curator.transforms.transform import Transform
+from crowdtally.errors import CrowdtallyError
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.noise.draws import Draws
+from crowdtally.published import NoisyTable
+from crowdtally.values.counts import Counts
+from crowdtally.values.dyadic import Dyadic
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.keeping import Keeping
+from crowdtally.values.layout import Layout
+from crowdtally.values.rational import show
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One table, before any record is read."""
+
+    name: str
+    """Its name, which is its file's."""
+    part: str
+    """The part of the split that pays for it."""
+    cells: Layout
+    """The public cells that are counted."""
+    epsilon: Epsilon
+    """What it costs."""
+    bound: int
+    """What one user can change in its counts, in L1, in units; see :attr:`settled`."""
+    unit: Fraction = Fraction(1)
+    """What one unit means as a count."""
+    transform: Transform = Untransformed()  # noqa: RUF009 - frozen and without fields
+    """What is published instead of cells."""
+    publishing: Publishing = Dense()  # noqa: RUF009
+    """Which noisy counts are published."""
+    settled: bool = True
+    """Whether bound and unit are known; else they are the most that a private choice may take."""
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What is published: cells, nodes, coefficients or buckets."""
+        return self.transform.layout(self.cells)
+
+    @property
+    def l1_bound(self) -> int:
+        """What one user can change in what is published, in units."""
+        return self.bound * self.transform.factor(self.cells)
+
+    @property
+    def law(self) -> DiscreteLaplace:
+        """The law of its noise."""
+        return DiscreteLaplace(self.l1_bound / self.epsilon.value, self.unit)
+
+    @cached_property
+    def tree(self) -> Dyadic | None:
+        """The tree whose nodes are published, if it has an ancestor rule."""
+        return self.transform.tree(self.cells)
+
+    @cached_property
+    def keeping(self) -> Keeping:
+        """The public rule by which cells are kept."""
+        return self.publishing.keeping(self.layout.size, self.law, tree=self.tree is not None)
+
+    @property
+    def expected_empty(self) -> float:
+        """How many cells are published on average if nobody is in any."""
+        return expected_size(self.layout.size, self.law.scale, self.keeping)
+
+    def settle(self, bound: int, unit: Fraction) -> Table:
+        """The same table once its bound was chosen; never beyond what was charged for."""
+        if self.settled or bound > self.bound or unit > self.unit:
+            raise self._broken(f"a bound of {bound}·{show(unit)}")
+        return replace(self, bound=bound, unit=unit, settled=True)
+
+    def charge(self) -> Part:
+        """What the ledger is told about it."""
+        key = "l1_bound" if self.settled else "l1_bound_at_most"
+        parameters = {key: self.l1_bound, "unit": show(self.unit)}
+        return Part(self.part, self.epsilon, self.law.kind, parameters)
+
+    def publish(self, counts: Counts, draws: Draws) -> NoisyTable:
+        """The table with its noise; it stops where the counts are not those it was charged for.
+
+        Args:
+            counts: exact counts of :attr:`cells`.
+            draws: where the noise comes from.
+        """
+        self._check(counts, self.bound, self.cells.size)
+        made = self.transform.apply(counts, self.cells)
+        self._check(made, self.l1_bound, self.layout.size)
+        noisy = self.publishing.draw(made, self.epsilon, self.keeping, draws, tree=self.tree)
+        facts = {"transform": self.transform.facts(), **noisy.facts}
+        return NoisyTable(self.name, self.layout, noisy.values, self.law, facts, cells=noisy.cells)
+
+    def _check(self, counts: Counts, bound: int, size: int) -> None:
+        if not self.settled or (counts.l1_bound, counts.unit, counts.size) != (
+            bound, self.unit, size,
+        ):  # fmt: skip
+            raise self._broken(
+                f"{counts.size} cells of bound {counts.l1_bound}·{show(counts.unit)}"
+            )
+
+    def _broken(self, received: str) -> CrowdtallyError:
+        return CrowdtallyError(
+            f"the table {self.name!r} was charged for {self.cells.size} cells of bound "
+            f"{self.bound}·{show(self.unit)}, and was handed {received}: this is a fault of the "
+            "program, and nothing is released."
+        )

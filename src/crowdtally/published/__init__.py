@@ -1,0 +1,44 @@
+"""Published: the one door between those who hold records and those who read releases.
+
+A release is a folder: ``release.json`` and Parquet tables. Nothing here asks questions of it, and
+nothing here can see a record.
+
+::
+
+    noisy      a table with its noise on, as it is written
+    folder     written whole, or not at all
+    load       opened again: Published, whose metadata are parsed once into
+    table        what is said about a table: its law, transform, publishing
+    domain       the public lists
+    metadata     guarantee, method, charge
+    checks/    damage is seen
+    parquet    the tables' files
+    seal       release.json carries its own hash
+"""
+
+from __future__ import annotations
+
+from crowdtally.published.folder import (
+    Staged,
+    check_target,
+    refuse_existing,
+    staging,
+    temporary_target,
+)
+from crowdtally.published.load import SCHEMA, Published, load
+from crowdtally.published.noisy import INTERVAL_LEVEL, NoisyTable
+from crowdtally.published.table import TableFacts
+
+__all__ = [
+    "INTERVAL_LEVEL",
+    "SCHEMA",
+    "NoisyTable",
+    "Published",
+    "Staged",
+    "TableFacts",
+    "check_target",
+    "load",
+    "refuse_existing",
+    "staging",
+    "temporary_target",
+]

@@ -1,0 +1,187 @@
+"""What the fields of ``release.json`` must be to each other.
+
+Much is said twice there, in other words: the noise's scale is sensitivity/ε and decides the
+standard deviation and the interval; the lists decide columns and cells. So a field that was changed
+does not agree with the rest.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import chain
+from math import isclose
+from typing import Any
+from unicodedata import is_normalized
+
+from crowdtally.laws.registry import knows
+from crowdtally.published.checks.cells import cells_of
+from crowdtally.published.domain import PublicDomain, PublicList
+from crowdtally.published.metadata import Charged, Guarantee, MethodFacts
+from crowdtally.published.table import SummaryFacts, TableFacts
+from crowdtally.values.domain import RESERVED
+from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
+
+_ROUNDING = 1e-9
+
+
+def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """What does not agree, in words; the metadata has the shape that ``fields`` declares."""
+    names = [table["name"] for table in metadata["tables"]]
+    domain = PublicDomain.from_json(metadata["domain"])
+    yield from _doubled("the table", names)
+    yield from _lists(domain)
+    yield from _tables_there(metadata, domain, set(names))
+    yield from _cost(metadata)
+    yield from _hashes(metadata)
+    for place, facts in enumerate(metadata["tables"]):
+        if not knows(facts["noise"]):
+            yield f"tables[{place}] ({facts['name']}) has noise of a law that is unknown here"
+            continue
+        table, scale = TableFacts.from_json(facts, domain), Fraction(facts["noise"]["scale"])
+        for fault in chain(_table(table, domain), _noise(table, scale)):
+            yield f"tables[{place}] ({facts['name']}) {fault}"
+
+
+def _doubled(what: str, names: list[str]) -> Iterator[str]:
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield f"it names {what} {name!r} {times} times"
+
+
+def _lists(domain: PublicDomain) -> Iterator[str]:
+    yield from _doubled("the column", domain.names)
+    for one in domain.lists:
+        if one.name in RESERVED:
+            yield f"the domain has a column {one.name!r}, which is a column of every table"
+        if one.values is not None:
+            yield from _values(one, one.values)
+
+
+def _values(listed: PublicList, values: Sequence[Any]) -> Iterator[str]:
+    name = listed.name
+    if len(values) != listed.length:
+        yield f"the list of {name!r} has {len(values)} values, and its size is {listed.length}"
+    if len(set(values)) != len(values):
+        yield f"the list of {name!r} holds a value twice"
+    if (listed.kind == "text") != isinstance(values[0], str):
+        yield f"the list of {name!r} is said to be of kind {listed.kind!r}, and is not"
+    elif listed.kind == "text" and not all(map(_is_normal, values)):
+        yield f"the list of {name!r} has a value that is not in Unicode normal form C"
+
+
+def _is_normal(value: str) -> bool:
+    return value.isascii() or is_normalized("NFC", value)
+
+
+def _tables_there(
+    metadata: Mapping[str, Any], domain: PublicDomain, names: set[str]
+) -> Iterator[str]:
+    """Each table of counts has a bound, unless items were discovered; popularity has none."""
+    method, found = MethodFacts.from_json(metadata["method"]), domain.is_discovered
+    wanted, bounds = _wanted(domain, names), set(method.bounds)
+    if bounds != (set() if found else wanted):
+        yield f"method.bounds is about {_named(bounds)}, and the tables are {_named(names)}"
+    if method.popularity_records is not None:
+        wanted = wanted | {POPULARITY.name}
+    if names != wanted:
+        yield f"its tables are {_named(names)}, and those of this domain are {_named(wanted)}"
+    if found != ("other" in metadata):
+        yield "it has 'other' without discovered items, or they without it"
+
+
+def _wanted(domain: PublicDomain, names: set[str]) -> set[str]:
+    """The tables of counts that a release of this domain has."""
+    if not domain.has_items:
+        return {CELLS.name}
+    if PAIRS.name in names:
+        return {ITEMS.name, PAIRS.name}
+    return {ITEMS.name, EDGES.name} if domain.contexts else {ITEMS.name}
+
+
+def _named(names: set[str]) -> str:
+    return ", ".join(sorted(names)) or "none"
+
+
+def _cost(metadata: Mapping[str, Any]) -> Iterator[str]:
+    charged = Charged.from_json(metadata["charged"])
+    promised = Guarantee.from_json(metadata["guarantee"])
+    for name, paid, told in (
+        ("epsilon", charged.epsilon, promised.epsilon),
+        ("delta", charged.delta, promised.delta),
+    ):
+        if paid != told:
+            yield f"charged.{name} is {show(paid)}, and guarantee.{name} is {show(told)}"
+    if sum(map(Fraction, metadata["split"].values())) != 1:
+        yield "the shares of split do not add up to 1"
+    if charged.spent_after - charged.spent_before != charged.epsilon:
+        yield "charged.spent_after is not charged.spent_before and charged.epsilon together"
+    if sum(Fraction(one["epsilon"]) for one in metadata["tables"]) > charged.epsilon:
+        yield "the tables cost more epsilon than was charged"
+
+
+def _hashes(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """All of them are there, or none: an older release has none."""
+    has = ["sha256" in metadata]
+    has += [name in table for table in metadata["tables"] for name in ("rows", "sha256")]
+    if any(has) and not all(has):
+        yield "some of its 'rows' and 'sha256' are missing"
+
+
+def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
+    if table.file != f"{table.name}.parquet":
+        yield f"names its file {table.file!r}: it must be '{table.name}.parquet'"
+    if table.is_discovered != domain.is_discovered:
+        yield "is published as discovered items are, or its domain says so, but not both"
+        return
+    yield from _transform(table, domain)
+    cells = cells_of(table, domain)
+    if table.columns != tuple(cells.columns):
+        yield f"must have the columns {', '.join(cells.columns)}"
+    if table.cells != cells.size:
+        yield f"has {table.cells} cells, and the lists make {cells.size}"
+    if table.summary is not None:
+        yield from _summary(table, table.summary)
+    if table.rows not in (None, table.published_cells):
+        yield f"has {table.rows} rows for {table.published_cells} published cells"
+
+
+def _transform(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
+    kind, ordered = table.transform.kind, table.transform.ordered
+    if len(set(ordered)) != len(ordered) or not set(ordered) <= set(domain.names):
+        yield "has a transform of columns that are not its own"
+    if kind == "haar" and len(ordered) != 1:
+        yield "has a Haar transform of several columns"
+    if kind != "none" and not table.kind.transforms:
+        yield "has a transform, which such a table cannot have"
+
+
+def _summary(table: TableFacts, summary: SummaryFacts) -> Iterator[str]:
+    published, wanted, publishing = summary.published_cells, summary.size, table.publishing
+    if summary.domain_cells != table.cells:
+        yield f"has {table.cells} cells and {summary.domain_cells} domain_cells"
+    if published > table.cells:
+        yield f"has {published} published cells of {table.cells}"
+    if ("priority" in publishing) != (wanted is not None):
+        yield "has a size without being a priority sample, or is one without a size"
+    elif wanted is not None and (published > wanted or (published < wanted and not summary.short)):
+        yield f"has {published} published cells for a size of {wanted}"
+    if summary.keeping.cut and "filter" not in publishing:
+        yield f"has a cut of {summary.keeping.cut} without being filtered"
+    if publishing == "threshold" and summary.keeping.threshold is None:
+        yield "is a threshold sample without a threshold"
+
+
+def _noise(table: TableFacts, scale: Fraction) -> Iterator[str]:
+    law = table.law
+    if scale != table.sensitivity / table.epsilon:
+        yield "has a noise scale that is not its sensitivity divided by its epsilon"
+        return
+    std = law.std()
+    if not isclose(table.noise_std, std, rel_tol=_ROUNDING, abs_tol=1e-300):
+        yield f"has noise of standard deviation {table.noise_std}, and its scale makes {std}"
+    width = law.half_width(table.interval_level) * law.unit
+    if abs(Fraction(table.interval_half_width) - width) > width / 10**9:
+        yield "has a noise interval that does not follow from its scale and level"

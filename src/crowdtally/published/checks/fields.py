@@ -1,0 +1,192 @@
+"""The shape of ``release.json``: one entry for each field of docs/release-format.md."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Any
+
+from crowdtally.published.checks.shape import (
+    Each,
+    Fields,
+    Having,
+    Leaf,
+    Named,
+    Shape,
+    Tagged,
+    choice,
+    is_measure,
+    is_text,
+    is_whole,
+    maybe,
+    rational,
+    whole,
+)
+from crowdtally.published.table import DENSE, DISCOVERED, SPARSE
+from crowdtally.values.table_kinds import KINDS
+
+_TEXT = Leaf("a text", is_text)
+_NAME = Leaf("a name", lambda value: is_text(value) and value != "")
+_FLAG = Leaf("true or false", lambda value: isinstance(value, bool))
+_MEASURE = Leaf("a number of at least 0", is_measure)
+_FLOAT = Leaf(_MEASURE.words, lambda value: is_measure(value) and value <= sys.float_info.max)
+_POSITIVE = rational("an exact number above 0, as text", lambda value: value > 0)
+_NOT_NEGATIVE = rational("an exact number of at least 0, as text", lambda value: value >= 0)
+_SHARE = rational("an exact number from 0 to 1, as text", lambda value: 0 <= value <= 1)
+_LEVEL = rational("an exact number between 0 and 1, as text", lambda value: 0 < value < 1)
+HASH = Leaf(
+    "64 hexadecimal digits",
+    lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9a-f]{64}", value)),
+)
+"""A SHA-256."""
+
+
+def _is_list(value: Any) -> bool:
+    """Whether it is a list of texts, or of 64-bit integers; it may have millions of values."""
+    if not isinstance(value, list) or not value:
+        return False
+    kinds = set(map(type, value))
+    if kinds == {str}:
+        return is_text("".join(value))
+    return kinds == {int} and min(value) >= -(2**63) and max(value) < 2**63
+
+
+_VALUES = Leaf("a list of texts, or of 64-bit whole numbers", _is_list)
+_KIND = choice("text", "integer")
+_LISTED = Fields({"name": _NAME, "kind": _KIND, "size": whole(1), "values": _VALUES})
+_ELSEWHERE = Fields(
+    {
+        "name": _NAME,
+        "kind": _KIND,
+        "size": whole(1),
+        "sha256": HASH,
+        "listed_in": choice("items.parquet"),
+    }
+)
+_FOUND = Fields(
+    {
+        "name": _NAME,
+        "size": whole(0),
+        "discovered": Leaf("true", lambda value: value is True),
+    }
+)
+_ITEMS = Having("discovered", _FOUND, Having("values", _LISTED, _ELSEWHERE))
+_DOMAIN = Having(
+    "attributes",
+    Fields({"attributes": Each(_LISTED, 1)}),
+    Fields({"items": _ITEMS, "contexts": Each(_LISTED)}),
+)
+
+_NOISE = Fields(
+    {
+        "law": _TEXT,
+        "unit": _POSITIVE,
+        "scale": _POSITIVE,
+        "std": _FLOAT,
+        "interval_level": _LEVEL,
+        "interval_half_width": _MEASURE,
+    }
+)
+_ORDERED = Each(_NAME, 1)
+_TRANSFORM = Tagged(
+    "kind",
+    {
+        "none": Fields({"ordered": Leaf("an empty list", lambda value: value == [])}),
+        "dyadic": Fields({"ordered": _ORDERED}),
+        "haar": Fields({"ordered": _ORDERED}),
+        "sketch": Fields(
+            {
+                "ordered": Leaf("an empty list", lambda value: value == []),
+                "buckets": whole(1, 2**31),
+                "rows": whole(1, 1000),
+                "seed": whole(0, 2**64),
+            }
+        ),
+    },
+)
+_TABLE: dict[str, Shape] = {
+    "name": choice(*KINDS),
+    "file": _NAME,
+    "columns": Each(_NAME, 1),
+    "cells": whole(0),
+    "epsilon": _POSITIVE,
+    "sensitivity": whole(1),
+    "noise": _NOISE,
+}
+_CHECKED: dict[str, Shape] = {"rows": whole(0), "sha256": HASH}
+_SUMMARY: dict[str, Shape] = {
+    "transform": _TRANSFORM,
+    "domain_cells": whole(1),
+    "published_cells": whole(0),
+    "sides": choice("one", "two"),
+    "cut": whole(0, 2**62),
+    "sampling_threshold": maybe(_POSITIVE),
+    "estimating_threshold": maybe(_POSITIVE),
+    "size": maybe(whole(1)),
+    "short": _FLAG,
+    "consistency": choice("none", "ancestors"),
+}
+_TABLES = Tagged(
+    "publishing",
+    {
+        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
+        **dict.fromkeys(SPARSE, Fields(_TABLE | _SUMMARY, _CHECKED)),
+        DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole(1)}, _CHECKED),
+    },
+)
+
+_METHOD = Fields(
+    {
+        "bounding": _NAME,
+        "bounds": Named(Fields({"bound": whole(1), "scaling": _POSITIVE})),
+        "chosen_by": maybe(_NAME),
+        "largest_candidate": maybe(whole(1)),
+        "popularity_records": maybe(whole(1)),
+        "temper": maybe(_NOT_NEGATIVE),
+        "cap": maybe(whole(1)),
+        "record_id": maybe(_NAME),
+    }
+)
+_GUARANTEE = Fields(
+    {
+        "words": _TEXT,
+        "epsilon": _POSITIVE,
+        "delta": _SHARE,
+        "unit": Fields({"kind": choice("user", "row", "person"), "column": maybe(_NAME)}),
+        "neighbours": _TEXT,
+    }
+)
+_OTHER = Fields(
+    {
+        "count": Leaf("a whole number", is_whole),
+        "noise_scale": _POSITIVE,
+        "counts": _TEXT,
+    }
+)
+_PAID = Fields(
+    {
+        "entry": _NAME,
+        "epsilon": _POSITIVE,
+        "delta": _SHARE,
+        "spent_before": _NOT_NEGATIVE,
+        "spent_after": _POSITIVE,
+        "limit": maybe(_NOT_NEGATIVE),
+    }
+)
+RELEASE = Fields(
+    {
+        "schema": _NAME,
+        "id": _NAME,
+        "created": _NAME,
+        "guarantee": _GUARANTEE,
+        "counted": choice("records", "users"),
+        "method": _METHOD,
+        "split": Named(_SHARE),
+        "tables": Each(_TABLES, 1),
+        "domain": _DOMAIN,
+        "charged": _PAID,
+        "versions": Named(_TEXT),
+    },
+    {"other": _OTHER, "sha256": HASH},
+)
+"""``release.json`` as a whole; what depends on two fields at once is in ``agreement``."""

@@ -1,0 +1,68 @@
+"""``release.json`` from its bytes, checked: every fault is one sentence."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NoReturn
+
+from crowdtally.errors import InputError
+from crowdtally.published import seal
+from crowdtally.published.checks.agreement import disagreements
+from crowdtally.published.checks.fields import HASH, RELEASE
+from crowdtally.published.checks.shape import faults
+from crowdtally.published.words import damaged, received
+
+
+def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:
+    """The contents of ``release.json``, or an InputError that says what is wrong with it.
+
+    Args:
+        path: where it was read, for messages.
+        raw: its bytes.
+        schema: the layout that this version reads.
+    """
+    metadata = _json(path, raw)
+    if "schema" in metadata and metadata["schema"] != schema:
+        raise InputError(
+            f"{str(path)!r} has layout {received(metadata['schema'])}; this version reads "
+            f"{schema!r}: upgrade, or copy the release again."
+        )
+    digest = metadata.get(seal.FIELD)
+    if HASH.fits(digest) and not seal.holds(raw, str(digest)):
+        raise damaged(path, "it was changed after it was written (its SHA-256 is another)")
+    for fault in chain(faults(RELEASE, metadata), _further(metadata)):
+        raise damaged(path, fault)
+    return metadata
+
+
+def _further(metadata: dict[str, Any]) -> Iterator[str]:
+    """Looked at only once the shape is right: a generator starts when it is asked."""
+    yield from disagreements(metadata)
+
+
+def _json(path: Path, raw: bytes) -> dict[str, Any]:
+    try:
+        metadata = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refused
+        )
+    except UnicodeDecodeError:
+        raise damaged(path, "it is not text in UTF-8") from None
+    except (ValueError, RecursionError):
+        raise damaged(path, "it is not the JSON that a release has") from None
+    if not isinstance(metadata, dict):
+        raise damaged(path, f"it must hold an object, and holds {received(metadata)}")
+    return metadata
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a field stands there twice")
+    return found
+
+
+def _refused(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")

@@ -1,0 +1,174 @@
+"""A release is written to its folder whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import secrets
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from crowdtally import durable
+from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.published import parquet
+from crowdtally.published.noisy import NoisyTable
+from crowdtally.published.seal import sealed
+
+_LEAST_ROOM = 1 << 18
+
+
+class Staged:
+    """A folder under a temporary name that becomes the release in one step, or not at all."""
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self.path = path
+        """Where to write."""
+        self.in_place = False
+        """Whether it has its final name."""
+        self._target = target
+        self._mode = path.stat().st_mode & 0o777
+        _permit(path, 0o700)  # what is not paid for yet is nobody else's to read
+
+    def write(self, metadata: dict[str, Any], tables: Sequence[NoisyTable]) -> str:
+        """Write tables and metadata under the temporary name and flush them.
+
+        Args:
+            metadata: ``release.json``. It is completed with what only the written files tell: rows
+                and hash of each table, and its own hash.
+            tables: the tables that ``metadata["tables"]`` describes, in the same order.
+
+        Returns:
+            The SHA-256 of the bytes of ``release.json``, for the ledger.
+        """
+        try:
+            parquet.write(self.path, {table.name: table.blocks() for table in tables})
+            for facts, table in zip(metadata["tables"], tables, strict=True):
+                facts["rows"] = len(table.values)
+                facts["sha256"] = parquet.digest(self.path / facts["file"])
+            raw = sealed(metadata)
+            (self.path / "release.json").write_bytes(raw)
+            durable.flush(self.path / "release.json")
+        except OSError as error:
+            raise unwritable(self._target, error) from error
+        return hashlib.sha256(raw).hexdigest()
+
+    def ready(self) -> None:
+        """Flush the folder, and refuse a target that is taken, while nothing depends on it yet."""
+        try:
+            durable.flush(self.path)
+        except OSError as error:
+            raise unwritable(self._target, error) from error
+        refuse_existing(self._target)
+
+    def commit(self) -> None:
+        """Give the folder its final name; refuse to replace anything."""
+        self.ready()
+        try:
+            _permit(self.path, self._mode)
+            os.rename(self.path, self._target)
+        except OSError as error:
+            raise unwritable(self._target, error) from error
+        self.in_place = True
+        try:
+            durable.flush(self._target.parent)
+        except OSError as error:
+            raise CrowdtallyError(
+                f"the release is whole and in place, in {str(self._target)!r}, but the disk did "
+                "not confirm it: a loss of power now may lose it. Check the disk, and copy it."
+            ) from error
+
+    def discard(self) -> bool:
+        """Remove the folder unless it is in place; whether nothing of it is left."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        return not os.path.lexists(self.path)
+
+
+class staging:
+    """Context manager: a :class:`Staged` folder beside ``target``, removed unless committed.
+
+    Where the target lies in a private temporary folder, it is staged beside that one. The folder
+    around the staged one then outlives this program, so that one can tell later that it is gone.
+    """
+
+    def __init__(self, target: Path) -> None:
+        check_target(target)
+        self._target = target
+        home = target.parent.parent if target.parent in _Kept.folders else target.parent
+        self._path = home.resolve() / f".{target.name}.{secrets.token_hex(8)}.part"
+
+    def __enter__(self) -> Staged:
+        try:
+            self._path.mkdir()
+            _try_room(self._path / "room")
+            return Staged(self._path, self._target)
+        except BaseException as error:
+            shutil.rmtree(self._path, ignore_errors=True)
+            if isinstance(error, OSError):
+                raise unwritable(self._target, error) from error
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+
+
+def _permit(path: Path, mode: int) -> None:
+    with contextlib.suppress(OSError):  # some file systems have no such rights
+        path.chmod(mode)
+
+
+def _try_room(path: Path) -> None:
+    """Fail now, before anything is charged, where the disk is full already."""
+    path.write_bytes(bytes(_LEAST_ROOM))
+    durable.flush(path)
+    path.unlink()
+
+
+def check_target(target: Path) -> None:
+    """Whether a release can be written there, as far as that shows beforehand."""
+    refuse_existing(target)
+    if not target.parent.is_dir():
+        raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
+
+
+def refuse_existing(target: Path) -> None:
+    """A release never replaces anything."""
+    if target.exists() or target.is_symlink():
+        raise UsageError(
+            f"{str(target)!r} exists, and a release never replaces anything: choose another folder."
+        )
+
+
+def unwritable(target: Path, error: OSError) -> CrowdtallyError:
+    """The error for a release that the disk does not take."""
+    return CrowdtallyError(
+        f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
+        "Check the path, its permissions and the free space."
+    )
+
+
+class _Kept:
+    """A private folder that goes, silently, with the last reference to this object."""
+
+    folders: ClassVar[set[Path]] = set()
+    """Those that exist."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="crowdtally-release-"))
+        self.folders.add(self.path)
+        weakref.finalize(self, self._remove, self.path)
+
+    @classmethod
+    def _remove(cls, path: Path) -> None:
+        cls.folders.discard(path)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def temporary_target() -> tuple[Path, object]:
+    """A place for a release that was not given a folder, and what keeps it alive."""
+    folder = _Kept()
+    return folder.path / "release", folder

@@ -1,0 +1,143 @@
+"""A release on disk, opened: checked when it is loaded, its metadata parsed once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from crowdtally import durable
+from crowdtally.errors import InputError
+from crowdtally.published.checks.files import check_table
+from crowdtally.published.checks.parsing import parsed
+from crowdtally.published.domain import PublicDomain
+from crowdtally.published.folder import staging, unwritable
+from crowdtally.published.metadata import Charged, Guarantee, MethodFacts
+from crowdtally.published.table import TableFacts
+
+SCHEMA = "crowdtally-release/1"
+"""Name and version of the layout of ``release.json``; see docs/release-format.md."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release on disk: its metadata and where its tables lie."""
+
+    folder: Path
+    """The folder that holds ``release.json`` and the tables."""
+    metadata: Mapping[str, Any]
+    """``release.json``."""
+    _keeps: object = field(default=None, repr=False, compare=False)
+    """Keeps a temporary folder alive as long as the release is used."""
+    sha256: str | None = None
+    """Of the bytes of ``release.json``, where they were read."""
+
+    @property
+    def has_hashes(self) -> bool:
+        """Whether it says by which hashes its files are known; older versions stored none."""
+        return "sha256" in self.metadata
+
+    @property
+    def schema(self) -> str:
+        """Name and version of the layout of ``release.json``."""
+        return str(self.metadata["schema"])
+
+    @property
+    def id(self) -> str:
+        """What the ledger knows it by."""
+        return str(self.metadata["id"])
+
+    @property
+    def counted(self) -> str:
+        """What a count counts: records or users."""
+        return str(self.metadata["counted"])
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """What is promised, and to whom."""
+        return Guarantee.from_json(self.metadata["guarantee"])
+
+    @cached_property
+    def method(self) -> MethodFacts:
+        """How the records were bounded."""
+        return MethodFacts.from_json(self.metadata["method"])
+
+    @cached_property
+    def charged(self) -> Charged:
+        """What the ledger was told."""
+        return Charged.from_json(self.metadata["charged"])
+
+    @cached_property
+    def domain(self) -> PublicDomain:
+        """The public lists."""
+        return PublicDomain.from_json(self.metadata["domain"])
+
+    @cached_property
+    def tables(self) -> tuple[TableFacts, ...]:
+        """What it says about each table, in order."""
+        return tuple(TableFacts.from_json(one, self.domain) for one in self.metadata["tables"])
+
+    def table(self, name: str) -> TableFacts | None:
+        """What it says about a table, or None where it has no such table."""
+        return next((table for table in self.tables if table.name == name), None)
+
+    def path(self, table: TableFacts) -> Path:
+        """The Parquet file of a table, found whole: a file that changed is checked again."""
+        check_table(self.folder, self.domain, table, seal=self.sha256)
+        return self.folder / table.file
+
+    def save(self, folder: str | os.PathLike[str]) -> Published:
+        """Copy the release to a new folder, atomically."""
+        target = Path(folder)
+        with staging(target) as staged:
+            try:
+                for name in ["release.json", *(table.file for table in self.tables)]:
+                    shutil.copyfile(self.folder / name, staged.path / name)
+                    durable.flush(staged.path / name)
+            except OSError as error:
+                raise unwritable(target, error) from error
+            staged.commit()
+        return Published(target, self.metadata, sha256=self.sha256)
+
+
+def _lack(path: Path) -> str:
+    if path.is_dir():
+        return "it has no release.json"
+    return "it is a file" if path.exists() else "there is no such folder"
+
+
+def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = None) -> Published:
+    """Open a release and check it: an InputError says what is damaged.
+
+    Args:
+        folder: where it lies.
+        tell: says something about a release that is whole as far as can be known.
+    """
+    path = Path(folder)
+    try:
+        raw = (path / "release.json").read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{str(path)!r} is not a release: {_lack(path)}. Give the folder that "
+            "`crowdtally release -o FOLDER` wrote."
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{str(path / 'release.json')!r} cannot be read: "
+            f"{error.strerror or 'unknown reason'}. Check its permissions and the disk."
+        ) from error
+    metadata = parsed(path / "release.json", raw, SCHEMA)
+    found = Published(path, metadata, sha256=hashlib.sha256(raw).hexdigest())
+    for table in found.tables:
+        check_table(path, found.domain, table, seal=found.sha256)
+    if tell is not None and not found.has_hashes:
+        tell(
+            f"{str(path)!r} is of an older version, which stored no hashes: its rows were checked "
+            "against its lists and its noise, and a change that fits them would not be seen."
+        )
+    return found

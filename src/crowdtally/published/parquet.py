@@ -1,0 +1,184 @@
+"""Release tables as Parquet files, through DuckDB: written in blocks, and opened again.
+
+What a file holds beside its rows (names, types, row groups, the name of the writer) follows from
+the table's columns and its number of rows alone.
+"""
+
+from __future__ import annotations
+
+import errno
+import glob
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally import durable
+from crowdtally.errors import InputError
+from crowdtally.published.words import damaged
+
+Block = Mapping[str, NDArray[np.generic]]
+"""Equally long columns by name; text is an object array."""
+
+TYPES = {"text": "VARCHAR", "integer": "BIGINT", "float": "DOUBLE"}
+"""The type in a file of each kind of column."""
+_KINDS = {"O": "text", "i": "integer", "f": "float"}
+"""By the kind of an array's type. DuckDB would guess: a column without a value has no type then."""
+_READ = 1 << 19
+"""Rows that are looked at in one go."""
+_BY_STATISTICS = (
+    "filter_pushdown,statistics_propagation,compressed_materialization,join_filter_pushdown,"
+    "top_n,late_materialization"
+)
+"""What of DuckDB's optimizer goes by what a file says about its rows."""
+_distrusted: set[Path] = set()
+
+
+def write(folder: Path, tables: Mapping[str, Iterable[Block]]) -> None:
+    """Write the blocks of each table, in order, as ``NAME.parquet`` and flush it to the disk.
+
+    Raises:
+        OSError: the disk is full or cannot be written.
+    """
+    spill = folder / "spill"
+    try:
+        with duckdb.connect(":memory:") as connection:
+            # Rows beyond this wait on the disk; each thread more would want its own share of it.
+            connection.execute(f"SET temp_directory = '{_escaped(spill)}'")
+            connection.execute("SET memory_limit = '512MB'; SET threads = 2")
+            for name, blocks in tables.items():
+                _write(connection, folder / f"{name}.parquet", blocks)
+    except duckdb.IOException as error:
+        code = errno.ENOSPC if "No space left" in str(error) else errno.EIO
+        raise OSError(code, os.strerror(code)) from error
+    shutil.rmtree(spill, ignore_errors=True)
+
+
+def _write(connection: duckdb.DuckDBPyConnection, path: Path, blocks: Iterable[Block]) -> None:
+    for number, block in enumerate(blocks):
+        if number == 0:
+            connection.execute(f"CREATE OR REPLACE TABLE rows ({_declared(block)})")
+        connection.register("block", dict(block))
+        connection.execute("INSERT INTO rows FROM block")
+        connection.unregister("block")
+    connection.execute(f"COPY rows TO '{_escaped(path)}' (FORMAT parquet, COMPRESSION zstd)")
+    durable.flush(path)
+
+
+def _declared(block: Block) -> str:
+    return ", ".join(
+        f"{quoted(name)} {TYPES[_KINDS[column.dtype.kind]]}" for name, column in block.items()
+    )
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, read in blocks."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a file says about itself."""
+
+    rows: int
+    """How many there are."""
+    columns: Mapping[str, str]
+    """The columns' types by name, in order."""
+
+
+def opened(path: Path) -> Opened:
+    """The number of rows and the columns of a file; its rows are not read."""
+    described = _run(path, f"DESCRIBE FROM {_table(path)}", trusting=False).fetchall()
+    ((rows,),) = ask(path, "SELECT count(*) FROM release").fetchall()
+    *columns, _ = described  # file_row_number comes last
+    return Opened(rows, {name: kind for name, kind, *_ in columns})
+
+
+def read(path: Path, columns: Sequence[str], rows: int) -> Iterator[dict[str, NDArray[Any]]]:
+    """The columns of a file of so many rows, some rows at a time; masked where there are NULLs.
+
+    The rows themselves are read, whatever the file's statistics say of them.
+    """
+    names = ", ".join(f"{quoted(name)} AS c{place}" for place, name in enumerate(columns))
+    for start in range(0, rows, _READ):
+        within = f"file_row_number BETWEEN {start} AND {start + _READ - 1}"
+        query = f"SELECT {names} FROM {_table(path)} WHERE {within} ORDER BY file_row_number"
+        found = _run(path, query, trusting=False).fetchnumpy()
+        yield {name: found[f"c{place}"] for place, name in enumerate(columns)}
+
+
+def distrust(path: Path) -> None:
+    """Let no question to this file rely on its statistics: no hash says that they are right."""
+    _distrusted.add(path)
+
+
+def ask(path: Path, query: str, parameters: Sequence[object] = ()) -> Any:
+    """The result of ``query`` over the table ``release`` that the file holds.
+
+    The table has a column ``file_row_number`` more: the order of the file, which is the domain's.
+    """
+    source = f"WITH release AS (FROM {_table(path)})"
+    return _run(path, f"{source} {query}", parameters, trusting=path not in _distrusted)
+
+
+def relation(path: Path) -> Any:
+    """The whole table as a DuckDB relation."""
+    try:
+        cursor = _database(os.getpid(), path not in _distrusted).cursor()
+        return cursor.sql(f"FROM read_parquet({_literal(path)})")
+    except duckdb.Error as error:
+        raise _unreadable(path, error) from error
+
+
+def _run(path: Path, query: str, parameters: Sequence[object] = (), *, trusting: bool) -> Any:
+    try:
+        return _database(os.getpid(), trusting).cursor().execute(query, list(parameters))
+    except duckdb.Error as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: duckdb.Error) -> InputError:
+    if isinstance(error, duckdb.FatalException | duckdb.InternalException):
+        _database.cache_clear()  # a database that failed like this answers nothing any more
+    return damaged(path, "it cannot be read as a Parquet table of a release")
+
+
+@cache
+def _database(process: int, trusting: bool) -> Any:
+    """One database in memory for each process: opening one takes longer than most questions.
+
+    A forked child opens its own. Files are read anew each time: another may have been put there.
+    One that is not ``trusting`` reads rows without a look at the file's statistics and filters,
+    by which DuckDB passes rows over and even chooses how many bits a column needs.
+    """
+    made = duckdb.connect(":memory:", config={"enable_external_file_cache": "false"})
+    if not trusting:
+        made.execute(f"SET disabled_optimizers = '{_BY_STATISTICS}'")
+    return made
+
+
+def _table(path: Path) -> str:
+    return f"read_parquet({_literal(path)}, file_row_number = true)"
+
+
+def _literal(path: Path) -> str:
+    """The path in SQL, as a name: DuckDB would take its brackets for a pattern."""
+    return f"'{_escaped(Path(glob.escape(str(path))))}'"
+
+
+def quoted(name: str) -> str:
+    """The name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("'", "''")

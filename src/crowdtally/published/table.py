@@ -1,0 +1,168 @@
+"""One table of a release, as ``release.json`` tells it: parsed once, asked by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.registry import law_of
+from crowdtally.published.domain import PublicDomain
+from crowdtally.published.numbers import exact_number, maybe_number
+from crowdtally.values.keeping import Keeping
+from crowdtally.values.table_kinds import KINDS, TableKind
+
+DENSE = "dense"
+"""The publishing of every cell."""
+DISCOVERED = "threshold on unknown items"
+"""The publishing of items that have no public list."""
+SPARSE = ("filter", "threshold", "filter-threshold", "priority", "filter-priority")
+"""Publishings that leave cells out."""
+
+
+@dataclass(frozen=True)
+class TransformFacts:
+    """What became of the counts before noise was added."""
+
+    kind: Literal["none", "dyadic", "haar", "sketch"] = "none"
+    """Its name."""
+    ordered: tuple[str, ...] = ()
+    """The axes along which nodes or coefficients were made."""
+    buckets: int = 0
+    """B of a sketch."""
+    rows: int = 0
+    """R of a sketch."""
+    seed: int = 0
+    """Of a sketch's public hashes."""
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> TransformFacts:
+        """From a table's ``transform``."""
+        numbers = {name: facts[name] for name in ("buckets", "rows", "seed") if name in facts}
+        return cls(facts["kind"], tuple(facts["ordered"]), **numbers)
+
+
+NO_TRANSFORM = TransformFacts()
+
+
+@dataclass(frozen=True)
+class SummaryFacts:
+    """How the cells of a table that leaves cells out were chosen."""
+
+    keeping: Keeping
+    """The rule, with the threshold that estimates use: τ, or τ_S of a priority sample."""
+    domain_cells: int
+    """How many cells there are, published or not."""
+    published_cells: int
+    """How many were published."""
+    size: int | None
+    """S: how many were asked for, of a priority sample."""
+    short: bool
+    """Whether a priority sample found no more than S cells."""
+    drops_orphans: bool
+    """Whether nodes below a dropped node were dropped too."""
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> SummaryFacts:
+        """From a table's entry."""
+        threshold = maybe_number(facts["estimating_threshold"], "the threshold")
+        return cls(
+            Keeping(facts["cut"], threshold, facts["sides"]),
+            facts["domain_cells"],
+            facts["published_cells"],
+            facts["size"],
+            facts["short"],
+            facts["consistency"] == "ancestors",
+        )
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """All that a release says about one of its tables."""
+
+    kind: TableKind
+    """What its name means."""
+    file: str
+    """Its file in the folder."""
+    columns: tuple[str, ...]
+    """The columns that name a cell."""
+    axes: tuple[str, ...]
+    """The domain's lists that its cells come from, slowest first; a pair has its list twice."""
+    cells: int
+    """How many cells, nodes, coefficients or buckets it has, published or not."""
+    epsilon: Fraction
+    """Its cost."""
+    sensitivity: int
+    """What one person can change, in units."""
+    law: NoiseLaw
+    """The noise on its cells."""
+    noise_std: float
+    """The standard deviation of one cell's noise, as it is written beside each count."""
+    interval_level: Fraction
+    """How likely the noise lies within ``low`` … ``high``."""
+    interval_half_width: float
+    """Half the width of that interval, as a count."""
+    publishing: str
+    """Which cells are published."""
+    transform: TransformFacts = NO_TRANSFORM
+    """What became of the counts before noise was added."""
+    summary: SummaryFacts | None = None
+    """How cells were chosen, where some were left out."""
+    discovery_threshold: int | None = None
+    """The least noisy number of users of an item that was discovered."""
+    rows: int | None = None
+    """Rows of the file; None in a release of before hashes were stored."""
+    sha256: str | None = None
+    """Of the file; None in a release of before hashes were stored."""
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any], domain: PublicDomain) -> TableFacts:
+        """From an entry of ``tables``."""
+        kind, noise, publishing = KINDS[facts["name"]], facts["noise"], facts["publishing"]
+        transform, summary = facts.get("transform"), publishing in SPARSE
+        return cls(
+            kind,
+            facts["file"],
+            tuple(facts["columns"]),
+            kind.axes(domain.names),
+            facts["cells"],
+            exact_number(facts["epsilon"], "epsilon"),
+            facts["sensitivity"],
+            law_of(noise),
+            noise["std"],
+            exact_number(noise["interval_level"], "the level"),
+            noise["interval_half_width"],
+            publishing,
+            TransformFacts.from_json(transform) if transform else NO_TRANSFORM,
+            SummaryFacts.from_json(facts) if summary else None,
+            facts.get("threshold"),
+            facts.get("rows"),
+            facts.get("sha256"),
+        )
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.kind.name
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every cell of the domain was published."""
+        return self.publishing == DENSE
+
+    @property
+    def is_discovered(self) -> bool:
+        """Whether its cells are the items that the release itself found."""
+        return self.publishing == DISCOVERED
+
+    @property
+    def published_cells(self) -> int:
+        """How many rows its file must have."""
+        return self.cells if self.summary is None else self.summary.published_cells
+
+    @property
+    def keeping(self) -> Keeping:
+        """The rule by which cells were kept; one that keeps all where none was left out."""
+        return Keeping() if self.summary is None else self.summary.keeping

@@ -1,0 +1,78 @@
+"""Messages are written in the command line's words; in Python they name Python's parameters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.errors import CrowdtallyError
+
+_OTHERWISE = {
+    "--items FILE": "ct.Domain(ITEMS)",
+    "--items": "ct.Domain(ITEMS)",
+    "--values": "ct.Domain(…, {NAME: VALUES})",
+    "-o DIR": "output=DIR",
+    "--join FILE:KEY": "joins=[(FILE, KEY)]",
+    "--context NAME=EXPR": "contexts={NAME: EXPR}",
+    "--context": "contexts",
+    "--join": "joins",
+    "--attributes A,B,C": "attributes=[A, B, C]",
+    "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
+}
+"""What has another name, or another shape, in Python; the longer ones first."""
+_FLAGS = ("user-per-row", "discover-items", "pairs", "strict")
+_VALUES = {
+    *BOUNDINGS,
+    *CHOICES,
+    *PUBLISHINGS,
+    *TRANSFORMS,
+    "records",
+    "users",
+    "one",
+    "two",
+    "spark",
+}
+"""Words that are typed after an option."""
+_LISTED = re.compile(r"--values (\w+)=([\w.…]+(?:,[\w.…]+)*)")
+_DEFINED = re.compile(r"--context (\w+)=(\w+)")
+_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([\w.-]*\w))?")
+
+
+def in_python(words: str) -> str:
+    """A message with the options of the command line as parameters in Python.
+
+    >>> in_python("use --choose rank, or raise --max-records; add --cap R with --pairs.")
+    "use choose='rank', or raise max_records; add cap=R with pairs=True."
+    """
+    words = _LISTED.sub(r"ct.Domain(…, {'\1': [\2]})", words)
+    words = _DEFINED.sub(r"contexts={'\1': '\2'}", words)
+    for typed, called in _OTHERWISE.items():
+        words = re.sub(rf"(?<![\w-]){re.escape(typed)}(?![\w-])", called, words)
+    return _OPTION.sub(_parameter, words)
+
+
+def _parameter(found: re.Match[str]) -> str:
+    option, after = found[1], found[2]
+    name = option.replace("-", "_")
+    if option in _FLAGS:
+        return f"{name}=True" + (f" {after}" if after else "")
+    if after is None:
+        return name
+    if after in _VALUES:
+        return f"{name}={after!r}"
+    is_value = after.isupper() or after[0].isdigit()
+    return f"{name}={after}" if is_value else f"{name} {after}"
+
+
+@contextmanager
+def python_words() -> Iterator[None]:
+    """Let the messages of what is called inside name Python's parameters."""
+    try:
+        yield
+    except CrowdtallyError as error:
+        error.args = (in_python(str(error)), *error.args[1:])
+        raise

@@ -1,0 +1,42 @@
+"""``publish`` with a ledger, draws and an engine of the test's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from crowdtally.budget import Ledger
+from crowdtally.curator import publish as main_line
+from crowdtally.curator.dataset import Dataset
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.steps.step import Reading, Released, finish
+from crowdtally.noise.draws import Draws
+from crowdtally.published import Published
+
+
+def publish(
+    request: Request,
+    dataset: str,
+    target: Path,
+    *,
+    ledger: Ledger,
+    draws: Draws,
+    tell: Callable[[str], Any],
+    start_engine: Callable[[], Engine] = DuckDBEngine,
+    sources: Sequence[str] = (),
+    chosen: bool = True,
+) -> Published:
+    """The release of ``request``, charged to ``dataset``."""
+    charged = Dataset(dataset, tuple(sources), chosen)
+    outside = main_line.Outside(charged, target, ledger, draws, tell, start_engine)
+    return main_line.publish(request, outside)
+
+
+def run_steps(request: Request, reading: Reading, draws: Draws) -> Released:
+    """All that the steps of production release, without a ledger and without files."""
+    steps = steps_of(request)
+    return finish(steps, steps[0].count(reading, Released()), reading, draws)

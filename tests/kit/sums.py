@@ -1,0 +1,43 @@
+"""Sums over subsets of a summary's cells, by the estimator that a reader's questions use."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from crowdtally.curator.publishing.summary import Summary
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
+from crowdtally.published.domain import PublicDomain, PublicList
+from crowdtally.published.noisy import INTERVAL_LEVEL
+from crowdtally.published.table import TableFacts
+from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
+from crowdtally.values.keeping import Keeping
+from crowdtally.values.rational import show
+
+
+def sampled(keeping: Keeping, scale: Fraction, **more: Any) -> Sampled:
+    """Cells with discrete Laplace noise, kept by this rule."""
+    return Sampled(keeping, DiscreteLaplace(scale), **more)
+
+
+def sum_of(values: ArrayLike, cells: int, how: Sampled) -> Estimate:
+    """The sum over so many cells, of which those with these values were published."""
+    return weighted_sum(values, np.ones(np.size(values)), Combination.of_cells(cells), how)
+
+
+def table_of(facts: dict[str, Any], scale: Fraction, cells: int) -> TableFacts:
+    """What a release would say about a table of one list with these facts."""
+    law = DiscreteLaplace(scale)
+    noise = {"std": law.std(), "interval_level": show(INTERVAL_LEVEL), "interval_half_width": 0}
+    named = {"name": "cells", "file": "cells.parquet", "columns": ["a"], "cells": cells}
+    domain = PublicDomain((PublicList("a", "integer", cells, range(cells)),), has_items=False)
+    return TableFacts.from_json(named | facts | {"noise": law.to_json() | noise}, domain)
+
+
+def told_by(summary: Summary) -> Sampled:
+    """How a summary was made, as its facts tell a reader."""
+    return Sampled.of(table_of(summary.facts(), summary.scale, summary.size))
