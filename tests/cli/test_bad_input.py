@@ -48,7 +48,7 @@ def test_the_command_itself_is_fine(town: Town) -> None:
         ),
     ],
 )
-def test_misspelt_column(town: Town, options: dict[str, str], received: str, meant: str) -> None:
+def test_misspelled_column(town: Town, options: dict[str, str], received: str, meant: str) -> None:
     ended = town.refuses(town.arguments(**options), INPUT, received, f"Did you mean {meant}?")
     for column in PUBLIC:
         assert column in ended.err, "the message lists the columns that exist"
