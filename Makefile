@@ -26,6 +26,7 @@ lint: $(VENV)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/complexity.py
 
 bench: $(VENV)/test
 	$(BIN)/python bench/noise.py

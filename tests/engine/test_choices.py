@@ -8,12 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from crowdtally.curator.steps.work import Work
 
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps import bounds
-from crowdtally.curator.steps.work import Work
 from crowdtally.values.layout import Layout
 from kit import reference
 from kit.crowd import BARE, DOMAIN, EVERYONE, OTHERS, PLAIN, ROWS, Crowd, Histories, together

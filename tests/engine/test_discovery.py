@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from crowdtally.curator.steps.work import Work
 
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
 from crowdtally.curator.steps import discovery
-from crowdtally.curator.steps.work import Work
 from crowdtally.values.records import Records
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, ROWS, Histories, Start, Tally, farthest, together

@@ -5,6 +5,7 @@ Too much noise fails as too little does: slack in one part would hide an overspe
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from fractions import Fraction
@@ -17,8 +18,6 @@ import pytest
 from crowdtally.budget import Charge, Ledger
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.describe import versions
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.planning.plan import make_plan
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import charge_of, steps_of
@@ -35,25 +34,32 @@ from kit.every_request import SHAPES, asked, every_request, town
 from kit.exactly import ONE, exp_neg
 from kit.publishing import publish, run_steps
 from kit.recording import Recording, recorded
+from kit.remembering import RememberingEngine
+from kit.subjects import known_keys
 
 TOWN = town()
+KEY = secrets.randbits(62)
 Run = Callable[[str, str, str], tuple[Request, Recording, Released]]
 
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    """What runs the steps of production; each shape's records are opened once."""
+    """What runs the steps of production; each shape's records are opened once.
+
+    Under one sampling key, whichever it is: what is counted is compiled once for all forms. Whole
+    releases, below, draw theirs.
+    """
     with ExitStack() as stack:
 
         @cache
-        def opened(shape: str) -> tuple[DuckDBEngine, object]:
-            engine, given = stack.enter_context(DuckDBEngine()), SHAPES[shape]
-            return engine, prepare(engine, given.records(TOWN), given.domain)
+        def opened(shape: str) -> tuple[RememberingEngine, Any]:
+            engine, given = stack.enter_context(RememberingEngine()), SHAPES[shape]
+            return engine, engine.prepare(given.records(TOWN), given.domain)
 
         def steps(shape: str, method: str, form: str) -> tuple[Request, Recording, Released]:
             engine, prepared = opened(shape)
             request = SHAPES[shape].request(TOWN, **asked(method, form))
-            with recorded() as recording:
+            with recorded() as recording, known_keys(KEY):
                 released = run_steps(request, Reading(engine, prepared), recording)
                 return request, recording, released
 

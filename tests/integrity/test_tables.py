@@ -30,7 +30,7 @@ OLDER = {
     "last row dropped": "it must have 15 rows, and has 14",
     "emptied": "it must have 15 rows, and has 0",
     "a row doubled": "it must have 15 rows, and has 16",
-    "a row in the place of another": DISORDER,
+    "a row instead of another": DISORDER,
     "all doubled": "it must have 15 rows, and has 30",
     "backwards": DISORDER,
     "a count that is NaN": "its column 'count' must have the type BIGINT",

@@ -140,7 +140,7 @@ ROWS: dict[str, Callable[[pa.Table], pa.Table]] = {
     "last row dropped": lambda t: t.slice(0, t.num_rows - 1),
     "emptied": lambda t: t.slice(0, 0),
     "a row doubled": lambda t: pa.concat_tables([t, t.slice(0, 1)]),
-    "a row in the place of another": _repeated,
+    "a row instead of another": _repeated,
     "all doubled": lambda t: pa.concat_tables([t, t]),
     "backwards": lambda t: t.take(list(range(t.num_rows - 1, -1, -1))),
     "a count that is NaN": _nan,

@@ -78,6 +78,6 @@ def columns_of(schema: Schema, rows: Rows) -> dict[str, list[Any]]:
     return {name: [row[place] for row in rows] for place, name in enumerate(schema)}
 
 
-def spelt(value: Any) -> str | None:
+def spelled(value: Any) -> str | None:
     """A value as a text column holds it."""
     return None if value is None else str(value)

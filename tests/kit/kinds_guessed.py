@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from kit.kinds import Kind, Place, Rows, Schema, columns_of, spelt
+from kit.kinds import Kind, Place, Rows, Schema, columns_of, spelled
 from kit.kinds_stored import STORED, write_csv
 
 _ALL = frozenset({"integer", "text", "code", "mixed", "number", "timestamp", "decimal"})
@@ -31,7 +31,7 @@ def _guessed(values: list[Any]) -> pa.Array:
         return pa.array(values)
     if kinds <= {int, float}:
         return pa.array([None if v is None else float(v) for v in values])
-    return pa.array([spelt(value) for value in values])
+    return pa.array([spelled(value) for value in values])
 
 
 def guessed_table(schema: Schema, rows: Rows) -> pa.Table:

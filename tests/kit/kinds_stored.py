@@ -13,7 +13,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from kit.kinds import Kind, Place, Rows, Schema, columns_of, spelt
+from kit.kinds import Kind, Place, Rows, Schema, columns_of, spelled
 
 _ARROW = {
     "integer": pa.int64(),
@@ -37,7 +37,7 @@ def _stored(schema: Schema, rows: Rows) -> list[tuple[Any, ...]]:
     """The rows, with text in the columns that a schema declares as text."""
     texts = [kind in ("text", "mixed", "code") for kind in schema.values()]
     return [
-        tuple(spelt(value) if text else value for value, text in zip(row, texts, strict=True))
+        tuple(spelled(value) if text else value for value, text in zip(row, texts, strict=True))
         for row in rows
     ]
 

@@ -58,7 +58,7 @@ class RememberingEngine(DuckDBEngine):
         return prepared
 
     def replace(self, rows: Sequence[tuple[object, ...]]) -> None:
-        """Put these rows in place of all others."""
+        """Replace all rows by these."""
         self._connection.execute("TRUNCATE source_held")
         if rows:
             marks = ", ".join(f"({', '.join('?' * len(row))})" for row in rows)

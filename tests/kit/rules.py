@@ -85,7 +85,7 @@ FORMED = {
         room=25,
     ),
 }
-"""Sums and differences of counts in the place of cells."""
+"""Sums and differences of counts instead of cells."""
 
 CHOSEN = {
     "sra, rank": Subject(PLAIN, {"max_records": 2, "choose": "rank"}),

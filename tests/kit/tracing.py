@@ -50,7 +50,7 @@ class Tracer(Draws):
 
     Args:
         room: bits that the exact counts may take.
-        pinned: draws that get a value of their own in place of a place in the notation.
+        pinned: draws that get a value of their own instead of a place in the notation.
         script: what each choice picks, in order; 0 where the script has ended.
     """
 

@@ -24,7 +24,7 @@ _WRONG_PACKAGE, _NO_IMPORT = 90, 91
 _PASSED, _FAILED = 0, 1
 
 # Runs in a fresh interpreter: a mutant that cannot be imported, or tests of the installed package
-# in the place of the copy, must not pass for a mutant that was noticed.
+# instead of the copy, must not pass for a mutant that was noticed.
 _TRIAL = f"""
 import importlib, importlib.util, os, sys
 root, module, *arguments = sys.argv[1:]

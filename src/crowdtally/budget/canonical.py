@@ -30,13 +30,13 @@ def canonical(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def plain(value: object, name: str) -> Json:
+def exact_json(value: object, name: str) -> Json:
     """``value`` as JSON without loss; ``name`` is what a message calls it.
 
     Rationals become strings, and so do integers that a reader's float could not hold. A float is
     refused: nobody can say which number its author meant.
 
-    >>> plain({"scale": Fraction(1, 3), "bound": 4}, "parameters")
+    >>> exact_json({"scale": Fraction(1, 3), "bound": 4}, "parameters")
     {'scale': '1/3', 'bound': 4}
     """
     if value is None or isinstance(value, bool | str):
@@ -48,9 +48,9 @@ def plain(value: object, name: str) -> Json:
     if isinstance(value, Fraction):
         return to_text(value)
     if isinstance(value, Mapping):
-        return {_key(key, name): plain(item, f"{name}.{key}") for key, item in value.items()}
+        return {_key(key, name): exact_json(item, f"{name}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item, f"{name}[{place}]") for place, item in enumerate(value)]
+        return [exact_json(item, f"{name}[{place}]") for place, item in enumerate(value)]
     raise UsageError(
         f"{name} cannot be recorded exactly: received a {type(value).__name__}; "
         "give a Fraction, an integer, a string, or a list or mapping of these."

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from crowdtally.budget.accountant import Loss
 from crowdtally.budget.amounts import to_text
-from crowdtally.budget.canonical import Json, plain
+from crowdtally.budget.canonical import Json, exact_json
 from crowdtally.budget.fields import loss_fields, unit_fields, words
 from crowdtally.budget.sources import Sources
 from crowdtally.budget.staged import StagedFolder
@@ -46,7 +46,7 @@ class Part:
         words(self.mechanism, "the mechanism of a part")
         object.__setattr__(self, "epsilon", Epsilon.of(self.epsilon))
         object.__setattr__(self, "delta", Delta.of(self.delta))
-        parameters = plain(self.parameters, f"the parameters of part {self.name!r}")
+        parameters = exact_json(self.parameters, f"the parameters of part {self.name!r}")
         object.__setattr__(self, "parameters", parameters)
 
     def fields(self) -> dict[str, Json]:
@@ -56,7 +56,7 @@ class Part:
             "epsilon": to_text(self.epsilon.value),
             "delta": to_text(self.delta.value),
             "mechanism": self.mechanism,
-            "parameters": plain(self.parameters, "parameters"),
+            "parameters": exact_json(self.parameters, "parameters"),
         }
 
 
@@ -155,7 +155,7 @@ class Reserved:
             "epsilon": to_text(self.charge.epsilon.value),
             "delta": to_text(self.charge.delta.value),
             "parts": [part.fields() for part in self.charge.parts],
-            "versions": plain(self.charge.versions, "versions"),
+            "versions": exact_json(self.charge.versions, "versions"),
         }
 
 

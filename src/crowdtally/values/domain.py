@@ -43,7 +43,7 @@ class Domain:
         """Make a domain.
 
         Args:
-            items: the public item list: distinct text or integers, in the order tables shall have.
+            items: the public item list: distinct text or integers, in the order of the tables.
             contexts: for each context its public list of values; several make one joint table.
             item: the name of the item column; a release takes it from the records.
             attributes: instead of items and contexts: each attribute's public values.

@@ -31,7 +31,7 @@ class Records:
     joins: tuple[tuple[object, str], ...] = ()
     """Tables to look up, each with the key column it shares with the records."""
     attributes: tuple[str, ...] = ()
-    """The columns (or derived contexts) of a table of attributes, in the place of an item."""
+    """The columns (or derived contexts) of a table of attributes, instead of an item."""
     weight: str | None = None
     """Where each row is one person: a column that says how many persons a row stands for."""
 
