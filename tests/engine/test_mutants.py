@@ -12,7 +12,6 @@ from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.values.layout import grid
 from kit import reference
 from kit.crowd import BARE, CONTEXTS, DOMAIN, ITEMS, STORED, Crowd, farthest, tally
 from kit.histories import Shape
@@ -102,7 +101,7 @@ def test_weights_rounded_up(crowds: Crowds, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(dpsense, "weighted", rounded_up)
     crowd, rule = crowds(BARE), DPSense(2)
     sides = [
-        rule.count(crowd.engine, side.table, grid(DOMAIN.axes), "users", DOMAIN)
+        rule.count(crowd.engine, side.table, DOMAIN.size, DOMAIN)
         for side in (crowd.everyone, crowd.others)
     ]
-    assert farthest(*map(tally, sides)) > rule.l1_bound
+    assert farthest(*(tally(counts, crowd.cells) for counts in sides)) > rule.l1_bound

@@ -11,6 +11,7 @@ import pyarrow as pa
 from crowdtally.curator.counting import count_rows
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.values.domain import Domain
+from crowdtally.values.layout import grid
 from crowdtally.values.records import Records
 from kit.crowd import CONTEXTS, DATABASES, DOMAIN, LISTED, STEP, Start, Tally, farthest, tally
 
@@ -60,11 +61,11 @@ def counted(start: Start, parts: list[list[Person]], weighted: bool) -> Tally:
     )
     with start() as engine:
         items, edges = count_rows(engine, prepare(engine, records, DOMAIN))
-    found = tally(edges)
+    found = tally(edges, grid(DOMAIN.axes))
     by_item: Tally = Counter()
     for (item, _), persons in found.items():
         by_item[item,] += persons
-    assert tally(items) == by_item
+    assert tally(items, grid([DOMAIN.items])) == by_item
     assert (items.l1_bound, edges.l1_bound) == (1, 1)
     return found
 

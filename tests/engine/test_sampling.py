@@ -13,6 +13,7 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting import count, count_pairs
 from crowdtally.curator.engine import window
 from crowdtally.values.counts import What
+from crowdtally.values.layout import Pairs
 from kit import reference
 from kit.crowd import (
     BARE,
@@ -63,8 +64,8 @@ def test_items_and_contexts(
         one, other = (reference.total(table(kept)) for kept in (full, fewer))
         assert farthest(one, other) <= limit
     items, edges = count(crowd.engine, crowd.everyone, rule, rows=ROWS, key=KEY, what=what)
-    assert tally(items) == reference.total(reference.of_items(full, what))
-    assert tally(edges) == reference.total(full)
+    assert tally(items, crowd.items) == reference.total(reference.of_items(full, what))
+    assert tally(edges, crowd.cells) == reference.total(full)
     assert (items.l1_bound, edges.l1_bound) == (limit, limit)
 
 
@@ -76,8 +77,8 @@ def test_pairs_of_items(limit: int, what: What, crowds: Crowds) -> None:
     one, other = (reference.total(reference.of_pairs(kept, what)) for kept in (full, fewer))
     assert farthest(one, other) <= limit * (limit - 1) // 2
     items, pairs = count_pairs(crowd.engine, crowd.everyone, rule, rows=ROWS, key=KEY, what=what)
-    assert tally(items) == reference.total(full)
-    assert tally(pairs) == one
+    assert tally(items, crowd.items) == reference.total(full)
+    assert tally(pairs, Pairs(crowd.everyone.domain.items)) == one
     assert (items.l1_bound, pairs.l1_bound) == (limit, limit * (limit - 1) // 2)
 
 

@@ -22,6 +22,7 @@ from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
+from crowdtally.values.layout import Grid, Layout, grid
 from kit.histories import Row, Shape
 
 DATABASES, ITEMS, CONTEXTS = 300, 4, 3
@@ -98,9 +99,10 @@ ROWS = sum(map(len, EVERYONE))
 # ---- what is compared ----------------------------------------------------------------------------
 
 
-def tally(counts: Counts) -> Tally:
+def tally(counts: Counts, layout: Layout) -> Tally:
     """A table of counts by the names of its cells."""
-    named = counts.layout.columns(counts.cells)
+    assert counts.size == layout.size
+    named = layout.columns(counts.cells)
     names = zip(*(column.tolist() for column in named.values()), strict=True)
     return Counter(dict(zip(names, counts.values.tolist(), strict=True)))
 
@@ -138,6 +140,16 @@ class Crowd:
         ):
             result[side][user][self._named(cell)] += 1
         return result
+
+    @property
+    def items(self) -> Grid:
+        """How the items are numbered."""
+        return grid([self.everyone.domain.items])
+
+    @property
+    def cells(self) -> Grid:
+        """How the items in context are numbered."""
+        return grid(self.everyone.domain.axes)
 
     def _named(self, cell: int) -> Cell:
         item, context = divmod(cell, self.everyone.domain.contexts_size)
