@@ -56,15 +56,15 @@ class Mutant:
 
 
 def _bound_less_one(patch: pytest.MonkeyPatch) -> None:
-    def wrong(name: str, counts: Counts, *rest: Any) -> Any:
-        return dense(name, replace(counts, l1_bound=counts.l1_bound - 1), *rest)
+    def wrong(name: str, layout: Any, counts: Counts, *rest: Any) -> Any:
+        return dense(name, layout, replace(counts, l1_bound=counts.l1_bound - 1), *rest)
 
     patch.setattr(forming, "dense", wrong)
 
 
 def _noise_on_nonzero_cells(patch: pytest.MonkeyPatch) -> None:
-    def wrong(name: str, counts: Counts, *rest: Any) -> Any:
-        noisy = dense(name, counts, *rest)
+    def wrong(name: str, layout: Any, counts: Counts, *rest: Any) -> Any:
+        noisy = dense(name, layout, counts, *rest)
         return replace(noisy, values=np.where(counts.dense() == 0, 0, noisy.values))
 
     patch.setattr(forming, "dense", wrong)
