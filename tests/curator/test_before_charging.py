@@ -119,13 +119,13 @@ def test_rows_and_persons_are_different_units(tmp_path):
 
 def test_the_release_does_not_say_how_long_the_records_took(tmp_path, monkeypatch):
     began_reading = []
-    read_all = publish.count_dropped
+    read_all = publish.read_first
 
     def slowly(*given: Any) -> Any:
         began_reading.append(datetime.now(UTC))
         time.sleep(1.1)
         return read_all(*given)
 
-    monkeypatch.setattr(publish, "count_dropped", slowly)
+    monkeypatch.setattr(publish, "read_first", slowly)
     made = released(tmp_path, visits(), PAIR, epsilon=1)
     assert datetime.fromisoformat(made.metadata["created"]) <= began_reading[0]

@@ -16,7 +16,7 @@ from crowdtally.curator.steps import bounds
 from crowdtally.curator.steps.work import Work
 from crowdtally.values.layout import Layout
 from kit import reference
-from kit.crowd import BARE, DOMAIN, EVERYONE, OTHERS, PLAIN, ROWS, Crowd, Histories, together
+from kit.crowd import BARE, DOMAIN, EVERYONE, OTHERS, PLAIN, Crowd, Histories, together
 from kit.histories import Shape
 from kit.silent import SilentDraws
 
@@ -46,7 +46,7 @@ def work_on(crowd: Crowd, side: Prepared, **options: Any) -> Work:
     domain = DOMAIN if side.domain.contexts else PLAIN
     records = BARE.records(None, domain)
     request = make_request(records, domain, epsilon=1, max_records=MOST, **options)
-    return Work(request, crowd.engine, side, ROWS, SilentDraws())
+    return Work(request, crowd.engine, side, SilentDraws())
 
 
 def read_by(

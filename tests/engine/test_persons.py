@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdtally.curator.counting import count_rows
+from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.values.domain import Domain
 from crowdtally.values.layout import grid
@@ -60,7 +60,7 @@ def counted(start: Start, parts: list[list[Person]], weighted: bool) -> Tally:
         source, None, "item", {"context": None}, weight="weight" if weighted else None
     )
     with start() as engine:
-        items, edges = count_rows(engine, prepare(engine, records, DOMAIN))
+        items, edges = count_rows(engine, prepare(engine, records, DOMAIN)).found
     found = tally(edges, grid(DOMAIN.axes))
     by_item: Tally = Counter()
     for (item, _), persons in found.items():
@@ -87,7 +87,7 @@ def test_weights_in_text_are_cut_and_not_dropped(start_engine: Start) -> None:
     source = pa.table({"item": items, "weight": pa.array(weights, pa.string())})
     with start_engine() as engine:
         records = Records(source, None, "item", weight="weight")
-        counts, _ = count_rows(engine, prepare(engine, records, Domain(items, item="item")))
+        counts, _ = count_rows(engine, prepare(engine, records, Domain(items, item="item"))).found
     assert counts.dense().tolist() == persons
 
 

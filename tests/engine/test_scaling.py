@@ -33,8 +33,7 @@ def check(rule: DPSense, crowd: Crowd, table: Callable[[Histories], Histories]) 
 
 
 def _counted(rule: DPSense, engine: Any, side: Prepared) -> Any:
-    domain = side.domain
-    return rule.count(engine, side.table, domain.size, domain)
+    return rule.count(engine, side, side.domain.size).found
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

@@ -19,6 +19,7 @@ from crowdtally.curator.describe import Outcome, charge_of
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.steps.first import read_first
 from crowdtally.curator.steps.work import Work
 from kit.accounts import (
     check_dense,
@@ -50,8 +51,8 @@ def run() -> Iterator[Run]:
             engine, prepared = opened(shape)
             request = SHAPES[shape].request(TOWN, **asked(method, form))
             with recorded() as recording:
-                work = Work(request, engine, prepared, len(TOWN), recording)
-                return request, recording, publish._steps(work)
+                work = Work(request, engine, prepared, recording)
+                return request, recording, publish._steps(work, read_first(work).found)
 
         yield steps
 
@@ -151,8 +152,8 @@ def test_whole_releases_draw_what_the_ledger_holds(
     outcomes: list[Outcome] = []
     steps = publish._steps
 
-    def kept(work: Work) -> Outcome:
-        outcomes.append(steps(work))
+    def kept(work: Work, first: object) -> Outcome:
+        outcomes.append(steps(work, first))
         return outcomes[-1]
 
     monkeypatch.setattr(publish, "_steps", kept)

@@ -17,9 +17,11 @@ from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.scales import GRID
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.counting import count, count_pairs
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.counting.tables import count, count_pairs
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps import forming, tables
@@ -107,9 +109,9 @@ def _sra(wrong: type[SRA]) -> Inject:
 
 
 def _rank(patch: pytest.MonkeyPatch) -> None:
-    def ranked(_: DuckDBEngine, table: ibis.Table, limit: int) -> ibis.Table:
+    def ranked(_: DuckDBEngine, table: ibis.Table, limit: int) -> Kept:
         kept = table.mutate(place=ibis.rank().over(group_by=table.user, order_by=table.priority))
-        return kept.filter(kept.place < limit).drop("place")
+        return Kept(kept.filter(kept.place < limit).drop("place"))
 
     patch.setattr(DuckDBEngine, "least", ranked)
 
@@ -121,8 +123,8 @@ def _ranks_by_exact_counts(patch: pytest.MonkeyPatch) -> None:
     """Hand-picking by the popularity before its noise."""
     seen: list[Counts] = []
 
-    def counted(*given: Any, **named: Any) -> tuple[Counts, Counts]:
-        seen.append(count(*given, **named)[0])
+    def counted(*given: Any, **named: Any) -> Read[tuple[Counts, Counts]]:
+        seen.append(count(*given, **named).found[0])
         return count(*given, **named)
 
     patch.setattr(tables, "count", counted)
@@ -130,10 +132,13 @@ def _ranks_by_exact_counts(patch: pytest.MonkeyPatch) -> None:
 
 
 def _pairs_of_all_records(patch: pytest.MonkeyPatch) -> None:
-    def unbounded(engine: Any, prepared: Any, rule: SRA, **given: Any) -> tuple[Counts, Counts]:
-        items, bounded = count_pairs(engine, prepared, rule, **given)
-        _, pairs = count_pairs(engine, prepared, SRA(100), **given)
-        return items, replace(pairs, l1_bound=bounded.l1_bound)
+    def unbounded(
+        engine: Any, prepared: Any, rule: SRA, **given: Any
+    ) -> Read[tuple[Counts, Counts]]:
+        read = count_pairs(engine, prepared, rule, **given)
+        items, bounded = read.found
+        _, pairs = count_pairs(engine, prepared, SRA(100), **given).found
+        return replace(read, found=(items, replace(pairs, l1_bound=bounded.l1_bound)))
 
     patch.setattr(tables, "count_pairs", unbounded)
 
@@ -156,7 +161,7 @@ def _greedy_choice(patch: pytest.MonkeyPatch) -> None:
 
 def _least_by_window(patch: pytest.MonkeyPatch) -> None:
     """Not a mutant: the window that the fast cut must equal."""
-    patch.setattr(DuckDBEngine, "least", lambda _, table, limit: window.least(table, limit))
+    patch.setattr(DuckDBEngine, "least", lambda _, table, limit: Kept(window.least(table, limit)))
 
 
 def _bound_of_the_untransformed(patch: pytest.MonkeyPatch) -> None:

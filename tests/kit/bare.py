@@ -18,8 +18,9 @@ from unittest import mock
 from crowdtally import parquet
 from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.curator import publish as main_line
+from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.describe import Outcome
-from crowdtally.curator.engine.prepare import Dropped
+from crowdtally.curator.engine.census import Dropped
 from crowdtally.published import Published, Staged
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.unit import PrivacyUnit
@@ -47,14 +48,14 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
         part = Part("items", epsilon, "discrete-laplace")
         return Charge(secrets.token_hex(16), epsilon, (part,))
 
-    def count(work: object) -> Outcome:
+    def count(work: object, first: object) -> Outcome:
         steps()
         return Outcome([], {})
 
     fakes: dict[str, Any] = {
         "charge_of": charge_of,
         "prepare": lambda *_: SimpleNamespace(lists=None),
-        "count_dropped": lambda *_: Dropped(1, 0, 0),
+        "read_first": lambda _: Read(None, Dropped(1, 0, 0)),
         "_steps": count,
         "describe": lambda _request, _lists, reservation, *_: {"entry": reservation.id},
     }

@@ -129,7 +129,7 @@ class Crowd:
     def kept(self, rule: Any, key: int, what: What) -> tuple[Histories, Histories]:
         """What a rule keeps of everyone's records and of the others', by one job."""
         sides = [
-            rule.keep(self.engine, side.table, cells=side.domain.size, key=key, what=what)
+            rule.keep(self.engine, side.rows, cells=side.domain.size, key=key, what=what).rows
             for side in (self.everyone, self.others)
         ]
         marked = [kept.mutate(side=ibis.literal(number)) for number, kept in enumerate(sides)]
@@ -161,9 +161,9 @@ class Crowd:
 
 
 def _items_alone(prepared: Prepared) -> Prepared:
-    rows = prepared.table
+    rows = prepared.rows
     item = (rows.cell // prepared.domain.contexts_size).cast("int64")
-    return replace(prepared, table=rows.mutate(cell=item), lists=PLAIN)
+    return replace(prepared, rows=rows.mutate(cell=item), lists=PLAIN)
 
 
 @contextmanager
@@ -174,5 +174,5 @@ def crowd_in(start: Start, shape: Shape) -> Iterator[Crowd]:
         for name, parts in (("everyone", EVERYONE), ("others", OTHERS)):
             records = shape.records(shape.table(together(parts)), DOMAIN)
             prepared = prepare(engine, records, DOMAIN)
-            sides.append(replace(prepared, table=engine.materialise(prepared.table, name)))
+            sides.append(replace(prepared, rows=engine.materialise(prepared.rows, name)))
         yield Crowd(engine, *sides)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What
@@ -107,7 +107,7 @@ def counted(place: Place, kind: Kind, database: Database) -> tuple[Counted, Coun
     most = len(database.rows) + 1
 
     def tables(what: What) -> Counted:
-        found = count(engine, ready, SRA(most), rows=most, key=KEY, what=what)
+        found = count(engine, ready, SRA(most), key=KEY, what=what).found
         layouts = grid([ready.domain.items]), grid(ready.domain.axes)
         return Counted(*map(_named, found, layouts))
 

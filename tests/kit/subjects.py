@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from crowdtally.curator import publish
 from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.steps.first import read_first
 from crowdtally.curator.steps.tables import popularity_table
 from crowdtally.curator.steps.work import Work
 from crowdtally.noise.draws import Draws
@@ -85,12 +86,13 @@ class Bench:
     def tables(self, database: Database, key: int, draws: Draws) -> Sequence[NoisyTable]:
         """What the steps of production release."""
         with known_keys(key):
-            return publish._steps(self._work(database, draws)).tables
+            work = self._work(database, draws)
+            return publish._steps(work, read_first(work).found).tables
 
     def _work(self, database: Database, draws: Draws) -> Work:
         rows = self.subject.space.rows(database, self.subject.ids)
         self._engine.replace(rows)
-        return Work(self.subject.request, self._engine, self._prepared, len(rows), draws)
+        return Work(self.subject.request, self._engine, self._prepared, draws)
 
     def law(self, database: Database, key: int) -> dict[object, Law]:
         """The law of every path, under the path's name: what was chosen, and what steered."""
@@ -99,8 +101,8 @@ class Bench:
         laws: dict[object, Law] = {}
         tracer = self._tracer()
         with known_keys(key):
-            popularity = popularity_table(self._work(database, tracer))
-        assert popularity is not None
+            work = self._work(database, tracer)
+            popularity = popularity_table(work, read_first(work).found)
         forms = [tracer.read(int(value)) for value in popularity.values]
         for values in self.subject.steering:
             steering = tuple(zip(forms, values, strict=True))

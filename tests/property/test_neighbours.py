@@ -88,8 +88,8 @@ def test_scaled_rows(countings: Countings, rows: list[Row], theta: int, cap: int
 
     def scaled(tried: list[Row]) -> Any:
         counting.engine.replace(tried)
-        rule, table = DPSense(theta, cap, Fraction(3, 2)), counting.prepared.table
-        return rule.count(counting.engine, table, DOMAIN.size, DOMAIN)
+        rule = DPSense(theta, cap, Fraction(3, 2))
+        return rule.count(counting.engine, counting.prepared, DOMAIN.size).found
 
     everyone = scaled(rows)
     for user in people(rows):

@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from crowdtally.budget import Ledger
 from crowdtally.curator.describe import Outcome, charge_of, describe
+from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
+from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.stages import making, marking, placing, reserving
 from crowdtally.curator.steps.bounds import find_bounds
 from crowdtally.curator.steps.discovery import discover_items
+from crowdtally.curator.steps.first import read_first
 from crowdtally.curator.steps.tables import count_tables, popularity_table
 from crowdtally.curator.steps.work import Work
 from crowdtally.errors import InputError
@@ -62,14 +65,15 @@ def publish(
     )
     with staging(target) as staged, start_engine() as engine:
         prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
-        dropped = count_dropped(engine, prepared)  # reads every record once: damage shows here
-        _tell_dropped(dropped, request, tell)
+        work = Work(request, engine, prepared, draws)
+        first = read_first(work)  # exact, nothing drawn; reads every record: damage shows here
+        _tell_dropped(first.dropped, request, tell)
         with reserving():  # durable when it returns
             reservation = ledger.reserve(
                 dataset, unit, charge, staged=staged.path, sources=sources, chosen=chosen
             )
         with making(reservation, staged):
-            outcome = _steps(Work(request, engine, prepared, dropped.rows, draws))
+            outcome = _steps(work, first.found)
             metadata = describe(request, prepared.lists, reservation, outcome, began)
             digest = staged.write(metadata, outcome.tables)  # under a temporary name
             staged.ready()
@@ -80,13 +84,19 @@ def publish(
     return Published(target, metadata)
 
 
-def _steps(work: Work) -> Outcome:
-    if work.request.method.discover:
-        items, other = discover_items(work)  # (user, item) → items that enough users have
+def _steps(work: Work, first: Any) -> Outcome:
+    """The steps; ``first`` is what was read for the first of them."""
+    method, popularity = work.request.method, None
+    if method.discover:
+        items, other = discover_items(work, first)  # (user, item) → items that enough users have
         return Outcome([items], {}, other)
-    popularity = popularity_table(work)  # at most d₀ records per user → noisy item counts
-    bounds = find_bounds(work)  # records per user → l or θ, as given or by a charged choice
-    tables = count_tables(work, bounds, popularity)  # bounded records → every cell, noisy
+    if method.popularity_records is not None:
+        popularity = popularity_table(work, first)  # at most d₀ records per user → noisy counts
+        first = None
+    bounds = find_bounds(work, first)  # records per user → l or θ, as given or by a charged choice
+    if method.choose is not None:
+        first = None
+    tables = count_tables(work, bounds, popularity, first)  # bounded records → every cell, noisy
     return Outcome([*([popularity] if popularity else []), *tables], bounds)
 
 

@@ -24,10 +24,11 @@ import pytest
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer, server
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count, count_rows
+from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine import columns, opening
+from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
+from crowdtally.curator.engine.prepare import prepare
 
 __all__ = ["server"]
 # Ibis's own calls to DuckDB and pandas, not ours.
@@ -184,9 +185,9 @@ def counted(
     domain = domain or ct.Domain(PLACES, {"day": DAYS}, item="place")
     with DuckDBEngine() as engine:
         prepared = prepare(engine, ct.read(source, **declared), domain)
-        dropped = count_dropped(engine, prepared)
-        items, edges = count(engine, prepared, SRA(limit), rows=dropped.rows, key=key, what=what)
-        return items.dense().tolist(), edges.dense().tolist(), dropped
+        read = count(engine, prepared, SRA(limit), key=key, what=what)
+        items, edges = read.found
+        return items.dense().tolist(), edges.dense().tolist(), read.dropped
 
 
 def expected() -> tuple[list[int], list[int]]:
@@ -286,7 +287,7 @@ def test_weights_are_added_exactly() -> None:
     records = ct.read(frame, user_per_row=True, weight="persons", item="place")
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, ct.Domain(["x", "y"], item="place"))
-        items, _ = count_rows(engine, prepared)
+        items, _ = count_rows(engine, prepared).found
     total = 2**54 + heavy + 1  # more persons than there are people are cut, not dropped
     assert items.dense().tolist() == [total, 7]
     assert float(total) != total, "the case that a float would round"

@@ -14,11 +14,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from crowdtally.curator.bounding.scales import GRID
-from crowdtally.curator.counting import cells_of
+from crowdtally.curator.counting.cells import cells_of
+from crowdtally.curator.counting.reading import Read, dropped_in
+from crowdtally.curator.engine.census import countable, grouped
 from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Rows, either, smaller
 from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,33 @@ class DPSense:
         """What one user can change, in units of 1/g."""
         return GRID * self.theta
 
-    def count(self, engine: Engine, rows: Rows, size: int, domain: Domain) -> Counts:
-        """(user, cell) → the scaled counts of the table."""
-        table = weighted(rows_with_sums(rows, self.cap), self.theta)  # (cell, weight)
-        counted = table.group_by("cell").agg(total=table.weight.sum().cast("int64"))
-        cells, values = cells_of(engine.columns(counted), "total", domain)
-        return Counts(size, cells, values, self.l1_bound, self.scaling / GRID)
+    def count(
+        self, engine: Engine, prepared: Prepared, size: int, *, width: int = 1
+    ) -> Read[Counts]:
+        """(user, cell) → the scaled counts of a table of so many cells.
+
+        Args:
+            engine: what runs it.
+            prepared: all records.
+            size: how many cells the table has.
+            width: how many cells of the domain make one of the table: those of an item, or 1.
+        """
+        same = engine.materialise(grouped(prepared.rows_by(width)), "same")
+        table = weighted(with_row_sums(same, self.cap), self.theta)  # (cell, weight)
+        found = table.group_by("cell").agg(total=table.weight.sum().cast("int64"))
+        cells, values = cells_of(engine.columns(found), "total", prepared.domain)
+        counts = Counts(size, cells, values, self.l1_bound, self.scaling / GRID)
+        return Read(counts, dropped_in(engine, same))
 
 
-def rows_with_sums(rows: Rows, cap: int) -> Rows:
-    """(user, cell) → (user, cell, amount, row_sum): each cell once, with its capped count."""
-    same = rows.group_by("user", "cell").agg(times=rows.count())
-    amounts = same.select("user", "cell", amount=smaller(same.times, cap))
+def capped(same: Rows, cap: int) -> Rows:
+    """(user, cell, rows) → the same with ``amount``, the count that is at most ``cap``."""
+    return same.mutate(amount=smaller(same.rows, cap))
+
+
+def with_row_sums(same: Rows, cap: int) -> Rows:
+    """(user, cell, rows) → (user, cell, amount, row_sum): each cell once, nobody's none."""
+    amounts = capped(countable(same), cap).select("user", "cell", "amount")
     sums = amounts.group_by("user").agg(row_sum=amounts.amount.sum().cast("int64"))
     return amounts.inner_join(sums, "user")
 

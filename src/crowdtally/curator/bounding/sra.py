@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.values.counts import What
 
 
@@ -26,7 +26,7 @@ class SRA:
     limit: int
     """l: the most records that one user may contribute. Public, or privately chosen."""
 
-    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         records = told_apart(rows, what)  # (user, cell[, id | ordinal])
         order = keyed_hash(engine, records, key)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from crowdtally.curator.engine import window
+from crowdtally.curator.counting.items import Items, kept_items
+from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.work import Work
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -15,20 +14,15 @@ from crowdtally.values.layout import Listed
 from crowdtally.values.rational import show
 
 
-def discover_items(work: Work) -> tuple[NoisyTable, dict[str, Any]]:
-    """The items that pass, with their noisy counts of distinct users; and the mass of the others.
+def read_items(work: Work) -> Read[Items]:
+    """(user, item) → the items that users keep, at most l each, and how many users do."""
+    limit = work.request.method.limit
+    return kept_items(work.engine, work.prepared, limit, key=work.fresh_key())
 
-    The items' own values order and hash them. A number for each item, as where a list is public,
-    would depend on what other users have.
-    """
-    request, rows = work.request, work.prepared.table
-    distinct = rows.select("user", "cell").distinct()  # (user, item), each once
-    order = work.engine.hash(work.fresh_key(), [distinct.user, distinct.cell])
-    kept = window.least(distinct.mutate(priority=order), request.method.limit)  # at most l per user
-    found = work.engine.columns(kept.group_by("cell").agg(users=kept.count()))
-    by_value = np.argsort(found["cell"], kind="stable")  # never the order of discovery
-    items, users = found["cell"][by_value], found["users"][by_value].astype(np.int64)
 
+def discover_items(work: Work, found: Items) -> tuple[NoisyTable, dict[str, Any]]:
+    """The items that pass, with their noisy counts of users; and the mass of the others."""
+    request, (items, users) = work.request, found
     rule = UnknownItems(request.method.limit, request.part("items"), request.delta)
     passed = rule.select(users, work.draws)
     other = rule.other(users, passed, request.part("total"), work.draws)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Rows
 from crowdtally.curator.request.request import Request
 from crowdtally.noise.draws import Draws
 
@@ -22,8 +21,6 @@ class Work:
     """What runs on the records."""
     prepared: Prepared
     """The records, in domain, not yet bounded."""
-    rows: int
-    """How many there are: sizes the work, decides no outcome."""
     draws: Draws
     """Where noise and choices are drawn."""
 
@@ -35,10 +32,6 @@ class Work:
         """
         return secrets.randbits(63)
 
-    def records_of(self, table: str) -> Rows:
-        """(user, cell) of every record, the cell numbered as in this table."""
-        rows = self.prepared.table.select("user", "cell")
-        if table in ("edges", "cells"):
-            return rows
-        width = self.prepared.domain.contexts_size
-        return rows.select("user", cell=(rows.cell // width).cast("int64"))
+    def width_of(self, table: str) -> int:
+        """How many cells of the domain make one of this table: those of an item, or 1."""
+        return 1 if table in ("edges", "cells") else self.prepared.domain.contexts_size
