@@ -8,15 +8,17 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from crowdtally.curator.steps.work import Work
 
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.request.request import make_request
+from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps import bounds
+from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.steps.step import Reading as CrowdReading
+from crowdtally.curator.steps.step import Released
 from crowdtally.values.layout import Layout
 from kit import reference
-from kit.crowd import BARE, DOMAIN, EVERYONE, OTHERS, PLAIN, ROWS, Crowd, Histories, together
+from kit.crowd import BARE, DOMAIN, EVERYONE, OTHERS, PLAIN, Crowd, Histories, together
 from kit.histories import Shape
 from kit.silent import SilentDraws
 
@@ -42,11 +44,10 @@ class Reading:
         return self._answer
 
 
-def work_on(crowd: Crowd, side: Prepared, **options: Any) -> Work:
+def asked(side: Prepared, **options: Any) -> Request:
     domain = DOMAIN if side.domain.contexts else PLAIN
     records = BARE.records(None, domain)
-    request = make_request(records, domain, epsilon=1, max_records=MOST, **options)
-    return Work(request, crowd.engine, side, ROWS, SilentDraws())
+    return make_request(records, domain, epsilon=1, max_records=MOST, **options)
 
 
 def read_by(
@@ -55,8 +56,10 @@ def read_by(
     """What one of the choices reads of one side."""
     reading = Reading((3, Fraction(1)) if choice == "DPSenseSChoice" else 3)
     patch.setattr(bounds, choice, reading)
-    found = bounds.find_bounds(work_on(crowd, side, **options))
-    assert {bound.value for bound in found.values()} == {3}
+    first, *_ = steps_of(asked(side, **options))
+    counted = first.count(CrowdReading(crowd.engine, side), Released())
+    found = first.release(counted, Released(), SilentDraws()).bounds
+    assert {bound.limit for bound in found.values()} == {3}
     return reading
 
 
@@ -108,7 +111,7 @@ def test_rows_and_columns_are_read_together(
     crowd = crowds(BARE)
     options = {"bounding": "dpsense-s", "choose": "dpsense", "cap": 2}
     reading = read_by("DPSenseSChoice", crowd, crowd.everyone, monkeypatch, **options)
-    layouts = work_on(crowd, crowd.everyone, **options).request.layouts().values()
+    layouts = [table.cells for table in asked(crowd.everyone, **options).tables]
     tables = (reference.of_items(FULL), FULL)
     for read, layout, own in zip(reading.read, layouts, tables, strict=True):
         assert read.fits(layout.size, 2)

@@ -8,37 +8,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from crowdtally.curator.steps.work import Work
 
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
-from crowdtally.curator.steps import discovery
+from crowdtally.curator.steps.step import Reading
 from crowdtally.values.records import Records
 from kit import reference
-from kit.crowd import BARE, EVERYONE, OTHERS, ROWS, Histories, Start, Tally, farthest, together
+from kit.crowd import BARE, EVERYONE, OTHERS, Histories, Start, Tally, farthest, together
 from kit.histories import Row
+from kit.publishing import run_steps
 from kit.silent import SilentDraws
-
-
-class Everything(UnknownItems):
-    """Every item passes."""
-
-    def select(self, counts: Any, draws: Any) -> Discovered:
-        return Discovered(np.arange(len(counts)), counts)
-
-
-class Keyed(Work):
-    """One and the same key each time."""
-
-    def fresh_key(self) -> int:
-        return 4711
+from kit.subjects import known_keys
 
 
 @pytest.fixture(autouse=True)
 def _nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery, "UnknownItems", Everything)
+    """Every item passes."""
+
+    def everything(_: UnknownItems, counts: Any, draws: Any) -> Discovered:
+        return Discovered(np.arange(len(counts)), counts)
+
+    monkeypatch.setattr(UnknownItems, "select", everything)
 
 
 def distinct_items(rows: Sequence[Row]) -> Histories:
@@ -57,9 +49,12 @@ def discovered(start: Start, rows: list[Row], limit: int) -> Tally:
         records, None, epsilon=1, delta="1e-6", max_records=limit, discover_items=True
     )
     with start() as engine:
-        work = Keyed(request, engine, prepare(engine, records, None), ROWS, SilentDraws())
-        table, other = discovery.discover_items(work)
-    assert other["count"] == 0
+        reading = Reading(engine, prepare(engine, records, None))
+        with known_keys(4711):  # one and the same key each time
+            released = run_steps(request, reading, SilentDraws())
+    (table,) = released.tables
+    assert released.other is not None
+    assert released.other["count"] == 0
     items = table.layout.columns(np.arange(table.layout.size))["item"].tolist()
     assert items == sorted(items)
     assert all(isinstance(item, str) for item in items), "no schema declares a frame's types"

@@ -47,7 +47,7 @@ def samples(start: Start, history: History, rule: Any, what: What) -> list[tuple
     """What each user keeps, in the order of their numbers."""
     with start() as engine:
         rows = engine.load("held", crowded(history))
-        found = engine.columns(rule.keep(engine, rows, cells=CELLS, key=KEY, what=what))
+        found = engine.columns(rule.keep(engine, rows, cells=CELLS, key=KEY, what=what).rows)
     numbers = np.array([int(user[1:]) for user in found["user"].tolist()])
     order = np.lexsort((found["cell"], numbers))
     kept = found["cell"][order].reshape(USERS, rule.limit)

@@ -11,7 +11,8 @@ import pytest
 from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.bounding.dpsense import GRID, DPSense
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.values.layout import grid
+from crowdtally.curator.counting.tables import count_scaled
+from crowdtally.curator.engine.relations import Kept
 from kit import reference
 from kit.crowd import BARE, CONTEXTS, DOMAIN, ITEMS, STORED, Crowd, farthest, tally
 from kit.histories import Shape
@@ -31,7 +32,7 @@ def database_of(user: ibis.Value) -> ibis.Value:
 class DistinctIds(SRA):
     """Records are made distinct by their id, across the users of a database."""
 
-    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> ibis.Table:
+    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> Kept:
         marked = rows.mutate(database=database_of(rows.user))
         distinct = marked.distinct(on=["database", "id"]).drop("database")
         return SRA(self.limit).keep(engine, distinct, **given)
@@ -40,7 +41,7 @@ class DistinctIds(SRA):
 class HashedUser(SRA):
     """Users are grouped by a hash, under which some of a database collide."""
 
-    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> ibis.Table:
+    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> Kept:
         short = (engine.hash(0, [rows.user]) % 2).cast("string")
         hashed = rows.mutate(user=database_of(rows.user).concat(":", short))
         return SRA(self.limit).keep(engine, hashed, **given)
@@ -49,7 +50,7 @@ class HashedUser(SRA):
 class OneQuota(SRA):
     """One quota for all users of a database, as large as what two of them may keep."""
 
-    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> ibis.Table:
+    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> Kept:
         as_one = rows.mutate(user=database_of(rows.user))
         return SRA(2 * self.limit).keep(engine, as_one, **given)
 
@@ -57,9 +58,9 @@ class OneQuota(SRA):
 class FanOut(SRA):
     """A join after bounding finds two partners for the first item of each database."""
 
-    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> ibis.Table:
-        kept = SRA(self.limit).keep(engine, rows, **given)
-        return kept.union(kept.filter(kept.cell % (ITEMS * CONTEXTS) < CONTEXTS))
+    def keep(self, engine: Any, rows: ibis.Table, **given: Any) -> Kept:
+        kept = SRA(self.limit).keep(engine, rows, **given).rows
+        return Kept(kept.union(kept.filter(kept.cell % (ITEMS * CONTEXTS) < CONTEXTS)))
 
 
 MUTANTS: dict[str, tuple[Shape, type[SRA]]] = {
@@ -101,7 +102,7 @@ def test_weights_rounded_up(crowds: Crowds, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(dpsense, "weighted", rounded_up)
     crowd, rule = crowds(BARE), DPSense(2)
     sides = [
-        rule.count(crowd.engine, side.table, grid(DOMAIN.axes), "users", DOMAIN)
+        count_scaled(crowd.engine, side, rule, DOMAIN.size).found
         for side in (crowd.everyone, crowd.others)
     ]
-    assert farthest(*map(tally, sides)) > rule.l1_bound
+    assert farthest(*(tally(counts, crowd.cells) for counts in sides)) > rule.l1_bound

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crowdtally.curator.counting import count_rows
+from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.values.domain import Domain
+from crowdtally.values.layout import grid
 from crowdtally.values.records import Records
 from kit.crowd import CONTEXTS, DATABASES, DOMAIN, LISTED, STEP, Start, Tally, farthest, tally
 
@@ -59,12 +60,12 @@ def counted(start: Start, parts: list[list[Person]], weighted: bool) -> Tally:
         source, None, "item", {"context": None}, weight="weight" if weighted else None
     )
     with start() as engine:
-        items, edges = count_rows(engine, prepare(engine, records, DOMAIN))
-    found = tally(edges)
+        items, edges = count_rows(engine, prepare(engine, records, DOMAIN)).found
+    found = tally(edges, grid(DOMAIN.axes))
     by_item: Tally = Counter()
     for (item, _), persons in found.items():
         by_item[item,] += persons
-    assert tally(items) == by_item
+    assert tally(items, grid([DOMAIN.items])) == by_item
     assert (items.l1_bound, edges.l1_bound) == (1, 1)
     return found
 
@@ -86,7 +87,7 @@ def test_weights_in_text_are_cut_and_not_dropped(start_engine: Start) -> None:
     source = pa.table({"item": items, "weight": pa.array(weights, pa.string())})
     with start_engine() as engine:
         records = Records(source, None, "item", weight="weight")
-        counts, _ = count_rows(engine, prepare(engine, records, Domain(items, item="item")))
+        counts, _ = count_rows(engine, prepare(engine, records, Domain(items, item="item"))).found
     assert counts.dense().tolist() == persons
 
 

@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
+from crowdtally.curator.counting.reading import dropped_in
+from crowdtally.curator.engine.census import Dropped, countable
+from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
@@ -131,8 +133,9 @@ def test_every_record_is_what_its_row_says(town: Town, start_engine: Start) -> N
     with start_engine() as engine:
         prepared = prepare(engine, town.records(), DOMAIN)
         # As text, a null among the ids makes no floats of the others.
-        found = engine.columns(prepared.table.mutate(id=prepared.table.id.cast("string")))
-        dropped = count_dropped(engine, prepared)
+        inside = countable(prepared.rows)
+        found = engine.columns(inside.mutate(id=inside.id.cast("string")))
+        dropped = dropped_in(engine, prepared.rows)
     rows = expected(town)
     columns = (found[name].tolist() for name in ("user", "cell", "id"))
     assert Counter(zip(*columns, strict=True)) == rows

@@ -22,7 +22,7 @@ def kept(start: Start, source: Path, *keys: int) -> list[Counter[Any]]:
         prepared = prepare(engine, BARE.records(source, DOMAIN), DOMAIN)
         samples = [
             engine.columns(
-                SRA(2).keep(engine, prepared.table, cells=DOMAIN.size, key=key, what="records")
+                SRA(2).keep(engine, prepared.rows, cells=DOMAIN.size, key=key, what="records").rows
             )
             for key in keys
         ]

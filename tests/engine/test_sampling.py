@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count, count_pairs
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine import window
 from crowdtally.values.counts import What
+from crowdtally.values.layout import Pairs
 from kit import reference
 from kit.crowd import (
     BARE,
     EVERYONE,
-    ROWS,
     RULES,
     STORED,
     Crowd,
@@ -62,9 +62,9 @@ def test_items_and_contexts(
     for table in (lambda kept: reference.of_items(kept, what), lambda kept: kept):
         one, other = (reference.total(table(kept)) for kept in (full, fewer))
         assert farthest(one, other) <= limit
-    items, edges = count(crowd.engine, crowd.everyone, rule, rows=ROWS, key=KEY, what=what)
-    assert tally(items) == reference.total(reference.of_items(full, what))
-    assert tally(edges) == reference.total(full)
+    items, edges = count(crowd.engine, crowd.everyone, rule, key=KEY, what=what).found
+    assert tally(items, crowd.items) == reference.total(reference.of_items(full, what))
+    assert tally(edges, crowd.cells) == reference.total(full)
     assert (items.l1_bound, edges.l1_bound) == (limit, limit)
 
 
@@ -75,9 +75,9 @@ def test_pairs_of_items(limit: int, what: What, crowds: Crowds) -> None:
     check_sample(full, fewer, reference.of_items(OWN, what), limit)
     one, other = (reference.total(reference.of_pairs(kept, what)) for kept in (full, fewer))
     assert farthest(one, other) <= limit * (limit - 1) // 2
-    items, pairs = count_pairs(crowd.engine, crowd.everyone, rule, rows=ROWS, key=KEY, what=what)
-    assert tally(items) == reference.total(full)
-    assert tally(pairs) == one
+    items, pairs = count(crowd.engine, crowd.everyone, rule, key=KEY, what=what, pairs=True).found
+    assert tally(items, crowd.items) == reference.total(full)
+    assert tally(pairs, Pairs(crowd.everyone.domain.items)) == one
     assert (items.l1_bound, pairs.l1_bound) == (limit, limit * (limit - 1) // 2)
 
 
@@ -87,7 +87,8 @@ def test_domains_beyond_64_bits_number_their_cells_in_text(what: What, start_eng
     with start_engine() as engine:
         held = {"user": np.array(users), "cell": np.array(cells, dtype=object)}
         table = engine.load("held", held)
-        found = engine.columns(SRA(2).keep(engine, table, cells=2**70, key=3, what=what))
+        kept = SRA(2).keep(engine, table, cells=2**70, key=3, what=what)
+        found = engine.columns(kept.rows)
     kept = Counter(zip(found["user"].tolist(), found["cell"].tolist(), strict=True))
     assert kept[2, "9.9"] == 1
     assert sum(times for (user, _), times in kept.items() if user == 1) == 2
@@ -101,7 +102,8 @@ def test_the_fast_cut_is_the_window(start_engine: Start) -> None:
     with start_engine() as engine:
         wide = engine.load("held", {"user": users, "priority": priorities, "cell": few})
         for table, limit in ((wide, 4), (wide.select("user", "priority"), 3)):
-            fast, slow = (engine.columns(cut(table, limit)) for cut in (engine.least, window.least))
+            fast = engine.columns(engine.least(table, limit).rows)
+            slow = engine.columns(window.least(table, limit))
             assert _rows(fast) == _rows(slow)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.bounding.dpsense import GRID, DPSense, weighted
+from crowdtally.curator.counting.tables import count_scaled
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.values.layout import grid
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, Crowd, Histories, Start, farthest, tally, together
 from kit.histories import Shape
@@ -26,15 +26,14 @@ def check(rule: DPSense, crowd: Crowd, table: Callable[[Histories], Histories]) 
     found = [_counted(rule, crowd.engine, side) for side in (crowd.everyone, crowd.others)]
     for counts, own in zip(found, SIDES, strict=True):
         expected = reference.scaled(table(own), rule.theta, rule.cap)
-        assert tally(counts) == reference.total(expected)
+        assert tally(counts, crowd.cells) == reference.total(expected)
         assert reference.largest(expected) <= counts.l1_bound == GRID * rule.theta
         assert counts.unit == rule.scaling / GRID
-    assert farthest(*map(tally, found)) <= rule.l1_bound
+    assert farthest(*(tally(counts, crowd.cells) for counts in found)) <= rule.l1_bound
 
 
 def _counted(rule: DPSense, engine: Any, side: Prepared) -> Any:
-    domain = side.domain
-    return rule.count(engine, side.table, grid(domain.axes), "records", domain)
+    return count_scaled(engine, side, rule, side.domain.size).found
 
 
 @pytest.mark.parametrize("rule", RULES, ids=str)

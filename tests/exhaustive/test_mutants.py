@@ -19,9 +19,10 @@ from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.counting import count, count_pairs
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.publishing import dense
 from crowdtally.curator.request import request
 from crowdtally.curator.steps import popularity, tables
@@ -114,9 +115,9 @@ def _sra(wrong: type[SRA]) -> Inject:
 
 
 def _rank(patch: pytest.MonkeyPatch) -> None:
-    def ranked(_: DuckDBEngine, table: ibis.Table, limit: int) -> ibis.Table:
+    def ranked(_: DuckDBEngine, table: ibis.Table, limit: int) -> Kept:
         kept = table.mutate(place=ibis.rank().over(group_by=table.user, order_by=table.priority))
-        return kept.filter(kept.place < limit).drop("place")
+        return Kept(kept.filter(kept.place < limit).drop("place"))
 
     patch.setattr(DuckDBEngine, "least", ranked)
 
@@ -130,7 +131,7 @@ def _ranks_by_exact_counts(patch: pytest.MonkeyPatch) -> None:
 
     def counted(*given: Any, **named: Any) -> Any:
         found = count(*given, **named)
-        seen.append(found[0][0])
+        seen.append(found.found[0])
         return found
 
     def ranks(_: HPA) -> Any:
@@ -142,11 +143,12 @@ def _ranks_by_exact_counts(patch: pytest.MonkeyPatch) -> None:
 
 def _pairs_of_all_records(patch: pytest.MonkeyPatch) -> None:
     def unbounded(engine: Any, prepared: Any, rule: SRA, **given: Any) -> Any:
-        (items, bounded), dropped = count_pairs(engine, prepared, rule, **given)
-        (_, pairs), _ = count_pairs(engine, prepared, SRA(100), **given)
-        return (items, replace(pairs, l1_bound=bounded.l1_bound)), dropped
+        read = count(engine, prepared, rule, **given)
+        items, bounded = read.found
+        _, pairs = count(engine, prepared, SRA(100), **given).found
+        return replace(read, found=(items, replace(pairs, l1_bound=bounded.l1_bound)))
 
-    patch.setattr(tables, "count_pairs", unbounded)
+    patch.setattr(tables, "count", unbounded)
 
 
 def _rounds_after_summing(patch: pytest.MonkeyPatch) -> None:
@@ -167,7 +169,7 @@ def _greedy_choice(patch: pytest.MonkeyPatch) -> None:
 
 def _least_by_window(patch: pytest.MonkeyPatch) -> None:
     """Not a mutant: the window that the fast cut must equal."""
-    patch.setattr(DuckDBEngine, "least", lambda _, table, limit: window.least(table, limit))
+    patch.setattr(DuckDBEngine, "least", lambda _, table, limit: Kept(window.least(table, limit)))
 
 
 def _bound_of_the_untransformed(patch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,9 @@ from unittest import mock
 from crowdtally import durable
 from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.curator import publish as main_line
-from crowdtally.curator.engine.prepare import Dropped
-from crowdtally.curator.steps.step import Counted, Released
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.steps.step import Released
 from crowdtally.published import Published, Staged
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.unit import PrivacyUnit
@@ -28,7 +29,8 @@ from kit.publishing import publish
 UNIT = PrivacyUnit("user", "user_id")
 DATASET = "data"
 _REQUEST = SimpleNamespace(
-    records=SimpleNamespace(unit=UNIT, joins=(), weight=None), domain=None, strict=False
+    records=SimpleNamespace(unit=UNIT, joins=(), weight=None), domain=None, strict=False,
+    sources=None,, sources=None
 )
 
 
@@ -52,7 +54,7 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
         steps()
         return Released()
 
-    nothing = SimpleNamespace(count=lambda *_: Counted(None, Dropped(1, 0, 0)))
+    nothing = SimpleNamespace(count=lambda *_: Read(None, Dropped(1, 0, 0)))
     fakes: dict[str, Any] = {
         "charge_of": charge_of,
         "prepare": lambda *_: None,

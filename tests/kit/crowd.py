@@ -22,6 +22,7 @@ from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
+from crowdtally.values.layout import Grid, Layout, grid
 from kit.histories import Row, Shape
 
 DATABASES, ITEMS, CONTEXTS = 300, 4, 3
@@ -98,9 +99,10 @@ ROWS = sum(map(len, EVERYONE))
 # ---- what is compared ----------------------------------------------------------------------------
 
 
-def tally(counts: Counts) -> Tally:
+def tally(counts: Counts, layout: Layout) -> Tally:
     """A table of counts by the names of its cells."""
-    named = counts.layout.columns(counts.cells)
+    assert counts.size == layout.size
+    named = layout.columns(counts.cells)
     names = zip(*(column.tolist() for column in named.values()), strict=True)
     return Counter(dict(zip(names, counts.values.tolist(), strict=True)))
 
@@ -127,7 +129,7 @@ class Crowd:
     def kept(self, rule: Any, key: int, what: What) -> tuple[Histories, Histories]:
         """What a rule keeps of everyone's records and of the others', by one job."""
         sides = [
-            rule.keep(self.engine, side.table, cells=side.domain.size, key=key, what=what)
+            rule.keep(self.engine, side.rows, cells=side.domain.size, key=key, what=what).rows
             for side in (self.everyone, self.others)
         ]
         marked = [kept.mutate(side=ibis.literal(number)) for number, kept in enumerate(sides)]
@@ -139,6 +141,16 @@ class Crowd:
             result[side][user][self._named(cell)] += 1
         return result
 
+    @property
+    def items(self) -> Grid:
+        """How the items are numbered."""
+        return grid([self.everyone.domain.items])
+
+    @property
+    def cells(self) -> Grid:
+        """How the items in context are numbered."""
+        return grid(self.everyone.domain.axes)
+
     def _named(self, cell: int) -> Cell:
         item, context = divmod(cell, self.everyone.domain.contexts_size)
         return (LISTED[item], context) if self.everyone.domain.contexts else (LISTED[item],)
@@ -149,9 +161,9 @@ class Crowd:
 
 
 def _items_alone(prepared: Prepared) -> Prepared:
-    rows = prepared.table
+    rows = prepared.rows
     item = (rows.cell // prepared.domain.contexts_size).cast("int64")
-    return replace(prepared, table=rows.mutate(cell=item), lists=PLAIN)
+    return replace(prepared, rows=rows.mutate(cell=item), lists=PLAIN)
 
 
 @contextmanager
@@ -162,5 +174,5 @@ def crowd_in(start: Start, shape: Shape) -> Iterator[Crowd]:
         for name, parts in (("everyone", EVERYONE), ("others", OTHERS)):
             records = shape.records(shape.table(together(parts)), DOMAIN)
             prepared = prepare(engine, records, DOMAIN)
-            sides.append(replace(prepared, table=engine.materialise(prepared.table, name)))
+            sides.append(replace(prepared, rows=engine.materialise(prepared.rows, name)))
         yield Crowd(engine, *sides)

@@ -22,9 +22,10 @@ import pytest
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count
+from crowdtally.curator.counting.tables import count
+from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Dropped, count_dropped, prepare
+from crowdtally.curator.engine.prepare import prepare
 
 PLACES = ["park", "007", "cafe", "7", "nobody goes here"]
 DAYS = ["Mon", "Tue"]
@@ -175,9 +176,9 @@ def counted(
     domain = domain or ct.Domain(PLACES, {"day": DAYS}, item="place")
     with DuckDBEngine() as engine:
         prepared = prepare(engine, ct.read(source, **declared), domain)
-        dropped = count_dropped(engine, prepared)
-        items, edges = count(engine, prepared, SRA(limit), rows=dropped.rows, key=key, what=what)
-        return items.dense().tolist(), edges.dense().tolist(), dropped
+        read = count(engine, prepared, SRA(limit), key=key, what=what)
+        items, edges = read.found
+        return items.dense().tolist(), edges.dense().tolist(), read.dropped
 
 
 def expected() -> tuple[list[int], list[int]]:

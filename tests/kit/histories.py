@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.bounding.tempered import Tempered
-from crowdtally.curator.counting import count, count_pairs
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What
@@ -94,8 +94,7 @@ class Counting:
     ) -> tuple[Counts, Counts]:
         """The tables that a release counts."""
         self.engine.replace(rows)
-        counter = count_pairs if pairs else count
-        return counter(self.engine, self.prepared, rule, rows=len(rows), key=key, what=what)
+        return count(self.engine, self.prepared, rule, key=key, what=what, pairs=pairs).found
 
 
 def kept_of(source: object, shape: Shape, rule: Any, key: int, what: What) -> Kept:
@@ -107,7 +106,8 @@ def kept_of(source: object, shape: Shape, rule: Any, key: int, what: What) -> Ke
 
 def kept_by(engine: Any, prepared: Prepared, rule: Any, key: int, what: What) -> Kept:
     cells = prepared.domain.size
-    columns = engine.columns(rule.keep(engine, prepared.table, cells=cells, key=key, what=what))
+    kept = rule.keep(engine, prepared.rows, cells=cells, key=key, what=what)
+    columns = engine.columns(kept.rows)
     found: Kept = defaultdict(Counter)
     for user, cell in zip(columns["user"].tolist(), columns["cell"].tolist(), strict=True):
         found[str(user)][cell] += 1  # in a frame, which declares no types, ids are text

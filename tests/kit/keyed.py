@@ -85,7 +85,7 @@ def samples(
         )
         kept = rule.keep(opened, opened.table("many"), cells=cells, key=0, what=what)
         found: list[dict[Any, list[int]]] = [defaultdict(list) for _ in range(runs)]
-        fetched = opened.columns(kept)
+        fetched = opened.columns(kept.rows)
         for who, cell in zip(fetched["user"].tolist(), fetched["cell"].tolist(), strict=True):
             run, _, person = who.partition("|")
             found[int(run)][person if texts else int(person)].append(cell)

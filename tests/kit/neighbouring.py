@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What
+from crowdtally.values.layout import Layout, grid
 from kit.crowds import Cell, Database
 from kit.histories import kept_by
 from kit.kinds import Kind, Place
@@ -106,16 +107,18 @@ def counted(place: Place, kind: Kind, database: Database) -> tuple[Counted, Coun
     most = len(database.rows) + 1
 
     def tables(what: What) -> Counted:
-        found = count(engine, ready, SRA(most), rows=most, key=KEY, what=what)
-        return Counted(*map(_named, found))
+        found = count(engine, ready, SRA(most), key=KEY, what=what).found
+        layouts = grid([ready.domain.items]), grid(ready.domain.axes)
+        return Counted(*map(_named, found, layouts))
 
     with prepared(place, kind, database) as (engine, ready):
         return tables("records"), tables("users")
 
 
-def _named(counts: Counts) -> Counter[Cell]:
+def _named(counts: Counts, layout: Layout) -> Counter[Cell]:
     """A table by the texts of its cells."""
-    columns = [column.tolist() for column in counts.layout.columns(counts.cells).values()]
+    assert counts.size == layout.size
+    columns = [column.tolist() for column in layout.columns(counts.cells).values()]
     names = [tuple(map(str, cell)) for cell in zip(*columns, strict=True)]
     return Counter(dict(zip(names, counts.values.tolist(), strict=True)))
 

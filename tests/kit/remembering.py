@@ -14,6 +14,7 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.curator.engine.relations import Kept
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 
@@ -103,11 +104,11 @@ def _remembered(builtin: Callable[..., Any]) -> Callable[..., Any]:
     return declare
 
 
-def _remembered_rule(keep: Callable[..., ibis.Table]) -> Callable[..., ibis.Table]:
+def _remembered_rule(keep: Callable[..., Kept]) -> Callable[..., Kept]:
     """Build the expression of an equal rule on an equal table once: it is a pure function."""
-    built: dict[object, ibis.Table] = {}
+    built: dict[object, Kept] = {}
 
-    def remembered(rule: Any, engine: DuckDBEngine, rows: ibis.Table, **given: Any) -> ibis.Table:
+    def remembered(rule: Any, engine: DuckDBEngine, rows: ibis.Table, **given: Any) -> Kept:
         fields = (_plain(value) for value in vars(rule).values())
         known = (*fields, id(engine), rows.op(), *given.values())
         if known not in built:

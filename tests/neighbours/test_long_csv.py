@@ -13,7 +13,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 
@@ -37,5 +37,5 @@ def test_quoted_text_of_many_lines(shift: int, tmp_path: Path) -> None:
     records = ct.read(tmp_path / "long.csv", user="who", item="place")
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, ct.Domain(["x", "y"], item="place"))
-        items, _ = count(engine, prepared, SRA(2 * rows), rows=rows, key=1, what="records")
+        items, _ = count(engine, prepared, SRA(2 * rows), key=1, what="records").found
     assert items.dense().tolist() == [rows, 1]

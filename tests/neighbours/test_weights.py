@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.counting import count_rows
+from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from kit.kinds import Kind, Place, Type, marks
@@ -61,7 +61,7 @@ def counted(place: Place, kind: Kind, declared: Type, rows: list[Row]) -> dict[s
     records = ct.read(source, user_per_row=True, weight="persons", item="place")
     with engine_for(place, kind) as engine:
         domain = ct.Domain(list(dict.fromkeys(items)), item="place")
-        found, _ = count_rows(engine, prepare(engine, records, domain))
+        found, _ = count_rows(engine, prepare(engine, records, domain)).found
     return dict(zip(dict.fromkeys(items), found.dense().tolist(), strict=True))
 
 
@@ -125,5 +125,5 @@ def test_a_missing_weight_beside_wide_ones(wide: str, tmp_path: Path) -> None:
     )
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, ct.Domain(["a", "b", "c"], item="place"))
-        items, _ = count_rows(engine, prepared)
+        items, _ = count_rows(engine, prepared).found
     assert items.dense().tolist() == [MOST, 0, 7]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting.tables import count_scaled
 from crowdtally.values.counts import What
-from crowdtally.values.layout import grid
 from kit.histories import (
     DOMAIN,
     ITEMS,
@@ -86,12 +86,11 @@ def test_pairs_of_items(
 @given(rows=databases(BARE), theta=st.integers(1, 5), cap=st.integers(1, 3))
 def test_scaled_rows(countings: Countings, rows: list[Row], theta: int, cap: int) -> None:
     counting = countings(BARE)
-    layout = grid(DOMAIN.axes)
 
     def scaled(tried: list[Row]) -> Any:
         counting.engine.replace(tried)
-        rule, table = DPSense(theta, cap, Fraction(3, 2)), counting.prepared.table
-        return rule.count(counting.engine, table, layout, "records", DOMAIN)
+        rule = DPSense(theta, cap, Fraction(3, 2))
+        return count_scaled(counting.engine, counting.prepared, rule, DOMAIN.size).found
 
     everyone = scaled(rows)
     for user in people(rows):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.spark.engine import SparkEngine
 from crowdtally.curator.engine.spark.session import join_frame
@@ -51,10 +51,12 @@ class Run(threading.Thread):
         domain = Domain(range(ITEMS), {"context": range(3)}, item="item")
         with SparkEngine(join_frame(frame)) as engine:
             prepared = prepare(engine, Records(frame, "user", "item", {"context": None}), domain)
-            counted = count(engine, prepared, SRA(LIMIT), rows=ROWS, key=KEY, what="records")
+            counted = count(engine, prepared, SRA(LIMIT), key=KEY, what="records").found
             self.tables = [counts.dense().tolist() for counts in counted]
-            kept = SRA(LIMIT).keep(
-                engine, prepared.table, cells=domain.size, key=KEY, what="records"
+            kept = (
+                SRA(LIMIT)
+                .keep(engine, prepared.rows, cells=domain.size, key=KEY, what="records")
+                .rows
             )
             each = kept.group_by("user").agg(times=kept.count())
             found = engine.arrays(each.aggregate(most=each.times.max(), users=each.count()))
@@ -144,7 +146,7 @@ def test_lost_caches_are_computed_again_the_same(cluster: Any) -> None:
 
             if kill:
                 engine.materialise = losing  # type: ignore[method-assign]
-            counted = count(engine, prepared, SRA(LIMIT), rows=ROWS, key=KEY, what="users")
+            counted = count(engine, prepared, SRA(LIMIT), key=KEY, what="users").found
             found.append([counts.dense().tolist() for counts in counted])
     assert found[0] == found[1]
 
@@ -156,4 +158,4 @@ def test_an_executor_without_memory(cluster: Any) -> None:
     with SparkEngine(join_frame(frame)) as engine:
         prepared = prepare(engine, Records(frame, "user", "item"), Domain(range(3), item="item"))
         with pytest.raises(CrowdtallyError, match="ran out of memory: give each more"):
-            count(engine, prepared, SRA(1), rows=1, key=1, what="records")
+            count(engine, prepared, SRA(1), key=1, what="records")

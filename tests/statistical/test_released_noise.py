@@ -15,7 +15,7 @@ from scipy import stats
 
 from crowdtally.budget import Ledger
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count
+from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
@@ -65,7 +65,7 @@ def make(folder: Path, draws: Draws) -> Released:
         )
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, domain)
-        exact = count(engine, prepared, SRA(LIMIT), rows=rows, key=KEY, what="records")
+        exact = count(engine, prepared, SRA(LIMIT), key=KEY, what="records").found
     assert exact[0].values.sum() > 1000
     names = ("items", "edges")
     counts = {name: parquet.read_table(made.path(name))["count"].to_numpy() for name in names}

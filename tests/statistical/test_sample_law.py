@@ -64,7 +64,7 @@ def test_many_keys_at_once_are_many_runs_of_one(name: str) -> None:
             kept = rule.keep(
                 engine, engine.table("alone"), cells=CELLS, key=key_of(run), what="records"
             )
-            cells = sorted(engine.columns(kept)["cell"].tolist())
+            cells = sorted(engine.columns(kept.rows)["cell"].tolist())
             assert list(sample.values()) == [tuple(cells)]
 
 

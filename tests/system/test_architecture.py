@@ -24,8 +24,11 @@ def calls(tmp_path: Path, patch: pytest.MonkeyPatch) -> list[str]:
 
     def watched(*given: object, **named: object) -> object:
         frames = [frame for frame in inspect.stack() if "crowdtally" in Path(frame.filename).parts]
-        names = [f"{Path(frame.filename).stem}.{frame.function}" for frame in reversed(frames)]
-        found.append([*names, "duckdb.least"])
+        names = [
+            f"{Path(frame.filename).parent.name}/{Path(frame.filename).stem}.{frame.function}"
+            for frame in reversed(frames)
+        ]
+        found.append([*names, "engine/duckdb.least"])
         return least(*given, **named)  # type: ignore[arg-type]
 
     patch.setattr(DuckDBEngine, "least", watched)
@@ -42,9 +45,9 @@ def test_few_calls_lead_to_where_a_record_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = calls(tmp_path, monkeypatch)
-    assert trace[0] == "facade.release"
+    assert trace[0] == "crowdtally/facade.release"
     assert len(trace) <= MOST_CALLS, trace
-    printed = re.search(r"```text\n(facade\.release.*?)\n```", TEXT, re.DOTALL)
+    printed = re.search(r"```text\n(crowdtally/facade\.release.*?)\n```", TEXT, re.DOTALL)
     assert printed is not None, trace
     assert [line.split()[0] for line in printed[1].splitlines()] == trace
 

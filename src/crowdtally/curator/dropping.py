@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crowdtally.curator.engine.prepare import Dropped
+from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import InputError
 

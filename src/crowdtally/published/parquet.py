@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from crowdtally import durable
 from crowdtally.errors import InputError
 from crowdtally.published.words import damaged
+from crowdtally.values.sql import quoted
 
 Block = Mapping[str, NDArray[np.generic]]
 """Equally long columns by name; text is an object array."""
@@ -173,11 +174,6 @@ def _table(path: Path) -> str:
 def _literal(path: Path) -> str:
     """The path in SQL, as a name: DuckDB would take its brackets for a pattern."""
     return f"'{_escaped(Path(glob.escape(str(path))))}'"
-
-
-def quoted(name: str) -> str:
-    """The name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _escaped(path: Path) -> str:

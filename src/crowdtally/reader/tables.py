@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.published.parquet import ask, quoted
+from crowdtally.published.parquet import ask
+from crowdtally.values.sql import quoted
 
 Floats = NDArray[np.float64]
 _FEW = 200

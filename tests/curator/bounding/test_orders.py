@@ -27,7 +27,7 @@ def engine() -> Iterator[DuckDBEngine]:
 
 def kept(engine: DuckDBEngine, rule: Any, what: str) -> dict[int, set[int]]:
     found = rule.keep(engine, engine.table("records"), cells=CELLS, key=5, what=what)
-    columns = engine.arrays(found)
+    columns = engine.arrays(found.rows)
     cells: dict[int, set[int]] = defaultdict(set)
     for user, cell in zip(columns["user"].tolist(), columns["cell"].tolist(), strict=True):
         cells[user].add(cell)

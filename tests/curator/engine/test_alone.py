@@ -16,10 +16,10 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count, count_rows
+from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine.columns import kind_of
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import count_dropped, prepare
+from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.spark.types import duckdb_name
 from crowdtally.errors import InputError, UsageError
 from crowdtally.values.records import Records
@@ -32,12 +32,11 @@ def counted(records: Records, domain: ct.Domain, limit: int = 2) -> Counter[int]
     """The cells' exact counts, bounded under one fixed key."""
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, domain)
-        rows = count_dropped(engine, prepared).rows
         if records.user is None:
-            _, cells = count_rows(engine, prepared)
+            _, cells = count_rows(engine, prepared).found
         else:
             rule = SRA(limit)
-            _, cells = count(engine, prepared, rule, rows=rows, key=7, what="records")
+            _, cells = count(engine, prepared, rule, key=7, what="records").found
     return Counter(dict(zip(cells.cells.tolist(), cells.values.tolist(), strict=True)))
 
 

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.counting import count_rows
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine import frames, opening
 from crowdtally.curator.engine.canonical import SourceColumn, canonical_text
+from crowdtally.curator.engine.census import countable
 from crowdtally.curator.engine.columns import matchable, same_key
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import count_dropped, prepare
+from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.sources import locate
 
 EXACT = 2**53
@@ -188,7 +190,7 @@ def test_keys_of_one_type():
 def kept(source: object, domain: ct.Domain, **roles: Any) -> Counter[int]:
     with DuckDBEngine() as engine:
         prepared = prepare(engine, ct.read(source, user="u", item="i", **roles), domain)
-        cells = engine.columns(prepared.table)["cell"].tolist()
+        cells = engine.columns(countable(prepared.rows))["cell"].tolist()
     return Counter(cells)
 
 
@@ -223,7 +225,7 @@ def test_the_curator_hears_of_values_that_cannot_be_vouched_for():
     domain = ct.Domain([5, EXACT + 1], item="i")
     with DuckDBEngine() as engine:
         prepared = prepare(engine, ct.read(frame, user="u", item="i"), domain)
-        dropped = count_dropped(engine, prepared)
+        dropped = count(engine, prepared, SRA(1), key=1, what="records").dropped
     assert (dropped.outside, dropped.inexact) == (3, 1)
 
 
@@ -274,5 +276,6 @@ def test_weights_of_a_frame(weight):
     frame = pd.DataFrame({"i": ["x", "y", "y"], "w": [weight, 1.0, None]})
     with DuckDBEngine() as engine:
         records = ct.read(frame, user_per_row=True, weight="w", item="i")
-        items, _ = count_rows(engine, prepare(engine, records, ct.Domain(["x", "y"], item="i")))
+        prepared = prepare(engine, records, ct.Domain(["x", "y"], item="i"))
+        items, _ = count_rows(engine, prepared).found
     assert items.dense().tolist() == [WEIGHTS[weight], 1]

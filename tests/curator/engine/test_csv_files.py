@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.counting import count_rows
+from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine import csv_files, csv_quotes
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
@@ -87,7 +87,7 @@ def test_a_weight_in_text_is_digits(text, tmp_path):
     records = ct.read(path, user_per_row=True, weight="w", item="i")
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, ct.Domain(["a", "b"], item="i"))
-        items, _ = count_rows(engine, prepared)
+        items, _ = count_rows(engine, prepared).found
     assert items.dense().tolist() == [WEIGHTS[text], 1]
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.counting import count_rows
+from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine import columns, opening
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
@@ -97,7 +97,7 @@ def test_weights_are_added_exactly() -> None:
     records = ct.read(frame, user_per_row=True, weight="persons", item="place")
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, ct.Domain(["x", "y"], item="place"))
-        items, _ = count_rows(engine, prepared)
+        items, _ = count_rows(engine, prepared).found
     total = 2**54 + heavy + 1  # more persons than there are people are cut, not dropped
     assert items.dense().tolist() == [total, 7]
     assert float(total) != total, "the case that a float would round"

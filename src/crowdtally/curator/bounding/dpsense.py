@@ -17,11 +17,8 @@ from typing import Any, ClassVar, Self
 
 from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.choosing.dpsense_s import given_scalings
-from crowdtally.curator.counting import cells_of, rows_with_sums
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows, either
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Domain
+from crowdtally.curator.engine.census import countable
+from crowdtally.curator.engine.relations import Rows, either, smaller
 from crowdtally.values.whole import whole_number
 
 GRID = 2**20
@@ -69,12 +66,9 @@ class DPSense:
         """The cap; bound and scaling are said elsewhere."""
         return {"cap": self.cap}
 
-    def count(self, engine: Engine, rows: Rows, size: int, domain: Domain) -> Counts:
-        """(user, cell) → the scaled counts of the table."""
-        table = weighted(rows_with_sums(rows, self.cap), self.theta)  # (cell, weight)
-        counted = table.group_by("cell").agg(total=table.weight.sum().cast("int64"))
-        cells, values = cells_of(engine.columns(counted), "total", domain)
-        return Counts(size, cells, values, self.l1_bound, self.unit)
+    def weights(self, same: Rows) -> Rows:
+        """(user, cell, rows) of equal records put together → (cell, weight) in units."""
+        return weighted(with_row_sums(same, self.cap), self.theta)
 
 
 @dataclass(frozen=True)
@@ -95,6 +89,18 @@ class DPSenseS(DPSense):
 def _given_cap(options: Mapping[str, Any]) -> int:
     cap = options["cap"]
     return 1 if cap is None else whole_number(cap, "--cap", 1, _LARGEST_CAP)
+
+
+def capped(same: Rows, cap: int) -> Rows:
+    """(user, cell, rows) → the same with ``amount``, the count that is at most ``cap``."""
+    return same.mutate(amount=smaller(same.rows, cap))
+
+
+def with_row_sums(same: Rows, cap: int) -> Rows:
+    """(user, cell, rows) → (user, cell, amount, row_sum): each cell once, nobody's none."""
+    amounts = capped(countable(same), cap).select("user", "cell", "amount")
+    sums = amounts.group_by("user").agg(row_sum=amounts.amount.sum().cast("int64"))
+    return amounts.inner_join(sums, "user")
 
 
 def weighted(amounts: Rows, theta: int) -> Rows:

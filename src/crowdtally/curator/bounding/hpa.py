@@ -19,7 +19,7 @@ from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_ap
 from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.values.counts import What
 
 
@@ -66,14 +66,14 @@ class HPA:
         _, rank = np.unique(-self.popularity, return_inverse=True)
         return rank.astype(np.int64)
 
-    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         width = cells // len(self.popularity)
         ranks = self.ranks()
         ranked = engine.load("popularity", {"item": np.arange(len(ranks)), "rank": ranks})
         records = told_apart(rows, what)
         records = records.mutate(item=(records.cell // width).cast("int64"))
-        records = records.inner_join(ranked, "item")
+        records = records.left_join(ranked, "item")
         # The rank leads; what is left of 63 bits is the hash, which breaks ties.
         # All ranks equal take one bit too: 2^63 would not fit.
         bits = max(int(ranks.max()).bit_length(), 1)

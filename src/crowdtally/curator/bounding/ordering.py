@@ -6,9 +6,12 @@ function of (key, that user's own records, values already released); see ``sra.m
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from crowdtally.curator.engine.census import CARRIED, grouped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Column, Rows, constant, counting_from
+from crowdtally.curator.engine.relations import Column, Kept, Rows, constant, counting_from
 from crowdtally.values.counts import What
 
 # Below this many bits of order, ties between different records would begin to show in the law.
@@ -16,17 +19,21 @@ _LEAST_BITS = 32
 
 
 def told_apart(rows: Rows, what: What) -> Rows:
-    """(user, cell[, id]) → rows with an identity independent of other users and of row order."""
-    if what == "users":
-        return rows.select("user", "cell").distinct()
-    if "id" in rows.columns:
+    """(user, cell[, id]) → rows with an identity independent of other users and of row order.
+
+    Where rows were put together they carry the numbers that a census needs.
+    """
+    if what == "records" and "id" in rows.columns:
         return rows
+    same = grouped(rows)  # (user, cell, rows[, inexact])
+    if what == "users":
+        return same
     # Records of one user in one cell are interchangeable: ordinals 0 … n−1 tell them apart.
-    same = rows.group_by("user", "cell").agg(times=rows.count())
-    first = same.select("user", "cell", ordinal=constant(0))
-    more = same.filter(same.times > 1)
-    others = more.select("user", "cell", ordinal=counting_from(1, more.times))
-    return first.union(others)
+    first = same.mutate(ordinal=constant(0))
+    more = same.filter(same.rows > 1, same.cell.notnull())
+    others = more.mutate(ordinal=counting_from(1, more.rows))
+    counted_before = {name: constant(0) for name in CARRIED if name in same.columns}
+    return first.union(others.mutate(**counted_before).select(*first.columns))
 
 
 def keyed_hash(engine: Engine, records: Rows, key: int) -> Column:
@@ -46,8 +53,10 @@ def keep_first(
     cells: int,
     limit: int,
     leading: int = 0,
-) -> Rows:
+) -> Kept:
     """(user, cell) of each user's ``limit`` records of the smallest ``order``.
+
+    A record without a user or without a cell is not kept.
 
     Args:
         engine: what runs it.
@@ -60,10 +69,13 @@ def keep_first(
     bits = (cells - 1).bit_length()
     if HASH_BITS - leading - bits < _LEAST_BITS:
         wide = records.select("user", "cell", priority=order)
-        return engine.least(wide, limit).select("user", "cell")
+        kept = engine.least(wide, limit)
+        return replace(kept, rows=kept.rows.select("user", "cell"))
     # The cell rides in the low bits: one integer orders the records, breaks ties by their content
-    # and gives the cell back.
+    # and gives the cell back. Without a cell it is null, which nothing keeps.
     low = 2**bits - 1
-    packed = records.select("user", priority=(order & (2**HASH_BITS - 1 - low)) | records.cell)
-    kept = engine.least(packed, limit)
-    return kept.select("user", cell=kept.priority & low)
+    priority = (order & (2**HASH_BITS - 1 - low)) | records.cell
+    along = [name for name in CARRIED if name in records.columns]
+    kept = engine.least(records.select("user", *along, priority=priority), limit)
+    rows = kept.rows.select("user", cell=kept.rows.priority & low)
+    return replace(kept, rows=rows)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, SamplingRule
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.errors import UsageError
 from crowdtally.values.counts import What
 from crowdtally.values.whole import is_whole
@@ -73,9 +73,10 @@ class OwnRule:
         """Its parameters are its author's to publish."""
         return {}
 
-    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
-        """What the object keeps, cut to the limit."""
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
+        """What the object keeps, cut to the limit; what fell out is counted by another look."""
         kept = self.rule.keep(engine, rows, cells=cells, key=key, what=what)
-        return SRA(self.limit).keep(
-            engine, kept.select("user", "cell"), cells=cells, key=key, what=what
-        )
+        kept = kept.rows if isinstance(kept, Kept) else kept
+        records = kept.select("user", "cell")
+        again = SRA(self.limit).keep(engine, records, cells=cells, key=key, what=what)
+        return Kept(again.rows)

@@ -15,7 +15,7 @@ from crowdtally.values.whole import whole_number
 
 if TYPE_CHECKING:  # the command line lists rules without importing an engine
     from crowdtally.curator.engine.engine import Engine
-    from crowdtally.curator.engine.relations import Rows
+    from crowdtally.curator.engine.relations import Kept, Rows
 
 LARGEST_LIMIT = 2**31
 LARGEST_PAIR_LIMIT = 100
@@ -60,8 +60,11 @@ class SamplingRule(Protocol):
     def limit(self) -> int:
         """The most rows of one user that are kept."""
 
-    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
-        """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records."""
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
+        """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records.
+
+        Rows without a user or without a cell are among those given, and are never kept.
+        """
 
 
 def given_limit(options: Mapping[str, Any]) -> int:

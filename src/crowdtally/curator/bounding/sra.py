@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.values.counts import What
 
 
@@ -51,7 +51,7 @@ class SRA:
         """The bound alone, which is said elsewhere."""
         return {}
 
-    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         records = told_apart(rows, what)  # (user, cell[, id | ordinal])
         order = keyed_hash(engine, records, key)

@@ -23,7 +23,7 @@ from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_ap
 from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Column, Rows, smaller
+from crowdtally.curator.engine.relations import Column, Kept, Rows, smaller
 from crowdtally.errors import UsageError
 from crowdtally.values.counts import What
 from crowdtally.values.rational import exact, show
@@ -79,13 +79,13 @@ class Tempered:
         logarithms = np.log(np.maximum(self.popularity, FLOOR).astype(np.float64))
         return float(self.gamma) * logarithms
 
-    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Rows:
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         scores = self.scores()
         scored = engine.load("popularity", {"item": np.arange(len(scores)), "score": scores})
         records = told_apart(rows, what)
         item = (records.cell // (cells // len(scores))).cast("int64")
-        records = records.mutate(item=item).inner_join(scored, "item")
+        records = records.mutate(item=item).left_join(scored, "item")
         order = self._order(keyed_hash(engine, records, key), records["score"], scores)
         return keep_first(engine, records, order, cells=cells, limit=self.limit)
 

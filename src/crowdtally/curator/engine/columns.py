@@ -8,6 +8,7 @@ from collections.abc import Collection
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.errors import InputError, did_you_mean
 from crowdtally.values.domain import Axis, Kind, plain_integer
+from crowdtally.values.sql import quoted
 
 _UP_TO_64_BITS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
@@ -148,15 +149,6 @@ def _digits(value: str) -> str:
         f"CASE WHEN {digits} THEN "
         f"CASE WHEN length({significant}) > 18 THEN {2**62} ELSE {number} END END"
     )
-
-
-def quoted(name: str) -> str:
-    """The name as an SQL identifier.
-
-    >>> quoted('a"b')
-    '"a""b"'
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 def shown(sql_type: str) -> str:

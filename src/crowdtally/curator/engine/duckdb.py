@@ -6,10 +6,8 @@ releases need not match.
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -22,21 +20,22 @@ from ibis.backends.sql.datatypes import DuckDBType
 from numpy.typing import NDArray
 from sqlglot import tokenize
 
-from crowdtally.curator.engine import hashing, opening, window
+from crowdtally.curator.engine import hashing, opening, sizing, window
 from crowdtally.curator.engine.canonical import SourceColumn, canonical_text, twin_of
-from crowdtally.curator.engine.columns import quoted
+from crowdtally.curator.engine.census import carried, census
 from crowdtally.curator.engine.compiling import compiler
+from crowdtally.curator.engine.duckdb_errors import translated
 from crowdtally.curator.engine.opening import Opened
+from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
-from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.errors import UsageError
 from crowdtally.values.domain import Axis
+from crowdtally.values.sql import quoted
 
 # Macros of DuckDB's own that are functions of one row; the others may hide an aggregate.
 _ROW_MACROS = {"if", "nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add"}
 
-_BYTES_PER_ROW = 48  # measured upper bound of what min(x, n) holds per record it may keep
 _LARGEST_HEAP = 100_000  # DuckDB refuses a million; with so many a window is no slower
-_UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 class DuckDBEngine:
@@ -52,6 +51,7 @@ class DuckDBEngine:
             },
         )
         self._held: list[object] = []
+        self._rows: dict[str, int] = {}
         # A context such as the weekday of a time stamp must not depend on the machine's zone.
         self._connection.execute("SET TimeZone = 'UTC'")
         # Where two expressions share a part, it would be computed outside their TRY, and a value
@@ -82,6 +82,7 @@ class DuckDBEngine:
             found = opening.opened(self._connection, located, name, Path(self._folder.name))
             self._held.append(found.keep)
             types = self._types(found.rows)
+            self._rows[name] = sizing.rows_of(self._connection, located, found, len(types))
             texts = _texts(types, found, keys)
             twins = [f"{text} AS {quoted(twin_of(column))}" for column, text in texts.items()]
             columns = "*" if located.kind in ("parquet", "csv") else opening.plain(types)
@@ -162,19 +163,22 @@ class DuckDBEngine:
         """The ordering hash, 63 bits."""
         return hashing.duckdb_hash(key, columns)
 
-    def least(self, table: ibis.Table, limit: int) -> ibis.Table:
+    def least(self, table: ibis.Table, limit: int) -> Kept:
         """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
 
         DuckDB's ``min(x, n)`` keeps a small heap per user where a window sorts all records; it
-        returns the priorities alone, so it serves only where they carry the cell.
+        returns the priorities alone, so it serves only where they carry the cell. It passes over
+        nulls, and what it saw is counted beside it.
         """
         if "cell" in table.columns or limit > _LARGEST_HEAP:
-            return window.least(table, limit)
+            return Kept(window.least(table, limit))
         kept = ibis.udf.agg.builtin(
             _least, signature=((table.priority.type(), "int64"), "array<int64>"), name="min"
         )(table.priority, limit)
-        lists = table.group_by("user").agg(priority=kept)
-        return lists.select("user", priority=lists.priority.unnest())
+        lists = table.group_by("user").agg(priority=kept, **carried(table, table.priority))
+        known = lists.filter(lists.user.notnull())
+        rows = known.select("user", priority=known.priority.unnest())
+        return Kept(rows, census(lists), lists)
 
     def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
         """The result's integer columns."""
@@ -202,13 +206,10 @@ class DuckDBEngine:
             )
         return ibis.table(expression.schema(), name=name)
 
-    def parts(self, rows: int) -> int:
-        """Into how many parts, by user, the work on so many rows is cut to fit the memory.
-
-        The heaps of ``least`` cannot spill to disk; everything else can.
-        """
+    def parts(self) -> int:
+        """Into how many parts, by user, the records are cut so that the work fits the memory."""
         (limit,) = self._one("SELECT current_setting('memory_limit')")
-        return 1 + rows * _BYTES_PER_ROW // max(_bytes(str(limit)) // 2, 1)
+        return sizing.parts(self._rows.get("source", 0), sizing.in_bytes(str(limit)))
 
     @staticmethod
     def sql(expression: ibis.Table) -> str:
@@ -237,67 +238,4 @@ def _texts(types: Mapping[str, str], found: Opened, keys: Iterable[str]) -> dict
     return texts
 
 
-def _bytes(text: str) -> int:
-    """DuckDB's way to write a size, in bytes.
-
-    >>> _bytes("1.5 KiB")
-    1536
-    """
-    number, unit = text.split()
-    return int(float(number) * _UNITS[unit])
-
-
 def _least(priority, limit): ...  # type: ignore[no-untyped-def]  # a name for Ibis to call
-
-
-@contextmanager
-def translated(doing: str) -> Iterator[None]:
-    """DuckDB's errors as ours, without the values that its messages quote."""
-    try:
-        yield
-    except duckdb.Error as error:
-        raise _translate(error, doing) from error
-
-
-def _translate(error: duckdb.Error, doing: str) -> CrowdtallyError:
-    text = str(error)
-    ragged = re.search(r"CSV Error on Line: (\d+)", text)
-    if ragged:
-        expected = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-        detail = (
-            f"has {expected[2]} fields where the header has {expected[1]}"
-            if expected
-            else "is not well-formed CSV (quotes or encoding)"
-        )
-        return InputError(f"while {doing}: line {ragged[1]}{_file(text)} {detail}: mend the file.")
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return CrowdtallyError(
-            f"while {doing}: the engine ran out of memory; free memory or use a larger machine."
-        )
-    if "No space left" in text:
-        return CrowdtallyError(f"while {doing}: the disk is full; free space and run again.")
-    if isinstance(error, duckdb.CatalogException):
-        missing = re.search(r"(Function|Type) with name \"?(\w+)\"? does not exist", text)
-        what = f"the {missing[1].lower()} {missing[2]}" if missing else "a function, type or table"
-        return UsageError(f"while {doing}: {what} does not exist; check its spelling.")
-    if isinstance(error, duckdb.BinderException):
-        return InputError(
-            f"while {doing}: an expression does not fit the types of its columns; add a cast, such "
-            "as CAST(column AS INTEGER)."
-        )
-    damage = duckdb.IOException, duckdb.InvalidInputException, duckdb.SerializationException
-    # What DuckDB's Parquet reader throws at broken pages and footers has no class of its own.
-    if isinstance(error, damage) or type(error) is duckdb.Error:
-        return InputError(
-            f"while {doing}: a file is damaged, cut off or not of the kind its name says; "
-            "make it again or restore a good copy."
-        )
-    return CrowdtallyError(
-        f"while {doing}: the engine stopped ({type(error).__name__}); --debug shows its own words."
-    )
-
-
-def _file(text: str) -> str:
-    """Which of several files DuckDB speaks of: its own words, unless a record imitates them."""
-    named = re.findall(r"^ *file *= *(.+)$", text, flags=re.MULTILINE)
-    return f" of {named[-1]!r}" if named and Path(named[-1]).is_file() else ""

@@ -11,8 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.engine.canonical import SourceColumn
+from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
+from crowdtally.errors import CrowdtallyError
 from crowdtally.values.domain import Axis
+
+
+class MemoryFullError(CrowdtallyError):
+    """The memory does not hold the work; in smaller parts it may."""
 
 
 class Engine(Protocol):
@@ -60,8 +66,11 @@ class Engine(Protocol):
     def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
         """A hash of (key, columns) in 0 … 2^63 − 1; nulls are values like any other."""
 
-    def least(self, table: ibis.Table, limit: int) -> ibis.Table:
-        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them."""
+    def least(self, table: ibis.Table, limit: int) -> Kept:
+        """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
+
+        Rows without a user, a priority or a cell are not kept.
+        """
 
     def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
         """The result's integer columns."""
@@ -72,5 +81,9 @@ class Engine(Protocol):
     def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
         """Compute once into a temporary table."""
 
-    def parts(self, rows: int) -> int:
-        """Into how many parts, by user, the work on so many rows is cut to fit the memory."""
+    def parts(self) -> int:
+        """Into how many parts, by user, the records are cut so that the work fits the memory.
+
+        From what is known about the view ``source`` without reading it: footers, catalogues,
+        bytes. It may be too few: then the work raises :class:`MemoryFullError`.
+        """

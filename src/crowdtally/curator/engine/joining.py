@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn, twin_of
-from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import InputError
+from crowdtally.values.sql import quoted
 
 
 @dataclass(frozen=True)

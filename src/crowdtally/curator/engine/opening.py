@@ -13,9 +13,9 @@ import duckdb
 
 from crowdtally.curator.engine import csv_files, frames, postgres_rows, sqlite_rows
 from crowdtally.curator.engine.canonical import Knowledge
-from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import InputError, UsageError, did_you_mean
+from crowdtally.values.sql import quoted
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 _NO_TYPE = '"NULL"'

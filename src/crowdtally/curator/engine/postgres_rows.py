@@ -15,9 +15,9 @@ from typing import Any
 
 import duckdb
 
-from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.csv_files import exact_text
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
+from crowdtally.values.sql import quoted
 
 _TYPES = {
     "smallint": "BIGINT", "integer": "BIGINT", "bigint": "BIGINT", "boolean": "BOOLEAN",

@@ -8,42 +8,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import ibis
-import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
-from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import columns_of, row_expression
 from crowdtally.curator.engine.joining import Joined, join
 from crowdtally.curator.engine.located import Sources
+from crowdtally.curator.engine.matching import with_cells
 from crowdtally.curator.engine.own_lists import refuse_own_list
+from crowdtally.curator.engine.relations import Column, Rows, either, smaller
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
 from crowdtally.values.domain import Axis, Domain
 from crowdtally.values.records import Records
+from crowdtally.values.sql import quoted
 
-WIDEST = 2**62
-"""Cells up to which a cell's number is computed by the engine."""
 _MOST_PERSONS = 2**33
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """In-domain records as an expression: columns ``user``, ``cell`` and, if stored, ``id``.
+    """Every record as an expression, bounded by nothing yet.
 
+    A record outside the domain has no cell (null), a record of nobody no user: neither is ever
+    kept or counted, but both are seen, so that the pass which counts can say how many there are.
     Where no public list of items exists, ``cell`` is the item itself.
     """
 
-    table: ibis.Table
-    """(user, cell[, id]), or (cell[, weight]) where each row is one person; not yet bounded."""
+    rows: Rows
+    """(user, cell[, id]), or (cell[, weight]) where each row is one person; and ``inexact``, where
+    a value may be one that its column cannot vouch for."""
     lists: Domain | None
     """The domain; None where the items have no public list."""
-    all_rows: ibis.Table
-    """Every record, for the curator's eyes: how many are dropped."""
 
     @property
     def domain(self) -> Domain:
@@ -52,24 +50,15 @@ class Prepared:
             raise ValueError("items without a public list have no domain")
         return self.lists
 
-    @property
-    def has_id(self) -> bool:
-        """Whether a stored record id tells a user's records apart."""
-        return "id" in self.table.columns
+    def width_of(self, size: int) -> int:
+        """How many cells of the domain make one of a table of so many: those of an item, or 1."""
+        return self.domain.size // size
 
-
-@dataclass(frozen=True)
-class Dropped:
-    """How many rows will not be counted. For the curator's eyes, never in a release."""
-
-    rows: int
-    """All rows of the source."""
-    without_user: int
-    """Rows whose user is null."""
-    outside: int
-    """Rows with a user but an item or context outside the lists, or no partner in a join."""
-    inexact: int = 0
-    """Rows of both kinds that hold a value which a column without a schema cannot vouch for."""
+    def rows_by(self, width: int) -> Rows:
+        """All rows, their cells numbered as in a table of which each cell is ``width`` of these."""
+        if width == 1:
+            return self.rows
+        return self.rows.mutate(cell=(self.rows.cell // width).cast("int64"))
 
 
 def prepare(
@@ -90,26 +79,12 @@ def prepare(
         selected |= _matched(engine, records, domain, joined)
     elif records.item is not None:
         selected["item"] = columns.discovered(records.item, joined.columns[records.item])
-    selected |= _inexact(records, domain, joined.columns) | {"partner": joined.partner}
+    selected |= _inexact(records, domain, joined.columns)
+    if records.joins:
+        selected["partner"] = joined.partner
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     engine.define("records", f"SELECT {projection} FROM {joined.clause}")
-    return _match(engine, domain)
-
-
-def count_dropped(engine: Engine, prepared: Prepared) -> Dropped:
-    """Read every record once: damage shows before anything is charged; count what falls out."""
-    rows, table = prepared.all_rows, prepared.table
-    users = rows.user.count() if "user" in rows.columns else rows.count()
-    # Plain counts are answered from a file's footer; only a value made of all others reads them.
-    others = [rows[name] for name in ("user", "id", "weight", "item") if name in rows.columns]
-    reads = {"read": engine.hash(0, others).bit_xor()} if others else {}
-    if "inexact" in rows.columns:
-        reads["inexact"] = rows.inexact.sum()
-    found = engine.arrays(rows.aggregate(rows=rows.count(), users=users, **reads))
-    totals = {name: int(column[0]) for name, column in found.items()}
-    kept = int(engine.arrays(table.aggregate(kept=table.count()))["kept"][0])
-    without_user, outside = totals["rows"] - totals["users"], totals["users"] - kept
-    return Dropped(totals["rows"], without_user, outside, totals.get("inexact", 0))
+    return _match(engine, records, domain)
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
@@ -192,43 +167,22 @@ def _context(engine: Engine, text: str, axis: Axis, schema: Mapping[str, SourceC
     return f"TRY({sql})"
 
 
-def _match(engine: Engine, domain: Domain | None) -> Prepared:
-    """Join the records with the lists; what has no partner there is outside the domain."""
+def _match(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
+    """Every record with its cell; null where a value, a partner or a weight is missing."""
     rows = engine.table("records")
-    table = rows.filter(rows.partner)
-    if "user" in rows.columns:
-        table = table.filter(table.user.notnull())
+    rows = rows.mutate(cell=rows.item) if domain is None else with_cells(engine, rows, domain)
+    if records.joins:
+        rows = rows.mutate(cell=_only(rows.partner, rows.cell))
     if "weight" in rows.columns:
-        # What stands for nobody is a fault. More than there are people is cut, not dropped: one
-        # person more would else take all of a row's persons away.
-        table = table.filter(table.weight > 0)
-        table = table.mutate(weight=ibis.least(table.weight, _MOST_PERSONS))
-    stored = [name for name in ("user", "id", "weight") if name in rows.columns]
-    if domain is None:
-        known = table.filter(table.item.notnull())
-        return Prepared(known.select(*stored, cell=known.item), None, rows)
-    for number, axis in enumerate(domain.axes):
-        listed = engine.load_axis(f"axis_{number}", axis)
-        listed = listed.rename({f"value_{number}": "value", f"code_{number}": "code"})
-        table = table.inner_join(listed, table[f"axis_{number}"] == listed[f"value_{number}"])
-    codes = [table[f"code_{number}"] for number in range(len(domain.axes))]
-    return Prepared(table.select(*stored, cell=_cell(codes, domain)), domain, rows)
+        # A row that stands for nobody is a fault. One of more persons than there are is cut, not
+        # dropped: one person more would otherwise take all of its persons away.
+        rows = rows.mutate(
+            cell=_only(rows.weight > 0, rows.cell), weight=smaller(rows.weight, _MOST_PERSONS)
+        )
+    names = ("user", "id", "weight", "cell", "inexact")
+    return Prepared(rows.select(*(name for name in names if name in rows.columns)), domain)
 
 
-def _cell(codes: list[ibis.Value], domain: Domain) -> ibis.Value:
-    """The cell's number; where 64 bits do not hold all of them, the codes as text."""
-    if domain.size > WIDEST:
-        return ibis.literal(".").join([code.cast("string") for code in codes])
-    cell = codes[0]
-    for code, axis in zip(codes[1:], domain.axes[1:], strict=True):
-        cell = cell * len(axis) + code
-    return cell
-
-
-def cell_numbers(cells: NDArray[Any], domain: Domain) -> NDArray[Any]:
-    """The numbers of cells as they were fetched: 64-bit, or Python integers beyond that."""
-    if domain.size <= WIDEST:
-        return np.asarray(cells, dtype=np.int64)
-    numbers = np.empty(len(cells), dtype=object)
-    numbers[:] = [domain.cell([int(code) for code in text.split(".")]) for text in cells]
-    return numbers
+def _only(condition: Column, value: Column) -> Column:
+    """The value where the condition holds; else, and where it is not known, null."""
+    return either(condition, value, ibis.null(value.type()))

@@ -5,6 +5,7 @@ This is Ibis, under names of our own, so that Ibis itself is imported inside the
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import ibis
@@ -13,6 +14,19 @@ Rows: TypeAlias = ibis.Table
 """Rows that an engine holds or can compute; none of them is in this process."""
 Column: TypeAlias = ibis.Value
 """One value for each row."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a rule keeps of the records, and how many rows it saw on the way."""
+
+    rows: Rows
+    """(user, cell) of each record that is kept."""
+    census: Rows | None = None
+    """One row that counts all rows, as ``census.census`` does; None where that is to be done by
+    a look of its own at the rows."""
+    shared: Rows | None = None
+    """The part that both rest upon, to be computed once."""
 
 
 def constant(number: int) -> Column:
@@ -33,3 +47,9 @@ def smaller(first: Column, second: Any) -> Column:
 def either(condition: Column, then: Column, otherwise: Column) -> Column:
     """``then`` where the condition holds, else ``otherwise``."""
     return ibis.ifelse(condition, then, otherwise)
+
+
+def standing_on(rows: Rows, part: Rows, held: Rows) -> Rows:
+    """The same rows, computed from a part of them that is already held."""
+    replaced = rows.op().replace({part.op(): held.op()})
+    return replaced.to_expr()

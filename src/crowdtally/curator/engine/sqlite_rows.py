@@ -17,8 +17,8 @@ from urllib.parse import quote
 import duckdb
 import numpy as np
 
-from crowdtally.curator.engine.columns import quoted
 from crowdtally.errors import InputError, did_you_mean
+from crowdtally.values.sql import quoted
 
 _BLOCK = 100_000
 _WHOLE = 2**53

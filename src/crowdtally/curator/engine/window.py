@@ -8,10 +8,13 @@ import ibis
 def least(table: ibis.Table, limit: int) -> ibis.Table:
     """The ``limit`` rows of each user that come first by priority, then by cell.
 
+    Rows without a user, a priority or a cell are none of them.
+
     Rows that are equal in both are interchangeable, so ``row_number`` (never ``rank``, which
     would keep all of them) picks the same multiset however the engine orders them.
     """
-    order = [table.priority, *([table.cell] if "cell" in table.columns else [])]
-    position = ibis.row_number().over(group_by=table.user, order_by=order)
-    kept = table.mutate(position=position)
-    return kept.filter(kept.position < limit).drop("position")
+    names = [name for name in ("user", "priority", "cell") if name in table.columns]
+    known = table.filter(*(table[name].notnull() for name in names))
+    order = [known[name] for name in names[1:]]
+    kept = known.mutate(position=ibis.row_number().over(group_by=known.user, order_by=order))
+    return kept.filter(kept.position < limit).select(*names)

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from crowdtally.curator.engine import columns
-from crowdtally.curator.engine.duckdb import DuckDBEngine, translated
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.duckdb_errors import translated
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import InputError, UsageError
 from crowdtally.values.domain import Axis
 from crowdtally.values.records import Records
+from crowdtally.values.sql import quoted
 
 
 def read_list(
@@ -45,9 +47,7 @@ def read_list(
                 "must be text or integers."
             )
         target = "VARCHAR" if kind == "text" else "BIGINT"
-        engine.define(
-            "typed", f"SELECT CAST({columns.quoted(column)} AS {target}) AS value FROM list"
-        )
+        engine.define("typed", f"SELECT CAST({quoted(column)} AS {target}) AS value FROM list")
         with translated(f"reading {label}"):
             values = engine.column("typed", "value")
     if values is None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from crowdtally.budget import Part
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.counting import column_totals, records_per_user, row_sums
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.counting.rows import record_sums, row_totals, scaled_sums
 from crowdtally.curator.request.split import CHOOSE
-from crowdtally.curator.steps.step import Bound, Counted, Reading, Released
+from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import What
@@ -43,17 +45,27 @@ class ChooseLimit:
         """The one choice."""
         return [_part(self.epsilon, "rank", self.most)]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → how many users have how many records, or distinct cells."""
-        return Counted(*records_per_user(reading.engine, reading.prepared, self.what))
+        return record_sums(reading.engine, reading.prepared, self.what)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """One bound for all tables."""
         candidates = tuple(c for c in log_spaced(self.most) if c >= self.least)
         first = self.tables[0]
         choice = RankChoice(first.cells.size, candidates, self.epsilon, first.epsilon)
         bound = Bound(choice.pick(counted.found, draws))
         return replace(released, bounds={table.name: bound for table in self.tables})
+
+
+def _each(
+    read: Callable[..., Read[Any]], reading: Reading, tables: Sequence[Table], cap: int
+) -> Read[Any]:
+    """One read for each table, with the table's own numbers of cells."""
+    prepared = reading.prepared
+    widths = [prepared.width_of(table.cells.size) for table in tables]
+    reads = [read(reading.engine, prepared, cap, width=width) for width in widths]
+    return Read([one.found for one in reads], reads[0].dropped)
 
 
 @dataclass(frozen=True)
@@ -75,12 +87,11 @@ class ChooseTheta:
         """All choices together."""
         return [_part(self.epsilon, self.how, self.most)]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → how many users have which row sum, for each table."""
-        cells = [table.cells for table in self.tables]
-        return Counted(*row_sums(reading.engine, reading.prepared, cells, self.cap))
+        return _each(scaled_sums, reading, self.tables, self.cap)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """A bound for each table."""
         bounds = {}
         for table, sums in zip(self.tables, counted.found, strict=True):
@@ -114,12 +125,11 @@ class ChooseThetaAndScaling:
         """All choices together."""
         return [_part(self.epsilon, "dpsense", self.most)]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → the total of each column by row sum, for each table."""
-        cells = [table.cells for table in self.tables]
-        return Counted(*column_totals(reading.engine, reading.prepared, cells, self.cap))
+        return _each(row_totals, reading, self.tables, self.cap)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """A bound and a scaling for each table."""
         share = Epsilon(self.epsilon.value / len(self.tables))
         bounds = {}

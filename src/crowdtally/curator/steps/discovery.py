@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from crowdtally.budget import Part
-from crowdtally.curator.counting import count_discovered
+from crowdtally.curator.counting.items import kept_items
+from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.request.split import TOTAL
 from crowdtally.curator.selecting.unknown_items import UnknownItems
-from crowdtally.curator.steps.step import Counted, Reading, Released
+from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
@@ -45,15 +47,12 @@ class Discovery:
             ),
         ]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, item) → at most l distinct items per user → items by value, users of each."""
-        return Counted(
-            *count_discovered(
-                reading.engine, reading.prepared, self.rule.limit, key=reading.fresh_key()
-            )
-        )
+        limit, key = self.rule.limit, reading.fresh_key()
+        return kept_items(reading.engine, reading.prepared, limit, key=key)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """The items that enough users have."""
         items, users = counted.found
         passed = self.rule.select(users, draws)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from crowdtally.budget import Part
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import count
-from crowdtally.curator.steps.step import Counted, Reading, Released
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.counting.tables import count
+from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import What
@@ -27,14 +29,14 @@ class Popularity:
         """The one table."""
         return [self.table.charge()]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → at most d₀ per user → item counts."""
-        (items, _), dropped = count(
+        return count(
             reading.engine, reading.prepared, SRA(self.table.bound),
             key=reading.fresh_key(), what=self.what,
         )  # fmt: skip
-        return Counted(items, dropped)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """The noisy item counts."""
-        return released.with_tables([self.table.publish(counted.found, draws)])
+        items, _ = counted.found
+        return released.with_tables([self.table.publish(items, draws)])

@@ -14,8 +14,9 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from crowdtally.budget import Part
+from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Dropped, Prepared
+from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 
@@ -27,7 +28,7 @@ class Reading:
     engine: Engine
     """What runs on them."""
     prepared: Prepared
-    """The records, in domain, not yet bounded."""
+    """The records, matched with the lists, not yet bounded."""
 
     def fresh_key(self) -> int:
         """A sampling key of the OS.
@@ -36,16 +37,6 @@ class Reading:
         leaks into a log.
         """
         return secrets.randbits(63)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What a step counted: exact, private, never released."""
-
-    found: Any
-    """What the step's own :meth:`Step.release` takes."""
-    dropped: Dropped
-    """The rows that were left out; for the curator's eyes."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +71,14 @@ class Step(Protocol):
     def parts(self) -> Sequence[Part]:
         """What the ledger is told about it."""
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """Read the records. Draws nothing but a sampling key."""
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """Draw the noise; everything returned is public."""
 
 
-def finish(steps: Sequence[Step], counted: Counted, reading: Reading, draws: Draws) -> Released:
+def finish(steps: Sequence[Step], counted: Read[Any], reading: Reading, draws: Draws) -> Released:
     """All that the steps release; ``counted`` is what the first of them counted."""
     first, *later = steps
     released = first.release(counted, Released(), draws)

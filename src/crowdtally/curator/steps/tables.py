@@ -8,9 +8,10 @@ from typing import Any
 
 from crowdtally.budget import Part
 from crowdtally.curator.bounding.dpsense import DPSense
-from crowdtally.curator.counting import count, count_pairs, count_rows, count_scaled
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.counting.tables import count, count_rows, count_scaled
 from crowdtally.curator.request.tables import table_bound
-from crowdtally.curator.steps.step import Bound, Counted, Reading, Released
+from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts, What
@@ -33,18 +34,18 @@ class SampledTables:
         """Each table."""
         return [table.charge() for table in self.tables]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → at most l rows per user → counts of every table."""
         rule = replace(self.rule, limit=self._limit(released)) if released.bounds else self.rule
         if released.tables:
             rule = replace(rule, popularity=released.tables[0].values)
-        counted = count_pairs if self.pairs else count
-        found, dropped = counted(
-            reading.engine, reading.prepared, rule, key=reading.fresh_key(), what=self.what
-        )
-        return Counted((rule, found), dropped)
+        read = count(
+            reading.engine, reading.prepared, rule,
+            key=reading.fresh_key(), what=self.what, pairs=self.pairs,
+        )  # fmt: skip
+        return Read((rule, read.found), read.dropped)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """Every table with its noise."""
         rule, found = counted.found
         settled = [_settled(table, rule) for table in self.tables]
@@ -69,13 +70,15 @@ class ScaledTables:
         """Each table."""
         return [table.charge() for table in self.tables]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → rows scaled to θ → counts in units of 1/g."""
         rules = {table.name: self._rule(table, released.bounds) for table in self.tables}
-        found, dropped = count_scaled(
-            reading.engine, reading.prepared, [(rules[t.name], t.cells) for t in self.tables]
-        )
-        return Counted((rules, found), dropped)
+        reads = [self._read(reading, table, rules[table.name]) for table in self.tables]
+        return Read((rules, [read.found for read in reads]), reads[0].dropped)
+
+    def _read(self, reading: Reading, table: Table, rule: DPSense) -> Read[Counts]:
+        prepared, size = reading.prepared, table.cells.size
+        return count_scaled(reading.engine, prepared, rule, size, width=prepared.width_of(size))
 
     def _rule(self, table: Table, bounds: Mapping[str, Bound]) -> DPSense:
         if table.name not in bounds:
@@ -83,7 +86,7 @@ class ScaledTables:
         bound = bounds[table.name]
         return replace(self.rule, theta=bound.limit, scaling=bound.scaling)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """Every table with its noise."""
         rules, found = counted.found
         settled = [_settled(table, rules[table.name]) for table in self.tables]
@@ -102,12 +105,11 @@ class RowTables:
         """Each table."""
         return [table.charge() for table in self.tables]
 
-    def count(self, reading: Reading, released: Released) -> Counted:
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(cell[, weight]) → counts."""
-        found, dropped = count_rows(reading.engine, reading.prepared)
-        return Counted(found, dropped)
+        return count_rows(reading.engine, reading.prepared)
 
-    def release(self, counted: Counted, released: Released, draws: Draws) -> Released:
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """Every table with its noise."""
         bounds = {table.name: Bound(table.bound) for table in self.tables}
         return _published(self.tables, counted.found, replace(released, bounds=bounds), draws)

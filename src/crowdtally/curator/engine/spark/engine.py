@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from crowdtally.curator.engine import hashing
 from crowdtally.curator.engine.canonical import SourceColumn
+from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark import expressions, sources
 from crowdtally.curator.engine.spark.errors import translated
@@ -133,23 +134,24 @@ class SparkEngine:
         """The ordering hash, 63 bits."""
         return hashing.spark_hash(key, columns)
 
-    def least(self, table: ibis.Table, limit: int) -> ibis.Table:
+    def least(self, table: ibis.Table, limit: int) -> Kept:
         """Each user's ``limit`` smallest priorities, as ``window.least`` defines them.
 
         Numbered from 1 and cut by ``<=``, which Spark sees through: it keeps that many of each
-        user already before the records travel.
+        user already before the records travel. That leaves no place to count on the way.
         """
-        columns = ", ".join(map(quoted, table.columns))
-        order = ", ".join(name for name in ("priority", "cell") if name in table.columns)
+        names = [name for name in ("user", "priority", "cell") if name in table.columns]
+        columns, order = ", ".join(names), ", ".join(names[1:])
+        known = " AND ".join(f"{name} IS NOT NULL" for name in names)
         numbered = (
             f"SELECT {columns}, row_number() OVER (PARTITION BY user ORDER BY {order}) AS position "
-            f"FROM ({compiled(table)})"
+            f"FROM ({compiled(table)}) WHERE {known}"
         )
         name = f"least_{secrets.token_hex(4)}"
         with translated("bounding the records"):
             kept = f"SELECT {columns} FROM ({numbered}) WHERE position <= {limit}"
             self._view(name, self._session.sql(kept))
-        return ibis.table(table.schema(), name=self._name(name))
+        return Kept(ibis.table(table.select(*names).schema(), name=self._name(name)))
 
     def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
         """The result's integer columns."""
@@ -176,7 +178,7 @@ class SparkEngine:
             self._view(name, self._kept[name])
         return ibis.table(expression.schema(), name=self._name(name))
 
-    def parts(self, rows: int) -> int:
+    def parts(self) -> int:
         """The work is never cut: Spark spills to disk."""
         return 1
 

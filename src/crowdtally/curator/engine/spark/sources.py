@@ -12,12 +12,12 @@ from typing import Any
 
 from crowdtally.curator.engine import csv_files
 from crowdtally.curator.engine.canonical import SourceColumn, twin_of
-from crowdtally.curator.engine.columns import quoted as duckdb_quoted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark.sql import quoted
 from crowdtally.curator.engine.spark.types import canonical_text, duckdb_name, kinds, shipped_as
 from crowdtally.errors import InputError
+from crowdtally.values.sql import quoted as duckdb_quoted
 
 LARGEST_SENT = 256 * 2**20
 """Bytes up to which a file of this machine is sent to a cluster that may not see it."""

@@ -1,0 +1,48 @@
+"""Cells and their counts as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.matching import cell_numbers
+from crowdtally.curator.engine.relations import Rows
+from crowdtally.values.domain import Domain
+
+Cells = tuple[NDArray[Any], NDArray[np.int64]]
+"""Cell numbers, ascending, and their counts."""
+
+
+def tally(engine: Engine, rows: Rows, domain: Domain) -> Cells:
+    """How many rows each cell has."""
+    return cells_of(engine.columns(rows.group_by("cell").agg(times=rows.count())), "times", domain)
+
+
+def cells_of(columns: Mapping[str, NDArray[Any]], value: str, domain: Domain) -> Cells:
+    """The fetched columns as ascending cells and their values, zeros left out."""
+    numbers = cell_numbers(columns["cell"], domain)
+    cells, values = fold((numbers, np.asarray(columns[value], dtype=np.int64)), 1)
+    return cells[values != 0], values[values != 0]
+
+
+def total(parts: Sequence[Cells]) -> Cells:
+    """The sum of tables."""
+    if len(parts) == 1:
+        return parts[0]
+    cells = np.concatenate([cells for cells, _ in parts])
+    values = np.concatenate([values for _, values in parts])
+    return fold((cells, values), 1)
+
+
+def fold(cells: Cells, width: int) -> Cells:
+    """Add up the cells that fall together when numbers are divided by ``width``."""
+    order = np.argsort(cells[0], kind="stable")
+    numbers, values = cells[0][order] // width, cells[1][order]
+    if len(numbers) == 0:
+        return numbers, values
+    starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+    return numbers[starts], np.add.reduceat(values, starts)

@@ -1,0 +1,118 @@
+"""Bounded records → exact counts of items and of items in context, from one and the same sample."""
+
+from __future__ import annotations
+
+from crowdtally.curator.bounding.dpsense import DPSense
+from crowdtally.curator.bounding.rule import SamplingRule
+from crowdtally.curator.counting.cells import Cells, cells_of, fold, tally, total
+from crowdtally.curator.counting.reading import Parts, Read, computed, dropped_in
+from crowdtally.curator.engine.census import Dropped, carried, grouped
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.prepare import Prepared
+from crowdtally.curator.engine.relations import Rows
+from crowdtally.values.counts import Counts, What
+from crowdtally.values.domain import Domain
+from crowdtally.values.layout import Pairs, grid
+
+Two = tuple[Counts, Counts]
+Tally = tuple[Cells, Cells, Dropped]
+"""What one part of the records adds to each table, and what falls out of it."""
+
+
+def count(
+    engine: Engine,
+    prepared: Prepared,
+    rule: SamplingRule,
+    *,
+    key: int,
+    what: What,
+    pairs: bool = False,
+) -> Read[Two]:
+    """Item counts and item×context counts; equal tables where there are no contexts.
+
+    With ``pairs``, instead of the latter: counts of unordered pairs of different items of one user.
+    They are formed from the *kept* records, so one user adds at most l(l−1)/2 of them.
+    """
+    domain, parts, tallies = prepared.domain, Parts(engine), list[Tally]()
+    tallied = _items_and_pairs if pairs else _items_and_edges
+    while not parts.done:
+        with parts:
+            tallies = []
+            for rows in parts.of(prepared.rows):
+                cut = rule.keep(engine, rows, cells=domain.size, key=key, what=what)
+                kept, dropped = computed(engine, cut, rows)  # (user, cell), bounded
+                tallies.append((*tallied(engine, kept, domain, what), dropped))
+    items, others, dropped_in_parts = zip(*tallies, strict=True)
+    counts = _counts(domain, total(items), total(others), rule.limit, pairs=pairs)
+    return Read(counts, Dropped.total(dropped_in_parts))
+
+
+def _items_and_edges(engine: Engine, kept: Rows, domain: Domain, what: What) -> tuple[Cells, Cells]:
+    width = domain.contexts_size
+    if what == "records" or width == 1:
+        edges = tally(engine, kept, domain)
+        return fold(edges, width), edges
+    kept = engine.materialise(kept, "kept")
+    return tally(engine, _items_met(kept, width, what), domain), tally(engine, kept, domain)
+
+
+def _items_and_pairs(engine: Engine, kept: Rows, domain: Domain, what: What) -> tuple[Cells, Cells]:
+    met = engine.materialise(_items_met(kept, domain.contexts_size, what), "met")
+    return tally(engine, met, domain), tally(engine, _pairs(met), domain)  # (user, cell of an item)
+
+
+def count_rows(engine: Engine, prepared: Prepared) -> Read[Two]:
+    """The same where each row is one person, or as many as its weight says: nothing to bound.
+
+    One person changes each table by 1.
+    """
+    domain, rows = prepared.domain, prepared.rows
+    times = rows.weight.sum().cast("int64") if "weight" in rows.columns else rows.count()
+    each = rows.group_by("cell").agg(times=times, **carried(rows, rows.cell))
+    each = engine.materialise(each, "persons")  # (cell, times), with what has no cell
+    inside = each.filter(each.cell.notnull()).select("cell", "times")
+    edges = cells_of(engine.columns(inside), "times", domain)
+    counts = _counts(domain, fold(edges, domain.contexts_size), edges, 1)
+    return Read(counts, dropped_in(engine, each))
+
+
+def count_scaled(
+    engine: Engine, prepared: Prepared, rule: DPSense, size: int, *, width: int = 1
+) -> Read[Counts]:
+    """(user, cell) → rows scaled to θ → the counts of a table, in units of 1/g.
+
+    Args:
+        engine: what runs it.
+        prepared: all records.
+        rule: how rows are scaled.
+        size: how many cells the table has.
+        width: how many cells of the domain make one of the table: those of an item, or 1.
+    """
+    same = engine.materialise(grouped(prepared.rows_by(width)), "same")
+    weights = rule.weights(same)  # (cell, weight)
+    found = weights.group_by("cell").agg(total=weights.weight.sum().cast("int64"))
+    cells, values = cells_of(engine.columns(found), "total", prepared.domain)
+    counts = Counts(size, cells, values, rule.l1_bound, rule.unit)
+    return Read(counts, dropped_in(engine, same))
+
+
+def _counts(domain: Domain, items: Cells, others: Cells, bound: int, *, pairs: bool = False) -> Two:
+    first = domain.axes[:1] if domain.has_items else domain.axes
+    of_items = Counts(grid(first).size, *items, bound)
+    if pairs:
+        return of_items, Counts(Pairs(domain.items).size, *others, bound * (bound - 1) // 2)
+    return of_items, Counts(domain.size, *others, bound)
+
+
+def _items_met(kept: Rows, width: int, what: What) -> Rows:
+    """Of each record its item; a user who met one item in two contexts is one user of it."""
+    items = kept.select("user", cell=(kept.cell // width).cast("int64"))
+    return items.distinct() if what == "users" else items
+
+
+def _pairs(met: Rows) -> Rows:
+    """(user, item) → (user, pair) for each pair of different items, numbered as ``Pairs`` does."""
+    other = met.view()
+    both = met.inner_join(other, [met.user == other.user, met.cell < other.cell])
+    number = (both.cell_right * (both.cell_right - 1) // 2 + both.cell).cast("int64")
+    return both.select(both.user, cell=number)
