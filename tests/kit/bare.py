@@ -29,8 +29,10 @@ from kit.publishing import publish
 UNIT = PrivacyUnit("user", "user_id")
 DATASET = "data"
 _REQUEST = SimpleNamespace(
-    records=SimpleNamespace(unit=UNIT, joins=(), weight=None), domain=None, strict=False,
-    sources=None,, sources=None
+    records=SimpleNamespace(unit=UNIT, joins=(), weight=None),
+    domain=None,
+    strict=False,
+    sources=None,
 )
 
 
