@@ -17,7 +17,7 @@ from crowdtally.curator.steps import discovery
 from crowdtally.curator.steps.work import Work
 from crowdtally.values.records import Records
 from kit import reference
-from kit.crowd import BARE, EVERYONE, OTHERS, ROWS, Histories, Start, Tally, farthest, together
+from kit.crowd import BARE, EVERYONE, OTHERS, Histories, Start, Tally, farthest, together
 from kit.histories import Row
 from kit.silent import SilentDraws
 
@@ -57,8 +57,8 @@ def discovered(start: Start, rows: list[Row], limit: int) -> Tally:
         records, None, epsilon=1, delta="1e-6", max_records=limit, discover_items=True
     )
     with start() as engine:
-        work = Keyed(request, engine, prepare(engine, records, None), ROWS, SilentDraws())
-        table, other = discovery.discover_items(work)
+        work = Keyed(request, engine, prepare(engine, records, None), SilentDraws())
+        table, other = discovery.discover_items(work, discovery.read_items(work).found)
     assert other["count"] == 0
     items = table.layout.columns(np.arange(table.layout.size))["item"].tolist()
     assert items == sorted(items)

@@ -20,7 +20,7 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.stages import making, marking, placing, reserving
+from crowdtally.curator.stages import making, marking, placing, reading, reserving
 from crowdtally.curator.steps.bounds import find_bounds
 from crowdtally.curator.steps.discovery import discover_items
 from crowdtally.curator.steps.first import read_first
@@ -64,9 +64,10 @@ def publish(
         dataset, unit, charge.epsilon, charge.delta, sources=sources, chosen=chosen
     )
     with staging(target) as staged, start_engine() as engine:
-        prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
-        work = Work(request, engine, prepared, draws)
-        first = read_first(work)  # exact, nothing drawn; reads every record: damage shows here
+        with reading():  # every record, once: damage shows here, and nothing is charged
+            prepared = prepare(engine, request.records, request.domain)  # (user, cell[, id])
+            work = Work(request, engine, prepared, draws)
+            first = read_first(work)  # exact counts of the first step; no noise is drawn
         _tell_dropped(first.dropped, request, tell)
         with reserving():  # durable when it returns
             reservation = ledger.reserve(
