@@ -63,12 +63,14 @@ def fails(ledger: Ledger, folder: Path, kind: type[CrowdtallyError]) -> tuple[st
 def test_in_order(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     events: list[str] = []
     for owner, name in (
-        (Ledger, "check"), (Ledger, "reserve"), (publish, "finish"), (published.Staged, "write"),
-        (Ledger, "mark_published"), (os, "rename"),
+        (Ledger, "check"), (publish, "prepare"), (Ledger, "reserve"), (publish, "finish"),
+        (published.Staged, "write"), (Ledger, "mark_published"), (os, "rename"),
     ):  # fmt: skip
         before(monkeypatch, owner, name, lambda name=name: events.append(name))
     bare_publish(ledger, folder / "out")
-    assert events == ["check", "reserve", "finish", "write", "mark_published", "rename"]
+    assert events == [
+        "check", "prepare", "reserve", "finish", "write", "mark_published", "rename"
+    ]  # fmt: skip
     (charged,) = ledger.charges()
     assert charged.sha256 == ledger.charge_of_release(charged.charge.release_id).sha256  # type: ignore[union-attr]
     assert charged.staged is not None
@@ -140,6 +142,17 @@ def test_a_locked_ledger(
         assert f"{STANDS}{charged.id})" in said  # type: ignore[union-attr]
         assert charged.state == "reserved"  # type: ignore[union-attr]
         assert ledger.void(charged.id, "locked").spent.epsilon == 0  # type: ignore[union-attr]
+
+
+def test_a_failure_while_reading(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("Zaphod's records")
+
+    monkeypatch.setattr(publish, "prepare", fail)
+    said, charged = fails(ledger, folder, CrowdtallyError)
+    assert "Zaphod" not in said
+    assert "Nothing was charged" in said
+    assert charged is None
 
 
 def test_a_failure_while_drawing(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:

@@ -22,7 +22,7 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.stages import making, marking, placing, reserving
+from crowdtally.curator.stages import making, marking, placing, reading, reserving
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released, finish
 from crowdtally.noise.draws import Draws
@@ -55,15 +55,17 @@ def publish(request: Request, outside: Outside) -> Published:
         to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen
     )
     with staging(outside.target) as staged, outside.start_engine() as engine:
-        reading = Reading(engine, prepare(engine, request.records, request.domain, request.sources))
-        counted = steps[0].count(reading, Released())  # (user, cell) → exact counts; reads it all
+        with reading():  # every record, once: damage shows here, and nothing is charged
+            prepared = prepare(engine, request.records, request.domain, request.sources)
+            records = Reading(engine, prepared)  # (user, cell[, id])
+            counted = steps[0].count(records, Released())  # exact counts; no noise is drawn
         tell_dropped(counted.dropped, request, outside.tell)
         with reserving():  # durable when it returns
             reservation = ledger.reserve(
                 to.name, unit, charge, staged=staged.path, sources=to.sources, chosen=to.chosen
             )
         with making(reservation, staged):
-            released = finish(steps, counted, reading, outside.draws)  # exact counts → noisy ones
+            released = finish(steps, counted, records, outside.draws)  # exact counts → noisy ones
             metadata = describe(request, reservation, released, began)
             digest = staged.write(metadata, released.tables)  # under a temporary name
             staged.ready()

@@ -2,6 +2,7 @@
 
 ::
 
+    reading     not charged                                  nothing was drawn or released
     reserving   the charge may not have been made            nothing was drawn or released
     making      charged                                      nothing was released; void is possible
     marking     charged, unless it was voided meanwhile      nothing was released
@@ -18,6 +19,20 @@ from contextlib import AbstractContextManager, contextmanager
 from crowdtally.budget import LedgerError, Reservation, UnknownOutcomeError, VoidedError
 from crowdtally.errors import CrowdtallyError
 from crowdtally.published import Staged
+
+
+@contextmanager
+def reading() -> Iterator[None]:
+    """A failure before the charge: its own words say what to mend."""
+    try:
+        yield
+    except CrowdtallyError:
+        raise
+    except Exception as error:  # its own words may quote a record
+        raise CrowdtallyError(
+            f"an unforeseen failure ({type(error).__name__}) while the records were read; --debug "
+            "shows where. Nothing was charged, no noise was drawn and nothing was released."
+        ) from error
 
 
 @contextmanager

@@ -25,21 +25,26 @@ def postgres_name(url: str, table: str) -> str:
     """
     parts = urlsplit(url)
     given = dict(parse_qsl(parts.query, keep_blank_values=True))
-    asked = {name: value for name, value in given.items() if name in ("hostaddr", "service")}
-    places = parts.netloc.rpartition("@")[2].lower()
+    places, asked = _places(parts.netloc.rpartition("@")[2].lower(), given)
+    asked |= {name: given[name] for name in ("hostaddr", "service") if name in given}
+    database = given.get("dbname", parts.path.removeprefix("/"))
+    query = "&".join(f"{name}={value}" for name, value in sorted(asked.items()))
+    name = table.lower().removeprefix("public.")
+    return f"postgresql://{places}/{database}{'?' + query if query else ''}#{name}"
+
+
+def _places(places: str, given: dict[str, str]) -> tuple[str, dict[str, str]]:
+    """The hosts with their ports, the usual one left out; and what else says where they are."""
+    asked = {}
     if not places and given.get("host", "").startswith(("/", "@")):
         asked["host"] = given["host"]  # a folder of sockets
     elif not places:
         places = given.get("host", "").lower()
     if "port" in given and places:
         places = f"{places}:{given['port']}"
-    elif "port" in given and given["port"] != _PORT:
+    elif given.get("port", _PORT) != _PORT:
         asked["port"] = given["port"]
-    places = ",".join(re.sub(rf":({_PORT})?$", "", place) for place in places.split(","))
-    database = given.get("dbname", parts.path.removeprefix("/"))
-    query = "&".join(f"{name}={value}" for name, value in sorted(asked.items()))
-    name = table.lower().removeprefix("public.")
-    return f"postgresql://{places}/{database}{'?' + query if query else ''}#{name}"
+    return ",".join(re.sub(rf":({_PORT})?$", "", place) for place in places.split(",")), asked
 
 
 def one_name(name: str) -> str:

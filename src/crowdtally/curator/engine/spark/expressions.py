@@ -188,31 +188,65 @@ def check(sql: str, context: str) -> None:
 
 
 def _problem(node: Node) -> str | None:
-    if isinstance(node, exp.Cast):
-        target = node.to.this.name
-        return None if target in _CASTS else f"a cast to {target}"
-    if isinstance(node, exp.Anonymous):
-        return None if _part_name(node) in _PARTS else f"{str(node.this).lower()}()"
-    if isinstance(node, exp.Extract):
-        return None if node.this.name.lower() in _PARTS else f"the part {node.this.name.lower()}"
-    if isinstance(node, exp.TimeToStr):
-        form = node.args["format"]
-        known = isinstance(form, exp.Literal) and java_pattern(form.name) is not None
-        return None if known else "a format with a directive"
-    if isinstance(node, exp.Like | exp.ILike):
-        simple = isinstance(node.expression, exp.Literal) and "\\" not in node.expression.name
-        return None if simple else "LIKE with a pattern that is not a plain constant"
-    if isinstance(node, exp.Trim) and node.expression is not None:
-        return "trim() of given characters"
-    if isinstance(node, exp.Substring | exp.Left | exp.Right | exp.SplitPart):
-        return None if _constant_places(node) else f"{node.sql_name().lower()}() at such a position"
-    if isinstance(node, exp.UnixToTime):
-        scale = node.args.get("scale")
-        return None if scale is None or scale.name in ("0", "3", "6") else "this kind of time"
+    """What of a node is not known to mean the same, in words; None where it does."""
+    for kinds, problem in _PROBLEMS.items():
+        if isinstance(node, kinds):
+            return problem(node)
     if isinstance(node, (*_SAME, *_RULES, exp.Floor, exp.Ceil)):
         return None
     name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__
     return f"{name.lower()}()" if isinstance(node, exp.Func) else name.lower()
+
+
+def _in_cast(node: Node) -> str | None:
+    target = node.to.this.name
+    return None if target in _CASTS else f"a cast to {target}"
+
+
+def _in_call(node: Node) -> str | None:
+    return None if _part_name(node) in _PARTS else f"{str(node.this).lower()}()"
+
+
+def _in_extract(node: Node) -> str | None:
+    part = node.this.name.lower()
+    return None if part in _PARTS else f"the part {part}"
+
+
+def _in_format(node: Node) -> str | None:
+    form = node.args["format"]
+    known = isinstance(form, exp.Literal) and java_pattern(form.name) is not None
+    return None if known else "a format with a directive"
+
+
+def _in_like(node: Node) -> str | None:
+    simple = isinstance(node.expression, exp.Literal) and "\\" not in node.expression.name
+    return None if simple else "LIKE with a pattern that is not a plain constant"
+
+
+def _in_trim(node: Node) -> str | None:
+    return None if node.expression is None else "trim() of given characters"
+
+
+def _in_piece(node: Node) -> str | None:
+    return None if _constant_places(node) else f"{node.sql_name().lower()}() at such a position"
+
+
+def _in_time(node: Node) -> str | None:
+    scale = node.args.get("scale")
+    return None if scale is None or scale.name in ("0", "3", "6") else "this kind of time"
+
+
+_PROBLEMS: dict[tuple[type[Any], ...], Callable[[Node], str | None]] = {
+    (exp.Cast,): _in_cast,
+    (exp.Anonymous,): _in_call,
+    (exp.Extract,): _in_extract,
+    (exp.TimeToStr,): _in_format,
+    (exp.Like, exp.ILike): _in_like,
+    (exp.Trim,): _in_trim,
+    (exp.Substring, exp.Left, exp.Right, exp.SplitPart): _in_piece,
+    (exp.UnixToTime,): _in_time,
+}
+"""What to look at in nodes that mean the same only in some of their forms."""
 
 
 def _constant_places(node: Node) -> bool:

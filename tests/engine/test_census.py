@@ -1,0 +1,139 @@
+"""Each first read says which rows fell out, from the same rows that it counts: on every engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from crowdtally.curator.bounding.dpsense import DPSense
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting import rows as row_reads
+from crowdtally.curator.counting.items import kept_items
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.counting.tables import count, count_rows
+from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.engine.prepare import prepare
+from crowdtally.values.domain import Domain
+from crowdtally.values.records import Records
+from kit import reference
+from kit.crowd import (
+    BARE,
+    CONTEXTS,
+    EVERYONE,
+    LISTED,
+    RULES,
+    STORED,
+    Crowd,
+    Start,
+    farthest,
+    tally,
+    together,
+)
+from kit.histories import Row, Shape
+
+Crowds = Callable[[Shape], Crowd]
+KEY = 9
+_LISTED = frozenset(LISTED)
+
+
+def fallen_out(rows: list[Row]) -> Dropped:
+    """By plain Python, from the rows themselves."""
+    nobody = [row for row in rows if row[0] is None]
+    outside = [
+        row for row in rows
+        if row[0] is not None and not (row[1] in _LISTED and row[2] in range(CONTEXTS))
+    ]  # fmt: skip
+    return Dropped(len(rows), len(nobody), len(outside))
+
+
+EXPECTED = fallen_out(together(EVERYONE))
+
+READS: dict[str, Callable[[Crowd], Read[Any]]] = {
+    "records": lambda c: count(c.engine, c.everyone, SRA(2), key=KEY, what="records"),
+    "users": lambda c: count(c.engine, c.everyone, SRA(2), key=KEY, what="users"),
+    "more than a heap holds": lambda c: count(
+        c.engine, c.everyone, SRA(200_000), key=KEY, what="records"
+    ),
+    "pairs": lambda c: count(
+        c.engine, c.everyone, SRA(3), key=KEY, what="users", pairs=True
+    ),
+    "by hand": lambda c: count(c.engine, c.everyone, RULES["hpa"](2), key=KEY, what="records"),
+    "tempered": lambda c: count(
+        c.engine, c.everyone, RULES["tempered"](2), key=KEY, what="users"
+    ),
+    "scaled items": lambda c: DPSense(2).count(
+        c.engine, c.everyone, len(LISTED), width=CONTEXTS
+    ),
+    "record sums": lambda c: row_reads.record_sums(c.engine, c.everyone, "records"),
+    "cell sums": lambda c: row_reads.record_sums(c.engine, c.everyone, "users"),
+    "scaled sums": lambda c: row_reads.scaled_sums(c.engine, c.everyone, 2, width=CONTEXTS),
+    "row totals": lambda c: row_reads.row_totals(c.engine, c.everyone, 2, width=1),
+}  # fmt: skip
+BOTH = ("records", "users", "record sums")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [*((name, BARE) for name in READS), *((name, STORED) for name in BOTH)],
+    ids=str,
+)
+def test_what_falls_out_of_each_read(name: str, shape: Shape, crowds: Crowds) -> None:
+    assert EXPECTED.without_user
+    assert EXPECTED.outside
+    assert READS[name](crowds(shape)).dropped == EXPECTED
+
+
+def test_everybody_has_a_row_sum_but_those_without_a_record(crowds: Crowds) -> None:
+    """A user whose records all fell out has no row: one of sum 0 would be nobody's."""
+    own = reference.histories(together(EVERYONE))
+    for name in ("record sums", "cell sums", "scaled sums"):
+        sums = READS[name](crowds(BARE)).found
+        assert int(sums.users.sum()) == len(own)
+        assert sums.sums.min() == 1
+
+
+def test_parts_have_one_census_together(crowds: Crowds, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowd = crowds(BARE)
+    whole = READS["records"](crowd)
+    monkeypatch.setattr(crowd.engine, "parts", lambda: 3)
+    parts = READS["records"](crowd)
+    assert parts.dropped == whole.dropped == EXPECTED
+    for one, other, layout in zip(
+        whole.found, parts.found, (crowd.items, crowd.cells), strict=True
+    ):
+        assert farthest(tally(one, layout), tally(other, layout)) == 0
+
+
+def test_rows_that_stand_for_nobody(start_engine: Start) -> None:
+    weights, items = [3, 0, -1, None, 2, 5], ["a", "a", "a", "a", "x", None]
+    source = pa.table({"item": items, "weight": pa.array(weights, pa.int64())})
+    with start_engine() as engine:
+        records = Records(source, None, "item", weight="weight")
+        read = count_rows(engine, prepare(engine, records, Domain(["a", "b"], item="item")))
+    assert read.found[0].dense().tolist() == [3, 0]
+    assert read.dropped == Dropped(6, 0, 5)
+
+
+def test_items_that_nobody_or_no_value_has(start_engine: Start) -> None:
+    users = [1, 1, 1, 2, 2, None, 3, None]
+    items = ["a", "a", "b", "b", None, "c", None, None]
+    source = pa.table({"user": pa.array(users, pa.int64()), "item": items})
+    with start_engine() as engine:
+        prepared = prepare(engine, Records(source, "user", "item"), None)
+        read = kept_items(engine, prepared, 5, key=KEY)
+    found, times = read.found
+    assert dict(zip(found.tolist(), times.tolist(), strict=True)) == {"a": 1, "b": 2}
+    assert read.dropped == Dropped(8, 2, 2)
+
+
+def test_a_source_without_rows(start_engine: Start) -> None:
+    source = pa.table({"user": pa.array([], pa.int64()), "item": pa.array([], pa.string())})
+    with start_engine() as engine:
+        records = Records(source, "user", "item")
+        prepared = prepare(engine, records, Domain(["a"], item="item"))
+        read = count(engine, prepared, SRA(2), key=KEY, what="records")
+    assert read.dropped == Dropped(0, 0, 0)
+    assert read.found[0].dense().tolist() == [0]

@@ -1,0 +1,95 @@
+"""Values matched with public lists: ranges without a join, at the ends of 64 bits too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting.tables import count
+from crowdtally.curator.engine.matching import is_range
+from crowdtally.curator.engine.prepare import prepare
+from crowdtally.values.domain import Axis, Domain
+from crowdtally.values.records import Records
+from kit.crowd import Start
+
+LEAST, MOST = -(2**63), 2**63 - 1
+LISTS = {
+    "from 0": list(range(5)),
+    "negative": list(range(-7, -2)),
+    "across 0": list(range(-2, 3)),
+    "at the upper end": list(range(MOST - 3, MOST + 1)),
+    "at the lower end": list(range(LEAST, LEAST + 4)),
+    "one value": [4],
+    "not in order": [0, 2, 1, 3],
+    "descending": [3, 2, 1, 0],
+    "with a gap": [0, 1, 2, 4],
+    "from end to end": [LEAST, MOST],
+}
+RANGES = ["from 0", "negative", "across 0", "at the upper end", "at the lower end", "one value"]
+VALUES = [
+    None, LEAST, LEAST + 1, LEAST + 3, LEAST + 4, -8, -7, -3, -2, -1, 0, 1, 2, 3, 4, 5,
+    MOST - 4, MOST - 3, MOST - 1, MOST,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_which_lists_are_ranges(name: str) -> None:
+    assert is_range(Axis.of("n", LISTS[name])) == (name in RANGES)
+
+
+def test_texts_are_no_range() -> None:
+    assert not is_range(Axis.of("n", ["0", "1", "2"]))
+
+
+def found(start: Start, columns: dict[str, Any], domain: Domain) -> dict[int, int]:
+    """How often each cell is counted when nobody is cut."""
+    rows = len(next(iter(columns.values())))
+    source = pa.table({"user": list(range(rows))} | columns)
+    names = tuple(axis.name for axis in domain.axes)
+    records = Records(source, "user", None, attributes=names)
+    with start() as engine:
+        read = count(engine, prepare(engine, records, domain), SRA(9), key=1, what="records")
+    _, counts = read.found
+    assert read.dropped.rows - read.dropped.outside == int(np.sum(counts.values))
+    return dict(zip(counts.cells.tolist(), counts.values.tolist(), strict=True))
+
+
+def test_each_value_is_counted_at_its_place_or_nowhere(start_engine: Start) -> None:
+    """One record for each pair of a list and a value; the lists are axes, others of one value."""
+    for name, listed in LISTS.items():
+        column = pa.array(VALUES, pa.int64())
+        counts = found(start_engine, {"n": column}, Domain(attributes={"n": listed}))
+        assert counts == {place: 1 for place, value in enumerate(listed) if value in VALUES}, name
+
+
+def test_a_range_beside_lists(start_engine: Start) -> None:
+    columns = {
+        "age": pa.array([3, 4, 6, 7, None, 5, 5], pa.int64()),
+        "sex": ["f", "m", "f", "m", "f", None, "x"],
+        "year": pa.array([2000, 1990, 1990, 1990, 1990, 2000, 2000], pa.int64()),
+    }
+    domain = Domain(attributes={"age": range(4, 7), "sex": ["m", "f"], "year": [2000, 1990]})
+    cells = [domain.cell(codes) for codes in ((0, 0, 1), (2, 1, 1))]
+    assert found(start_engine, columns, domain) == dict.fromkeys(cells, 1)
+
+
+def test_narrow_and_wide_columns_meet_a_range(start_engine: Start) -> None:
+    for kind, values in ((pa.int8(), [-128, 0, 127]), (pa.uint32(), [0, 2**32 - 1, 127])):
+        domain = Domain(attributes={"n": range(128)})
+        counts = found(start_engine, {"n": pa.array(values, kind)}, domain)
+        assert counts == {0: 1, 127: 1}
+
+
+def test_a_missing_code_of_a_wide_domain_is_not_another_cell(start_engine: Start) -> None:
+    """Cells beyond 64 bits are texts of codes: a code that is left out must not shift the rest."""
+    names = [f"a{number}" for number in range(7)]
+    lists = {name: [*range(999), 2000] for name in names}
+    columns = {name: [1, 1] for name in names} | {"a0": [1, 5000], "a3": [2000, 1]}
+    domain = Domain(attributes=lists)
+    assert domain.size > 2**62
+    (cell,) = found(start_engine, columns, domain)
+    assert domain.codes(cell) == (1, 1, 1, 999, 1, 1, 1)
