@@ -17,7 +17,7 @@ from crowdtally.curator.steps.bounds import ChooseLimit
 from crowdtally.curator.steps.discovery import Discovery
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
-from crowdtally.errors import InputError
+from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.noise.draws import SystemDraws
 
 ROWS = pa.table({"who": list("aabbc"), "item": list("xyxyx")})
@@ -135,3 +135,14 @@ def test_each_source_is_located_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     domain = ct.Domain(["x", "y"], {"age": [1, 2, 3]})
     ct.release(records, domain, epsilon=1, ledger=tmp_path / "ledger.sqlite", dataset="town")
     assert len(found) == 2
+
+
+def test_a_step_that_hides_a_part_is_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, events: list[str]
+) -> None:
+    """The charge is what the steps say they cost: less than ε is a fault of the program."""
+    parts = SampledTables.parts
+    monkeypatch.setattr(SampledTables, "parts", lambda step: parts(step)[1:])
+    with pytest.raises(CrowdtallyError, match="do not add up to its epsilon"):
+        release(tmp_path, bounding="hpa")
+    assert events == []

@@ -13,7 +13,7 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting import rows as row_reads
 from crowdtally.curator.counting.items import kept_items
 from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.counting.tables import count, count_rows
+from crowdtally.curator.counting.tables import count, count_rows, count_scaled
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.values.domain import Domain
@@ -64,8 +64,8 @@ READS: dict[str, Callable[[Crowd], Read[Any]]] = {
     "tempered": lambda c: count(
         c.engine, c.everyone, RULES["tempered"](2), key=KEY, what="users"
     ),
-    "scaled items": lambda c: DPSense(2).count(
-        c.engine, c.everyone, len(LISTED), width=CONTEXTS
+    "scaled items": lambda c: count_scaled(
+        c.engine, c.everyone, DPSense(2), len(LISTED), width=CONTEXTS
     ),
     "record sums": lambda c: row_reads.record_sums(c.engine, c.everyone, "records"),
     "cell sums": lambda c: row_reads.record_sums(c.engine, c.everyone, "users"),

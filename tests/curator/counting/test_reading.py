@@ -202,13 +202,16 @@ def test_damage_is_never_found_after_the_charge(
                       record_id=None if "dpsense" in str(options) else "id")  # fmt: skip
     where = {"output": tmp_path / "out", "ledger": tmp_path / "ledger.sqlite", "dataset": "town"}
     limits = {} if "popularity_records" in options else {"max_records": 3}
+    said = None
     try:
         ct.release(records, DOMAIN, epsilon=1, **limits, **options, **where)
     except ct.InputError as error:
-        assert "damaged" in str(error)
-        assert "charge stands" not in str(error)
-        with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
-            assert list(ledger.charges()) == []
-    else:
+        said = str(error)
+    if said is None:
         assert column == 2
         assert by_users, "the ids were needed"
+        return
+    assert "damaged" in said
+    assert "charge stands" not in said
+    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+        assert list(ledger.charges()) == []
