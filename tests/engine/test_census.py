@@ -72,13 +72,14 @@ READS: dict[str, Callable[[Crowd], Read[Any]]] = {
     "scaled sums": lambda c: row_reads.scaled_sums(c.engine, c.everyone, 2, width=CONTEXTS),
     "row totals": lambda c: row_reads.row_totals(c.engine, c.everyone, 2, width=1),
 }  # fmt: skip
-BOTH = ("records", "users", "record sums")
+CASES = [
+    *((name, BARE) for name in READS),
+    *((name, STORED) for name in ("records", "users", "record sums")),
+]
 
 
 @pytest.mark.parametrize(
-    ("name", "shape"),
-    [*((name, BARE) for name in READS), *((name, STORED) for name in BOTH)],
-    ids=str,
+    ("name", "shape"), CASES, ids=[f"{name}{', ids' if shape.id else ''}" for name, shape in CASES]
 )
 def test_what_falls_out_of_each_read(name: str, shape: Shape, crowds: Crowds) -> None:
     assert EXPECTED.without_user
@@ -137,3 +138,21 @@ def test_a_source_without_rows(start_engine: Start) -> None:
         read = count(engine, prepared, SRA(2), key=KEY, what="records")
     assert read.dropped == Dropped(0, 0, 0)
     assert read.found[0].dense().tolist() == [0]
+
+
+def test_rows_of_nobody_are_not_kept(start_engine: Start) -> None:
+    """By the fast cut and by the window that defines it, wide cells and narrow ones."""
+    users, cells = [1, None, None, 2, None], [0, 1, 2, None, 2]
+    source = pa.table(
+        {"user": pa.array(users, pa.int64()), "a": pa.array(cells, pa.int64()), "b": [0] * 5}
+    )
+    records = Records(source, "user", None, attributes=("a", "b"))
+    for width in (1, 2**31):
+        with start_engine() as engine:
+            domain = Domain(attributes={"a": range(3), "b": [0]})
+            prepared = prepare(engine, records, domain)
+            for what in ("records", "users"):
+                kept = SRA(9).keep(engine, prepared.rows, cells=3 * width, key=KEY, what=what)
+                found = engine.columns(kept.rows)
+                assert [str(user) for user in found["user"].tolist()] == ["1"]
+                assert found["cell"].tolist() == [0]

@@ -21,7 +21,7 @@ from crowdtally.curator.engine import hashing
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
-from crowdtally.curator.engine.spark import expressions, sources
+from crowdtally.curator.engine.spark import checking, sources
 from crowdtally.curator.engine.spark.errors import translated
 from crowdtally.curator.engine.spark.probe import Joined
 from crowdtally.curator.engine.spark.sql import compiled, quoted, translated_query
@@ -117,7 +117,7 @@ class SparkEngine:
 
     def check_row_wise(self, sql: str, context: str) -> None:
         """Refuse an expression that is not known to be one of a single row, the same on Spark."""
-        expressions.check(sql, context)
+        checking.check(sql, context)
 
     def is_unique(self, name: str, column: str) -> bool:
         """Whether no value of the column repeats (nulls aside)."""

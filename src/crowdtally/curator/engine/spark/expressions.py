@@ -15,7 +15,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
 from crowdtally.curator.engine.spark.formats import java_pattern
@@ -25,10 +24,11 @@ Node = Any
 TypeOf = Callable[[Node], str]
 
 _INTEGERS = {"TINYINT", "SMALLINT", "INT", "BIGINT"}
-_CASTS = {
+CASTS = {
     *_INTEGERS, "VARCHAR", "TEXT", "DATE", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DOUBLE",
     "BOOLEAN",
 }  # fmt: skip
+"""Types that a cast may name."""
 _EARLIEST, _LATEST = -62135596800, 253402300799  # seconds: the years 1 to 9999
 
 
@@ -37,7 +37,7 @@ def _named(*names: str) -> tuple[type[Any], ...]:
     return tuple(getattr(exp, name) for name in names if hasattr(exp, name))
 
 
-_SAME = _named(
+SAME = _named(
     "Column", "Identifier", "Literal", "Null", "Boolean", "Paren", "And", "Or", "Not", "EQ", "NEQ",
     "GT", "GTE", "LT", "LTE", "Is", "NullSafeEQ", "NullSafeNEQ", "Case", "If", "In", "Between",
     "Coalesce", "Nullif", "Mod", "IntDiv", "Round", "Greatest",
@@ -45,6 +45,7 @@ _SAME = _named(
     "Contains", "EndsWith", "Year", "Month", "Day", "Quarter", "DayOfYear", "DayOfMonth", "Hour",
     "Minute", "Second", "DateFromParts", "DataType", "Var", "DataTypeParam",
 )  # fmt: skip
+"""Nodes that mean the same to both engines."""
 
 
 def _call(name: str, *arguments: Any) -> Node:
@@ -68,7 +69,7 @@ def _formatted(node: Node, pattern: str) -> Node:
     return _call("date_format", node.this, pattern)
 
 
-_PARTS: dict[str, Callable[[Node], Node]] = {
+PARTS: dict[str, Callable[[Node], Node]] = {
     "year": lambda x: _call("year", x),
     "quarter": lambda x: _call("quarter", x),
     "month": lambda x: _call("month", x),
@@ -86,7 +87,7 @@ _PARTS: dict[str, Callable[[Node], Node]] = {
 }
 """Parts of a date or time, by DuckDB's names for them."""
 
-_RULES: dict[type[Any], Callable[[Node], Node]] = {
+RULES: dict[type[Any], Callable[[Node], Node]] = {
     exp.Try: lambda n: n.this,  # everything here is total
     exp.Add: lambda n: _call("try_add", n.this, n.expression),
     exp.Sub: lambda n: _call("try_subtract", n.this, n.expression),
@@ -94,10 +95,10 @@ _RULES: dict[type[Any], Callable[[Node], Node]] = {
     exp.Div: lambda n: _call("try_divide", n.this, n.expression),
     exp.Neg: lambda n: n if isinstance(n.this, exp.Literal) else _negative(n.this),
     exp.Abs: lambda n: exp.If(this=n.this < 0, true=_negative(n.this), false=n.this.copy()),
-    exp.DayOfWeek: lambda n: _PARTS["dow"](n.this),
-    exp.DayOfWeekIso: lambda n: _PARTS["isodow"](n.this),
-    exp.Week: lambda n: _PARTS["week"](n.this),
-    exp.Extract: lambda n: _PARTS[n.this.name.lower()](n.expression),
+    exp.DayOfWeek: lambda n: PARTS["dow"](n.this),
+    exp.DayOfWeekIso: lambda n: PARTS["isodow"](n.this),
+    exp.Week: lambda n: PARTS["week"](n.this),
+    exp.Extract: lambda n: PARTS[n.this.name.lower()](n.expression),
     exp.TimeToStr: lambda n: _call("date_format", n.this, java_pattern(n.args["format"].name)),
     exp.UnixToTime: lambda n: _instant(n),
     exp.Substring: lambda n: _call("substring", n.this, n.args["start"], n.args["length"]),
@@ -106,11 +107,12 @@ _RULES: dict[type[Any], Callable[[Node], Node]] = {
     exp.SplitPart: lambda n: _call("split_part", *n.args.values()),
     exp.Like: lambda n: n,
     exp.ILike: lambda n: n,
-    exp.Anonymous: lambda n: _PARTS[_part_name(n)](n.expressions[-1]),
+    exp.Anonymous: lambda n: PARTS[part_name(n)](n.expressions[-1]),
 }
+"""Nodes with a translation that means the same."""
 for _class, _pattern in (("Dayname", "EEEE"), ("Monthname", "MMMM")):
     if hasattr(exp, _class):
-        _RULES[getattr(exp, _class)] = partial(_formatted, pattern=_pattern)
+        RULES[getattr(exp, _class)] = partial(_formatted, pattern=_pattern)
 
 
 def to_spark(node: Node, type_of: TypeOf) -> Node:
@@ -128,7 +130,7 @@ def to_spark(node: Node, type_of: TypeOf) -> Node:
         # Spark makes whole numbers of them, and of what is too large the largest one.
         small = exp.Abs(this=made.this.copy()) < exp.Literal.number("9.2e18")
         return exp.Case(ifs=[exp.If(this=small, true=made)])
-    rule = _RULES.get(type(made))
+    rule = RULES.get(type(made))
     return rule(made) if rule else made
 
 
@@ -166,99 +168,9 @@ def _instant(node: Node) -> Node:
     return exp.Case(ifs=[exp.If(this=within, true=_call(function, node.this))])
 
 
-def _part_name(node: Node) -> str:
+def part_name(node: Node) -> str:
     """The part of a date that ``date_part('hour', x)`` or ``weekday(x)`` asks for."""
     name = str(node.this).lower()
     if name in ("date_part", "datepart") and len(node.expressions) == 2:
         return str(node.expressions[0].name).lower()
     return name if len(node.expressions) == 1 else "?"
-
-
-def check(sql: str, context: str) -> None:
-    """Refuse an expression with anything in it that is not listed here."""
-    for node in sqlglot.parse_one(sql, read="duckdb").walk():
-        problem = _problem(node)
-        if problem:
-            raise UsageError(
-                f"the expression of context {context!r} contains {problem}, which is not known to "
-                "mean the same on Spark: use columns, arithmetic, CASE, casts, comparisons, text "
-                "functions with constant positions and parts of dates; or store the value as a "
-                "column first."
-            )
-
-
-def _problem(node: Node) -> str | None:
-    """What of a node is not known to mean the same, in words; None where it does."""
-    for kinds, problem in _PROBLEMS.items():
-        if isinstance(node, kinds):
-            return problem(node)
-    if isinstance(node, (*_SAME, *_RULES, exp.Floor, exp.Ceil)):
-        return None
-    name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__
-    return f"{name.lower()}()" if isinstance(node, exp.Func) else name.lower()
-
-
-def _in_cast(node: Node) -> str | None:
-    target = node.to.this.name
-    return None if target in _CASTS else f"a cast to {target}"
-
-
-def _in_call(node: Node) -> str | None:
-    return None if _part_name(node) in _PARTS else f"{str(node.this).lower()}()"
-
-
-def _in_extract(node: Node) -> str | None:
-    part = node.this.name.lower()
-    return None if part in _PARTS else f"the part {part}"
-
-
-def _in_format(node: Node) -> str | None:
-    form = node.args["format"]
-    known = isinstance(form, exp.Literal) and java_pattern(form.name) is not None
-    return None if known else "a format with a directive"
-
-
-def _in_like(node: Node) -> str | None:
-    simple = isinstance(node.expression, exp.Literal) and "\\" not in node.expression.name
-    return None if simple else "LIKE with a pattern that is not a plain constant"
-
-
-def _in_trim(node: Node) -> str | None:
-    return None if node.expression is None else "trim() of given characters"
-
-
-def _in_piece(node: Node) -> str | None:
-    return None if _constant_places(node) else f"{node.sql_name().lower()}() at such a position"
-
-
-def _in_time(node: Node) -> str | None:
-    scale = node.args.get("scale")
-    return None if scale is None or scale.name in ("0", "3", "6") else "this kind of time"
-
-
-_PROBLEMS: dict[tuple[type[Any], ...], Callable[[Node], str | None]] = {
-    (exp.Cast,): _in_cast,
-    (exp.Anonymous,): _in_call,
-    (exp.Extract,): _in_extract,
-    (exp.TimeToStr,): _in_format,
-    (exp.Like, exp.ILike): _in_like,
-    (exp.Trim,): _in_trim,
-    (exp.Substring, exp.Left, exp.Right, exp.SplitPart): _in_piece,
-    (exp.UnixToTime,): _in_time,
-}
-"""What to look at in nodes that mean the same only in some of their forms."""
-
-
-def _constant_places(node: Node) -> bool:
-    """Places counted from 1, lengths from 0, both constants: there the engines agree."""
-    if isinstance(node, exp.Left | exp.Right):
-        return _whole(node.expression) is not None
-    if isinstance(node, exp.SplitPart):
-        _, delimiter, place = node.args.values()
-        return bool(isinstance(delimiter, exp.Literal) and delimiter.name and _whole(place))
-    return bool(_whole(node.args.get("start")) and _whole(node.args.get("length")) is not None)
-
-
-def _whole(node: Node) -> int | None:
-    is_number = isinstance(node, exp.Literal) and not node.is_string and node.name.isdigit()
-    return int(node.name) if is_number else None
