@@ -74,7 +74,7 @@ class DPSenseSChoice:
         )
         a, b = self.publish_epsilon.value.as_integer_ratio()
         unit = b * self.cells * self.grid  # of the noise term: unit·k·θ
-        # At least 1 in the place of the largest error: numpy refuses to multiply even zeros, which
+        # At least 1 instead of the largest error: numpy refuses to multiply even zeros, which
         # a database without records has, by an a beyond 64 bits.
         largest = a * max(int(errors.max(initial=0)), 1) + unit * numerators[-1] * self.most
         kind = np.int64 if largest < 2**63 else object
