@@ -15,12 +15,11 @@ from crowdtally.curator.bounding.ordering import keep_first
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Rows
 from crowdtally.curator.publishing.dense import dense
-from crowdtally.curator.publishing.publishing import Noisy
+from crowdtally.curator.publishing.publishing import Charged, Noisy
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping, Sides
 from crowdtally.values.layout import Layout
 
@@ -76,16 +75,8 @@ class Rounded:
     def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
         return Keeping()
 
-    def draw(
-        self,
-        counts: Counts,
-        epsilon: Epsilon,
-        keeping: Keeping,
-        draws: Draws,
-        *,
-        tree: Dyadic | None,
-    ) -> Noisy:
-        noisy = dense(counts, epsilon, draws)
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        noisy = dense(charged.counts, charged.epsilon, draws)
         return replace(noisy, values=np.rint(noisy.values / 10).astype(np.int64) * 10)
 
 

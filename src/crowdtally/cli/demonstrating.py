@@ -22,7 +22,7 @@ def demo(
         typer.Option("--output", "-o", metavar="DIR", help="A new folder; else crowdtally-demo."),
     ] = None,
     records: Annotated[
-        int, typer.Option(metavar="N", parser=options.whole, help="How many records.")
+        int, typer.Option(metavar="N", parser=options.typed_whole, help="How many records.")
     ] = 1_000_000,
     epsilon: options.EpsilonOption = "1",
     debug: options.DebugOption = False,

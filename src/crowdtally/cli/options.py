@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 
-def whole(text: object) -> int:
+def typed_whole(text: object) -> int:
     """A whole number as typed; the option's own range is checked with the others."""
     try:
         return int(str(text))
@@ -18,7 +18,7 @@ def whole(text: object) -> int:
 
 def positive(text: object) -> int:
     """A whole number of at least 1."""
-    number = whole(text)
+    number = typed_whole(text)
     if number < 1:
         raise typer.BadParameter(f"{number} is not a whole number of 1 or more.")
     return number

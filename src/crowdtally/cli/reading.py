@@ -17,7 +17,10 @@ ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A relea
 def top(
     release: ReleaseArgument,
     k: Annotated[
-        int, typer.Option("-k", "--top", metavar="K", parser=options.whole, help="How many items.")
+        int,
+        typer.Option(
+            "-k", "--top", metavar="K", parser=options.typed_whole, help="How many items."
+        ),
     ] = 10,
     context: Annotated[
         list[str] | None,

@@ -29,7 +29,7 @@ from crowdtally.cli.options import (
     UserOption,
     ValuesOption,
     WeightOption,
-    whole,
+    typed_whole,
 )
 from crowdtally.curator.request.options import Option, declared
 
@@ -122,9 +122,9 @@ def _parameter(name: str, kind: Any, option: Option) -> Parameter:
     if option.metavar is None:
         shown: Any = Annotated[bool, typer.Option(flag, help=option.help)]
         return Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=shown)
-    parser = whole if option.whole else None
+    parser = typed_whole if option.is_whole else None
     typed = typer.Option(flag, metavar=option.metavar, help=option.help, parser=parser)
     default = None if option.default == () else option.default
-    kind = int if option.whole else str
+    kind = int if option.is_whole else str
     shown = Annotated[kind if default is not None else kind | None, typed]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=shown)

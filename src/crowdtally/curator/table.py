@@ -12,7 +12,7 @@ from functools import cached_property
 
 from crowdtally.budget import Part
 from crowdtally.curator.publishing.dense import Dense
-from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.publishing.publishing import Charged, Publishing
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
@@ -103,7 +103,8 @@ class Table:
         self._check(counts, self.bound, self.cells.size)
         made = self.transform.apply(counts, self.cells)
         self._check(made, self.l1_bound, self.layout.size)
-        noisy = self.publishing.draw(made, self.epsilon, self.keeping, draws, tree=self.tree)
+        charged = Charged(made, self.epsilon, self.keeping, self.tree)
+        noisy = self.publishing.draw(charged, draws)
         facts = {"transform": self.transform.facts(), **noisy.facts}
         return NoisyTable(self.name, self.layout, noisy.values, self.law, facts, cells=noisy.cells)
 

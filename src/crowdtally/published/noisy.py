@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.laws.law import NoiseLaw, as_counts
-from crowdtally.values.integers import within_64_bits
+from crowdtally.values.integers import saturating_sum, within_64_bits
 from crowdtally.values.layout import Layout
 from crowdtally.values.rational import show
 
@@ -49,8 +49,8 @@ class NoisyTable:
                 **self.layout.columns(cells),
                 "count": as_counts(values, self.law.unit),
                 "noise_std": np.full(len(cells), noise["std"]),
-                "low": as_counts(_saturating(values, -reach), self.law.unit),
-                "high": as_counts(_saturating(values, reach), self.law.unit),
+                "low": as_counts(saturating_sum(values, -reach), self.law.unit),
+                "high": as_counts(saturating_sum(values, reach), self.law.unit),
             }
 
     def _noise(self) -> dict[str, Any]:
@@ -72,10 +72,3 @@ class NoisyTable:
             **self.facts,
             "noise": self._noise(),
         }
-
-
-def _saturating(count: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-    """``count + shift`` held within 64 bits."""
-    ends = np.iinfo(np.int64)
-    within = np.clip(count, ends.min - min(shift, 0), ends.max - max(shift, 0))
-    return np.asarray(within + shift, dtype=np.int64)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
 from crowdtally.values.integers import Integers, as_kind, integers, largest
+from crowdtally.values.whole import is_whole
 
 What = Literal["records", "users"]
 
@@ -43,7 +44,7 @@ class Counts:
     def __post_init__(self) -> None:
         for name in ("size", "l1_bound"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if not is_whole(value) or value < 1:
                 words = "number of cells" if name == "size" else "L1 bound"
                 raise UsageError(
                     f"the {words} must be a whole number of at least 1: received {value!r}."

@@ -14,6 +14,7 @@ from itertools import product
 from math import prod
 
 from crowdtally.errors import UsageError
+from crowdtally.values.whole import is_whole
 
 LARGEST_FACTOR = 10_000
 """Nodes that one record may count in: beyond it noise drowns every count."""
@@ -34,7 +35,7 @@ class DyadicAxis:
     """Whether ranges of it will be asked for; else it has no tree, and its nodes are its values."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.length, bool) or not isinstance(self.length, int) or self.length < 1:
+        if not is_whole(self.length) or self.length < 1:
             raise UsageError(f"an axis needs at least one value: received {self.length!r}.")
 
     @property

@@ -89,6 +89,13 @@ def within_64_bits(values: Integers) -> NDArray[np.int64]:
     return np.array([min(max(int(v), ends.min), ends.max) for v in values], dtype=np.int64)
 
 
+def saturating_sum(values: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
+    """``values + shift``, held within 64 bits."""
+    ends = np.iinfo(np.int64)
+    within = np.clip(values, ends.min - min(shift, 0), ends.max - max(shift, 0))
+    return np.asarray(within + shift, dtype=np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Grouped:
     """Equal numbers brought together."""

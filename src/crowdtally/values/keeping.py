@@ -9,6 +9,7 @@ from typing import Literal
 
 from crowdtally.errors import UsageError
 from crowdtally.values.rational import show
+from crowdtally.values.whole import is_whole
 
 Sides = Literal["one", "two"]
 
@@ -35,8 +36,7 @@ class Keeping:
     """Whether large negative counts are kept too."""
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.cut, int) and not isinstance(self.cut, bool)
-        if not whole or not 0 <= self.cut <= _LARGEST_CUT:
+        if not is_whole(self.cut) or not 0 <= self.cut <= _LARGEST_CUT:
             raise UsageError(
                 f"the cut must be a whole number of at least 0: received {self.cut!r}. Cells whose "
                 "noisy count is smaller than it are dropped."

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
+from crowdtally.values.whole import is_whole
 
 PRIME = (1 << 61) - 1
 _LIMB = 60
@@ -47,7 +48,7 @@ class Sketching:
     def __post_init__(self) -> None:
         for name in ("cells", "buckets", "rows"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            if not is_whole(value) or value < 1:
                 raise UsageError(
                     f"a sketch needs a whole number of {name}, at least 1: received {value!r}."
                 )
@@ -55,7 +56,7 @@ class Sketching:
             raise UsageError(
                 f"a sketch of {self.buckets} buckets × {self.rows} rows is too large: use fewer."
             )
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+        if not is_whole(self.seed) or self.seed < 0:
             raise UsageError("the seed of a sketch must be a whole number of at least 0.")
 
     @property

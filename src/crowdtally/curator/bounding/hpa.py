@@ -7,16 +7,14 @@ uniformly. The proof note is ``hpa.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from fractions import Fraction
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
-from crowdtally.curator.bounding.rule import given_limit
+from crowdtally.curator.bounding.rule import RecordRule
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.curator.engine.relations import Kept, Rows
@@ -29,37 +27,14 @@ def nothing_released() -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class HPA:
+class HPA(RecordRule):
     """Keep the l records of each user whose items rank highest in a released popularity."""
 
     name: ClassVar[str] = "hpa"
-    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose", "popularity_records"})
-    choices: ClassVar[tuple[str, ...]] = ("rank",)
-    keeps_records: ClassVar[bool] = True
+    takes: ClassVar[frozenset[str]] = RecordRule.takes | {"popularity_records"}
 
-    limit: int
-    """l: the most records that one user may contribute."""
     popularity: NDArray[np.int64] = field(default_factory=nothing_released)
     """The noisy count of every item of the public list, drawn once, already released."""
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> HPA:
-        """From ``max_records``; the popularity follows once it is released."""
-        return cls(given_limit(options))
-
-    @property
-    def l1_bound(self) -> int:
-        """A kept record counts once."""
-        return self.limit
-
-    @property
-    def unit(self) -> Fraction:
-        """Records, or distinct users, are counted."""
-        return Fraction(1)
-
-    def facts(self) -> dict[str, Any]:
-        """Bound and popularity, which are said elsewhere."""
-        return {}
 
     def ranks(self) -> NDArray[np.int64]:
         """0 for the most popular; items of equal noisy count share a rank: the hash decides."""

@@ -7,8 +7,9 @@ not see other users, the order of rows or anything read off the records as a who
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 from crowdtally.values.counts import What
 from crowdtally.values.whole import whole_number
@@ -65,6 +66,37 @@ class SamplingRule(Protocol):
 
         Rows without a user or without a cell are among those given, and are never kept.
         """
+
+
+@dataclass(frozen=True)
+class RecordRule:
+    """What rules that keep at most l of a user's records have in common."""
+
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose"})
+    choices: ClassVar[tuple[str, ...]] = ("rank",)
+    keeps_records: ClassVar[bool] = True
+
+    limit: int
+    """l: the most records that one user may contribute. Public, or privately chosen."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """From ``max_records``."""
+        return cls(given_limit(options))
+
+    @property
+    def l1_bound(self) -> int:
+        """A kept record counts once."""
+        return self.limit
+
+    @property
+    def unit(self) -> Fraction:
+        """Records, or distinct users, are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """The bound alone, which is said elsewhere."""
+        return {}
 
 
 def given_limit(options: Mapping[str, Any]) -> int:

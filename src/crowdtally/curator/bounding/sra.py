@@ -8,48 +8,21 @@ without replacement of T_u (of its distinct cells where users are counted). The 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
-from crowdtally.curator.bounding.rule import given_limit
+from crowdtally.curator.bounding.rule import RecordRule
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.values.counts import What
 
 
 @dataclass(frozen=True)
-class SRA:
+class SRA(RecordRule):
     """Keep min(l, |T_u|) of each user's records, uniformly without replacement."""
 
     name: ClassVar[str] = "sra"
-    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose"})
-    choices: ClassVar[tuple[str, ...]] = ("rank",)
-    keeps_records: ClassVar[bool] = True
-
-    limit: int
-    """l: the most records that one user may contribute. Public, or privately chosen."""
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """From ``max_records``."""
-        return cls(given_limit(options))
-
-    @property
-    def l1_bound(self) -> int:
-        """A kept record counts once."""
-        return self.limit
-
-    @property
-    def unit(self) -> Fraction:
-        """Records, or distinct users, are counted."""
-        return Fraction(1)
-
-    def facts(self) -> dict[str, Any]:
-        """The bound alone, which is said elsewhere."""
-        return {}
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""

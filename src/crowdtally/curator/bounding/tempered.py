@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from crowdtally.curator.bounding.hpa import nothing_released
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
-from crowdtally.curator.bounding.rule import given_limit
+from crowdtally.curator.bounding.rule import RecordRule, given_limit
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.curator.engine.relations import Column, Kept, Rows, smaller
@@ -34,18 +34,12 @@ _GUMBEL_LEAST, _GUMBEL_MOST = -4.0, 45.0  # −ln(−ln u) for u = 2^−64 … 1
 
 
 @dataclass(frozen=True, eq=False)
-class Tempered:
+class Tempered(RecordRule):
     """Keep l of each user's records, with odds popularity^γ."""
 
     name: ClassVar[str] = "tempered"
-    takes: ClassVar[frozenset[str]] = frozenset(
-        {"max_records", "choose", "popularity_records", "temper"}
-    )
-    choices: ClassVar[tuple[str, ...]] = ("rank",)
-    keeps_records: ClassVar[bool] = True
+    takes: ClassVar[frozenset[str]] = RecordRule.takes | {"popularity_records", "temper"}
 
-    limit: int
-    """l: the most records that one user may contribute."""
     popularity: NDArray[np.int64] = field(default_factory=nothing_released)
     """The noisy count of every item of the public list, drawn once, already released."""
     gamma: Fraction = Fraction(1, 2)
@@ -59,16 +53,6 @@ class Tempered:
         if not 0 <= gamma <= 100:
             raise UsageError(f"--temper must be between 0 (SRA) and 100 (HPA): received {given!r}.")
         return cls(given_limit(options), gamma=gamma)
-
-    @property
-    def l1_bound(self) -> int:
-        """A kept record counts once."""
-        return self.limit
-
-    @property
-    def unit(self) -> Fraction:
-        """Records, or distinct users, are counted."""
-        return Fraction(1)
 
     def facts(self) -> dict[str, Any]:
         """γ."""

@@ -12,6 +12,7 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.matching import cell_numbers
 from crowdtally.curator.engine.relations import Rows
 from crowdtally.values.domain import Domain
+from crowdtally.values.integers import grouped
 
 Cells = tuple[NDArray[Any], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""
@@ -40,9 +41,5 @@ def total(parts: Sequence[Cells]) -> Cells:
 
 def fold(cells: Cells, width: int) -> Cells:
     """Add up the cells that fall together when numbers are divided by ``width``."""
-    order = np.argsort(cells[0], kind="stable")
-    numbers, values = cells[0][order] // width, cells[1][order]
-    if len(numbers) == 0:
-        return numbers, values
-    starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
-    return numbers[starts], np.add.reduceat(values, starts)
+    together = grouped(cells[0] // width)
+    return together.numbers, together.sums(cells[1])

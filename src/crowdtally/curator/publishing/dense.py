@@ -11,11 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from crowdtally.curator.publishing.publishing import Noisy
+from crowdtally.curator.publishing.publishing import Charged, Noisy
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.integers import exact_sum, within_64_bits
 from crowdtally.values.keeping import Keeping, Sides
@@ -55,17 +54,9 @@ class Dense:
         """Nothing is dropped."""
         return Keeping()
 
-    def draw(
-        self,
-        counts: Counts,
-        epsilon: Epsilon,
-        keeping: Keeping,
-        draws: Draws,
-        *,
-        tree: Dyadic | None,
-    ) -> Noisy:
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
         """The whole table."""
-        return dense(counts, epsilon, draws)
+        return dense(charged.counts, charged.epsilon, draws)
 
 
 def dense(counts: Counts, epsilon: Epsilon, draws: Draws) -> Noisy:

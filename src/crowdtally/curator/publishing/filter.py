@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from crowdtally.curator.publishing.ancestors import without_orphans
-from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Noisy, given_cut
+from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy, given_cut
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.sizes import cut_for, given_size
 from crowdtally.curator.publishing.summary import SampleName, Summary
@@ -21,7 +21,6 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping, Sides
 
@@ -58,25 +57,16 @@ class Filter:
         """κ and nothing else."""
         return Keeping(cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides)
 
-    def draw(
-        self,
-        counts: Counts,
-        epsilon: Epsilon,
-        keeping: Keeping,
-        draws: Draws,
-        *,
-        tree: Dyadic | None,
-    ) -> Noisy:
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
         """The filtered table."""
-        return filtered(counts, epsilon, keeping, draws, tree).noisy()
+        return filtered(charged, draws).noisy()
 
 
-def filtered(
-    counts: Counts, epsilon: Epsilon, keeping: Keeping, draws: Draws, tree: Dyadic | None
-) -> Summary:
+def filtered(charged: Charged, draws: Draws) -> Summary:
     """What passes the cut; of a tree, with all its ancestors."""
-    summary = filter_summary(counts, epsilon, draws, cut=keeping.cut, sides=keeping.sides)
-    return summary if tree is None else without_orphans(summary, tree)
+    cut, sides = charged.keeping.cut, charged.keeping.sides
+    summary = filter_summary(charged.counts, charged.epsilon, draws, cut=cut, sides=sides)
+    return summary if charged.tree is None else without_orphans(summary, charged.tree)
 
 
 def filter_summary(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.publishing.filter import filtered
-from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Noisy, given_cut
+from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy, given_cut
 from crowdtally.curator.publishing.sizes import (
     check_size,
     cut_for,
@@ -32,7 +32,6 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.integers import Integers, exact_product
 from crowdtally.values.keeping import Keeping, Sides
@@ -71,17 +70,9 @@ class Priority:
         """τ and nothing else."""
         return _sampling(0, self.threshold, self.wanted, cells, law, self.sides)
 
-    def draw(
-        self,
-        counts: Counts,
-        epsilon: Epsilon,
-        keeping: Keeping,
-        draws: Draws,
-        *,
-        tree: Dyadic | None,
-    ) -> Noisy:
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
         """The sample."""
-        return _prioritised(counts, epsilon, keeping, draws, self.wanted).noisy()
+        return _prioritised(charged, draws, self.wanted).noisy()
 
 
 @dataclass(frozen=True)
@@ -120,20 +111,11 @@ class FilterPriority:
             return Keeping(cut, None, self.sides)
         return _sampling(cut, self.threshold, self.wanted, cells, law, self.sides)
 
-    def draw(
-        self,
-        counts: Counts,
-        epsilon: Epsilon,
-        keeping: Keeping,
-        draws: Draws,
-        *,
-        tree: Dyadic | None,
-    ) -> Noisy:
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
         """The sample."""
-        if tree is None:
-            return _prioritised(counts, epsilon, keeping, draws, self.wanted).noisy()
-        passed = filtered(counts, epsilon, keeping, draws, tree)
-        return prioritised(passed, self.wanted, draws).noisy()
+        if charged.tree is None:
+            return _prioritised(charged, draws, self.wanted).noisy()
+        return prioritised(filtered(charged, draws), self.wanted, draws).noisy()
 
 
 def _needed_size(options: Mapping[str, Any]) -> int:
@@ -153,11 +135,10 @@ def _sampling(
     return Keeping(cut, tau, sides)
 
 
-def _prioritised(
-    counts: Counts, epsilon: Epsilon, keeping: Keeping, draws: Draws, size: int
-) -> Summary:
+def _prioritised(charged: Charged, draws: Draws, size: int) -> Summary:
+    keeping = charged.keeping
     return priority_summary(
-        counts, epsilon, draws,
+        charged.counts, charged.epsilon, draws,
         size=size, cut=keeping.cut, threshold=keeping.threshold, sides=keeping.sides,
     )  # fmt: skip
 

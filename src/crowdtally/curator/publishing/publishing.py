@@ -21,6 +21,20 @@ LARGEST_SUMMARY = 200_000_000
 
 
 @dataclass(frozen=True, eq=False)
+class Charged:
+    """Exact counts, and the public parameters that were charged for."""
+
+    counts: Counts
+    """Not yet private."""
+    epsilon: Epsilon
+    """The cost."""
+    keeping: Keeping
+    """What :meth:`Publishing.keeping` said."""
+    tree: Dyadic | None = None
+    """The tree whose nodes are counted, if a dropped node drops those below it."""
+
+
+@dataclass(frozen=True, eq=False)
 class Noisy:
     """Noisy counts, safe to show to anyone."""
 
@@ -70,16 +84,8 @@ class Publishing(Protocol):
         Of the nodes of a ``tree`` those below a dropped one go too, before any are sampled.
         """
 
-    def draw(
-        self,
-        counts: Counts,
-        epsilon: Epsilon,
-        keeping: Keeping,
-        draws: Draws,
-        *,
-        tree: Dyadic | None,
-    ) -> Noisy:
-        """The published noisy counts; ``keeping`` is what :meth:`keeping` said."""
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        """The published noisy counts."""
 
 
 def given_cut(options: Mapping[str, Any]) -> int | None:

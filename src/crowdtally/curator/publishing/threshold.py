@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Noisy
+from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.sizes import given_size, given_threshold, sampling_threshold
 from crowdtally.curator.publishing.summary import SampleName, Summary
@@ -21,7 +21,6 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.keeping import Keeping, Sides
 from crowdtally.values.whole import whole_number
@@ -66,17 +65,10 @@ class Threshold:
         tau = sampling_threshold(cells, self.size or 1, law.scale, sides=self.sides, total=guess)
         return Keeping(0, tau, self.sides)
 
-    def draw(
-        self,
-        counts: Counts,
-        epsilon: Epsilon,
-        keeping: Keeping,
-        draws: Draws,
-        *,
-        tree: Dyadic | None,
-    ) -> Noisy:
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
         """The sample."""
-        return threshold_sample(counts, epsilon, draws, keeping).noisy()
+        counts, epsilon = charged.counts, charged.epsilon
+        return threshold_sample(counts, epsilon, draws, charged.keeping).noisy()
 
 
 def threshold_summary(

@@ -29,7 +29,7 @@ class Option:
     """What stands for its value in the help; None for a flag."""
     help: str
     """One line."""
-    whole: bool = False
+    is_whole: bool = False
     """Whether it is a whole number."""
 
 
@@ -43,7 +43,7 @@ class ReleaseOptions(TypedDict, total=False):
         Option("sra", "RULE", f"How a user is bounded: {BOUNDINGS.listed()}."),
     ]
     """The name of a rule (default ``sra``), or a rule object of your own."""
-    max_records: Annotated[int, Option(10, "L", "The bound per user.", whole=True)]
+    max_records: Annotated[int, Option(10, "L", "The bound per user.", is_whole=True)]
     """The bound per user (default 10); with ``choose``, the largest one to choose from."""
     choose: Annotated[
         str | None,
@@ -51,7 +51,7 @@ class ReleaseOptions(TypedDict, total=False):
     ]
     """``rank`` or ``dpsense``: choose the bound privately, for a share of ε."""
     popularity_records: Annotated[
-        int | None, Option(None, "D", "hpa, tempered: records per user to rank by.", whole=True)
+        int | None, Option(None, "D", "hpa, tempered: records per user to rank by.", is_whole=True)
     ]
     """For ``hpa`` and ``tempered``: records per user in the popularity estimate (default 10)."""
     temper: Annotated[
@@ -60,7 +60,7 @@ class ReleaseOptions(TypedDict, total=False):
     """For ``tempered``: γ from 0 (as ``sra``) upwards (towards ``hpa``); default 1/2."""
     cap: Annotated[
         int | None,
-        Option(None, "R", "dpsense with --count records: most in one cell.", whole=True),
+        Option(None, "R", "dpsense with --count records: most in one cell.", is_whole=True),
     ]
     """For ``dpsense`` and ``dpsense-s`` with ``count="records"``: the most in one cell."""
     scalings: Annotated[
@@ -77,13 +77,17 @@ class ReleaseOptions(TypedDict, total=False):
     """``dense`` (default), ``filter``, ``threshold``, ``priority`` or ``filter-priority``."""
     sides: Annotated[str, Option("two", "one|two", "Keep positive counts only, or both.")]
     """``two`` (default), or ``one`` for positive counts only."""
-    size: Annotated[int | None, Option(None, "S", "How many cells to publish, about.", whole=True)]
+    size: Annotated[
+        int | None, Option(None, "S", "How many cells to publish, about.", is_whole=True)
+    ]
     """How many cells to publish, about; cuts and thresholds follow from it."""
-    cut: Annotated[int | None, Option(None, "K", "filter: drop noisy counts below it.", whole=True)]
+    cut: Annotated[
+        int | None, Option(None, "K", "filter: drop noisy counts below it.", is_whole=True)
+    ]
     """Noisy counts below it are dropped."""
     threshold: Annotated[Number | None, Option(None, "T", "threshold: sample below it.")]
     """Noisy counts below it are kept in proportion to them."""
-    guess_total: Annotated[int, Option(0, "N", "A public guess of the total count.", whole=True)]
+    guess_total: Annotated[int, Option(0, "N", "A public guess of the total count.", is_whole=True)]
     """A public guess of the total count, for the threshold and for advice."""
     transform: Annotated[str, Option("none", "T", f"{TRANSFORMS.listed()}.")]
     """``none`` (default), ``dyadic``, ``haar`` or ``sketch``."""
@@ -91,9 +95,9 @@ class ReleaseOptions(TypedDict, total=False):
         str | Sequence[str], Option((), "A,B", "dyadic, haar: whose ranges will be asked.")
     ]
     """The contexts or attributes whose ranges will be asked for."""
-    buckets: Annotated[int | None, Option(None, "B", "sketch: buckets in a row.", whole=True)]
+    buckets: Annotated[int | None, Option(None, "B", "sketch: buckets in a row.", is_whole=True)]
     """Buckets of a sketch's row."""
-    sketch_rows: Annotated[int, Option(5, "R", "sketch: rows.", whole=True)]
+    sketch_rows: Annotated[int, Option(5, "R", "sketch: rows.", is_whole=True)]
     """Rows of a sketch; default 5."""
 
 

@@ -23,6 +23,7 @@ from crowdtally.laws.balls import as_ball, certified_ceiling, precision
 from crowdtally.noise.draws import Draws
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.integers import within_64_bits
+from crowdtally.values.whole import is_whole
 
 _LARGEST_LIMIT = 2**31
 _SHOWN_DIGITS = 6
@@ -57,8 +58,7 @@ class UnknownItems:
     """The δ that may not be exceeded, above 0."""
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.limit, int) and not isinstance(self.limit, bool)
-        if not whole or not 1 <= self.limit <= _LARGEST_LIMIT:
+        if not is_whole(self.limit) or not 1 <= self.limit <= _LARGEST_LIMIT:
             raise UsageError(
                 f"the items kept per user must be a whole number between 1 and {_LARGEST_LIMIT}: "
                 f"received {self.limit!r}."

@@ -23,6 +23,7 @@ from crowdtally.published.checks.cells import NO_CELL, Block, Cells, Codes, cell
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.table import TableFacts
 from crowdtally.published.words import damaged
+from crowdtally.values.integers import saturating_sum
 
 _VALUES = ("count", "noise_std", "low", "high")
 _ROUNDING = 1e-9
@@ -139,9 +140,7 @@ class _Expected:
 def _is_count(found: NDArray[Any], units: NDArray[Any], shift: int, unit: Fraction) -> bool:
     """Whether a column is ``units + shift``, held in 64 bits, as a count."""
     if unit == 1:
-        ends = np.iinfo(np.int64)
-        within = np.clip(units, ends.min - min(shift, 0), ends.max - max(shift, 0))
-        return bool((found == within + shift).all())
+        return bool((found == saturating_sum(units, shift)).all())
     wanted = (units + shift) * float(unit)
     # Beyond this a float does not know every unit.
     far = np.abs(units) + abs(shift) > _EVERY_UNIT

@@ -17,13 +17,13 @@ from crowdtally.published.checks.shape import (
     choice,
     is_measure,
     is_text,
-    is_whole,
     maybe,
     rational,
-    whole,
+    whole_leaf,
 )
 from crowdtally.published.table import DENSE, DISCOVERED, SPARSE
 from crowdtally.values.table_kinds import KINDS
+from crowdtally.values.whole import is_whole
 
 _TEXT = Leaf("a text", is_text)
 _NAME = Leaf("a name", lambda value: is_text(value) and value != "")
@@ -53,12 +53,12 @@ def _is_list(value: Any) -> bool:
 
 _VALUES = Leaf("a list of texts, or of 64-bit whole numbers", _is_list)
 _KIND = choice("text", "integer")
-_LISTED = Fields({"name": _NAME, "kind": _KIND, "size": whole(1), "values": _VALUES})
+_LISTED = Fields({"name": _NAME, "kind": _KIND, "size": whole_leaf(1), "values": _VALUES})
 _ELSEWHERE = Fields(
     {
         "name": _NAME,
         "kind": _KIND,
-        "size": whole(1),
+        "size": whole_leaf(1),
         "sha256": HASH,
         "listed_in": choice("items.parquet"),
     }
@@ -66,7 +66,7 @@ _ELSEWHERE = Fields(
 _FOUND = Fields(
     {
         "name": _NAME,
-        "size": whole(0),
+        "size": whole_leaf(0),
         "discovered": Leaf("true", lambda value: value is True),
     }
 )
@@ -97,9 +97,9 @@ _TRANSFORM = Tagged(
         "sketch": Fields(
             {
                 "ordered": Leaf("an empty list", lambda value: value == []),
-                "buckets": whole(1, 2**31),
-                "rows": whole(1, 1000),
-                "seed": whole(0, 2**64),
+                "buckets": whole_leaf(1, 2**31),
+                "rows": whole_leaf(1, 1000),
+                "seed": whole_leaf(0, 2**64),
             }
         ),
     },
@@ -108,21 +108,21 @@ _TABLE: dict[str, Shape] = {
     "name": choice(*KINDS),
     "file": _NAME,
     "columns": Each(_NAME, 1),
-    "cells": whole(0),
+    "cells": whole_leaf(0),
     "epsilon": _POSITIVE,
-    "sensitivity": whole(1),
+    "sensitivity": whole_leaf(1),
     "noise": _NOISE,
 }
-_CHECKED: dict[str, Shape] = {"rows": whole(0), "sha256": HASH}
+_CHECKED: dict[str, Shape] = {"rows": whole_leaf(0), "sha256": HASH}
 _SUMMARY: dict[str, Shape] = {
     "transform": _TRANSFORM,
-    "domain_cells": whole(1),
-    "published_cells": whole(0),
+    "domain_cells": whole_leaf(1),
+    "published_cells": whole_leaf(0),
     "sides": choice("one", "two"),
-    "cut": whole(0, 2**62),
+    "cut": whole_leaf(0, 2**62),
     "sampling_threshold": maybe(_POSITIVE),
     "estimating_threshold": maybe(_POSITIVE),
-    "size": maybe(whole(1)),
+    "size": maybe(whole_leaf(1)),
     "short": _FLAG,
     "consistency": choice("none", "ancestors"),
 }
@@ -131,19 +131,19 @@ _TABLES = Tagged(
     {
         DENSE: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
         **dict.fromkeys(SPARSE, Fields(_TABLE | _SUMMARY, _CHECKED)),
-        DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole(1)}, _CHECKED),
+        DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, _CHECKED),
     },
 )
 
 _METHOD = Fields(
     {
         "bounding": _NAME,
-        "bounds": Named(Fields({"bound": whole(1), "scaling": _POSITIVE})),
+        "bounds": Named(Fields({"bound": whole_leaf(1), "scaling": _POSITIVE})),
         "chosen_by": maybe(_NAME),
-        "largest_candidate": maybe(whole(1)),
-        "popularity_records": maybe(whole(1)),
+        "largest_candidate": maybe(whole_leaf(1)),
+        "popularity_records": maybe(whole_leaf(1)),
         "temper": maybe(_NOT_NEGATIVE),
-        "cap": maybe(whole(1)),
+        "cap": maybe(whole_leaf(1)),
         "record_id": maybe(_NAME),
     }
 )

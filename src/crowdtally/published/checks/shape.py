@@ -82,7 +82,7 @@ Shape = Leaf | Each | Named | Fields | Tagged | Having
 def faults(shape: Shape, value: Any, where: str = "") -> Iterator[str]:
     """What is wrong with ``value``, place by place; nothing where it has the shape.
 
-    >>> list(faults(Fields({"a": Each(whole(1))}), {"a": [3, 0]}))
+    >>> list(faults(Fields({"a": Each(whole_leaf(1))}), {"a": [3, 0]}))
     ['a[1] must be a whole number of at least 1, and is 0']
     """
     match shape:
@@ -156,17 +156,12 @@ def is_text(value: object) -> bool:
     return True
 
 
-def is_whole(value: object) -> bool:
-    """Whether it is a whole number; JSON's true is none, though Python says so."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def choice(*texts: str) -> Leaf:
     """One of some texts."""
     return Leaf(" or ".join(map(repr, texts)), lambda value: is_text(value) and value in texts)
 
 
-def whole(least: int, most: int | None = None) -> Leaf:
+def whole_leaf(least: int, most: int | None = None) -> Leaf:
     """A whole number within limits."""
     ends = f"of at least {least}" if most is None else f"from {least} to {most}"
 
