@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.engine import Engine
+if TYPE_CHECKING:
+    from crowdtally.curator.engine.engine import Engine
 
 ON_SHARED_SPARK = ("tests/engine/", "tests/spark/")
 APART = "tests/spark/apart/"
@@ -74,6 +74,8 @@ def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def start_engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
     """What opens an engine: a test that takes it runs on each."""
     if request.param == "duckdb":
+        from crowdtally.curator.engine.duckdb import DuckDBEngine  # Ibis: not for every test
+
         return DuckDBEngine
     from kit.cluster import engine_beside
 

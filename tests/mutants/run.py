@@ -22,7 +22,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from mutants.entries import Invalid, Mutant, chosen, problem, read, tests_of
-from mutants.trials import TIME_LIMIT, Processes, Verdict, copy_project, run_tests, try_out
+from mutants.trials import (
+    TIME_LIMIT,
+    Processes,
+    Verdict,
+    copy_again,
+    copy_project,
+    run_tests,
+    try_out,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -90,7 +98,9 @@ def _tried(
         return verdicts
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         jobs = max(1, min(options.jobs, len(applying)))
-        copies = [copy_project(options.root, Path(folder).resolve() / str(n)) for n in range(jobs)]
+        places = [Path(folder).resolve() / str(n) for n in range(jobs)]
+        first = copy_project(options.root, places[0])
+        copies = [first, *(copy_again(first, place) for place in places[1:])]
         if _right_code_passes(applying, copies[0], processes):
             verdicts.update(_each(applying, copies, processes, options.seconds))
     return verdicts

@@ -124,8 +124,14 @@ def copy_project(root: Path, target: Path) -> Path:
             shutil.copy2(path, target / name)
     # Checked by content: a mutant may change a file within one tick of the clock.
     mode = py_compile.PycInvalidationMode.CHECKED_HASH
-    compileall.compile_dir(target / "src", quiet=2, invalidation_mode=mode)
+    for name in ("src", "tests"):
+        compileall.compile_dir(target / name, quiet=2, invalidation_mode=mode)
     return target
+
+
+def copy_again(copy: Path, target: Path) -> Path:
+    """A copy of a copy, with all that was compiled for it."""
+    return Path(shutil.copytree(copy, target))
 
 
 def run_tests(
