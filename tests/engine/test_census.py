@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,7 +15,7 @@ from crowdtally.curator.counting import rows as row_reads
 from crowdtally.curator.counting.items import kept_items
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.tables import count, count_rows, count_scaled
-from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.engine.census import Dropped, countable
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
@@ -156,3 +157,12 @@ def test_rows_of_nobody_are_not_kept(start_engine: Start) -> None:
                 found = engine.columns(kept.rows)
                 assert [str(user) for user in found["user"].tolist()] == ["1"]
                 assert found["cell"].tolist() == [0]
+
+
+@pytest.mark.parametrize("what", ["records", "users"])
+def test_rows_that_fall_out_change_no_sample(what: Any, crowds: Crowds) -> None:
+    """What a user has outside the domain decides nothing about what is kept inside."""
+    crowd = crowds(BARE)
+    inside = replace(crowd, everyone=replace(crowd.everyone, rows=countable(crowd.everyone.rows)))
+    kept, _ = crowd.kept(SRA(2), KEY, what)
+    assert kept == inside.kept(SRA(2), KEY, what)[0]

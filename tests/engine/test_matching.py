@@ -59,11 +59,13 @@ def found(start: Start, columns: dict[str, Any], domain: Domain) -> dict[int, in
 
 
 def test_each_value_is_counted_at_its_place_or_nowhere(start_engine: Start) -> None:
-    """One record for each pair of a list and a value; the lists are axes, others of one value."""
+    """Each value has a number of records of its own, by which its cell is known."""
+    times = {value: place + 1 for place, value in enumerate(VALUES)}
+    column = pa.array([value for value in VALUES for _ in range(times[value])], pa.int64())
     for name, listed in LISTS.items():
-        column = pa.array(VALUES, pa.int64())
         counts = found(start_engine, {"n": column}, Domain(attributes={"n": listed}))
-        assert counts == {place: 1 for place, value in enumerate(listed) if value in VALUES}, name
+        places = {place: value for place, value in enumerate(listed) if value in times}
+        assert counts == {place: times[value] for place, value in places.items()}, name
 
 
 def test_a_range_beside_lists(start_engine: Start) -> None:

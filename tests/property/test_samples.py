@@ -90,6 +90,18 @@ def test_other_users_change_nothing(
     assert of_those_in(rows, crowded) == alone
 
 
+@pytest.mark.parametrize("shape", [BARE, STORED], ids=str)
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_other_users_change_nothing_of_long_histories(
+    shape: Shape, limit: int, countings: Countings
+) -> None:
+    """Those of which most records are cut, which the drawn ones seldom are."""
+    rows = [(user, n % 4, n % 3, n) for user in (1, 7, -7) for n in range(10 + user)]
+    alone = countings(shape).kept(rows, SRA(limit), 1, "records")
+    crowded = countings(shape).kept([*STRANGERS, *rows], SRA(limit), 1, "records")
+    assert of_those_in(rows, crowded) == alone
+
+
 @pytest.mark.parametrize("kind", ["int8", "int16", "int32"])
 @settings(max_examples=15, deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)

@@ -32,6 +32,6 @@ def test_the_fast_cut_works_before_records_travel(cluster: Any) -> None:
     """Otherwise every record of every user would be sent."""
     with engine_beside(cluster) as engine:
         table = engine.load("held", {"user": np.arange(9) % 2, "priority": np.arange(9)})
-        found = engine._session.table(engine.least(table, 2).get_name())
+        found = engine._session.table(engine.least(table, 2).rows.get_name())
         *_, plan = plan_of(found).partition("== Physical Plan ==")
     assert plan.count("WindowGroupLimit") == 2

@@ -27,7 +27,7 @@ class Records:
     contexts: Mapping[str, str | None] = field(default_factory=dict)
     """For each context a row-wise SQL expression, or None where it is a column of that name."""
     record_id: str | None = None
-    """A stored column that tells a user's records apart; None: their content and ordinal do."""
+    """A stored column that tells a user's records apart; None: their content does."""
     joins: tuple[tuple[object, str], ...] = ()
     """Tables to look up, each with the key column it shares with the records."""
     attributes: tuple[str, ...] = ()

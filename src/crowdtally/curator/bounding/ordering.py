@@ -11,7 +11,7 @@ from dataclasses import replace
 from crowdtally.curator.engine.census import CARRIED, grouped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Column, Kept, Rows, constant, counting_from
+from crowdtally.curator.engine.relations import Column, Kept, Rows, places
 from crowdtally.values.counts import What
 
 # Below this many bits of order, ties between different records would begin to show in the law.
@@ -19,29 +19,22 @@ _LEAST_BITS = 32
 
 
 def told_apart(rows: Rows, what: What) -> Rows:
-    """(user, cell[, id]) → rows with an identity independent of other users and of row order.
-
-    Where rows were put together they carry the numbers that a census needs.
-    """
-    if what == "records" and "id" in rows.columns:
-        return rows
-    same = grouped(rows)  # (user, cell, rows[, inexact])
+    """(user, cell[, id]) → rows with an identity independent of other users and of row order."""
     if what == "users":
-        return same
-    # Records of one user in one cell are interchangeable: ordinals 0 … n−1 tell them apart.
-    first = same.mutate(ordinal=constant(0))
-    more = same.filter(same.rows > 1, same.cell.notnull())
-    others = more.mutate(ordinal=counting_from(1, more.rows))
-    counted_before = {name: constant(0) for name in CARRIED if name in same.columns}
-    return first.union(others.mutate(**counted_before).select(*first.columns))
+        return grouped(rows)  # (user, cell, rows): each cell once, with what a census needs
+    if "id" in rows.columns:
+        return rows
+    # A user's records in the order of their cells: places 0 … n−1 tell them apart. Records of one
+    # cell are interchangeable; those without a cell come last, so that they move nobody's place.
+    return rows.mutate(place=places(rows.user, rows.cell))
 
 
 def keyed_hash(engine: Engine, records: Rows, key: int) -> Column:
     """The hash of (key, user, identity of the record), 63 bits."""
     if "id" in records.columns:
         return engine.hash(key, [records.user, records.id])
-    if "ordinal" in records.columns:
-        return engine.hash(key, [records.user, records.cell, records.ordinal])
+    if "place" in records.columns:
+        return engine.hash(key, [records.user, records.place])
     return engine.hash(key, [records.user, records.cell])
 
 

@@ -26,7 +26,7 @@ class SRA(RecordRule):
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
-        records = told_apart(rows, what)  # (user, cell[, id | ordinal])
+        records = told_apart(rows, what)  # (user, cell[, id | place])
         order = keyed_hash(engine, records, key)
         return keep_first(engine, records, order, cells=cells, limit=self.limit)
 

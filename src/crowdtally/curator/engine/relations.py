@@ -34,9 +34,10 @@ def constant(number: int) -> Column:
     return ibis.literal(number, type="int64")
 
 
-def counting_from(start: int, end: Column) -> Column:
-    """For each row as many rows as there are whole numbers from ``start`` to below ``end``."""
-    return ibis.range(start, end).unnest()
+def places(group: Column, value: Column) -> Column:
+    """The place of each row in its group, from 0, in the order of a value; nulls come last."""
+    order = value.asc(nulls_first=False)
+    return ibis.row_number().over(group_by=group, order_by=order).cast("int64")
 
 
 def smaller(first: Column, second: Any) -> Column:
