@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
     from crowdtally.curator.request.lists import read_list
+    from crowdtally.curator.request.options import ReleaseOptions
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
     from crowdtally.facade import plan, read, release
     from crowdtally.reader.opening import load
@@ -42,6 +43,7 @@ _HOMES = {
     "PrivacyUnit": "values.unit",
     "Records": "values.records",
     "Release": "reader.release",
+    "ReleaseOptions": "curator.request.options",
     "UsageError": "errors",
     "load": "reader.opening",
     "plan": "facade",
@@ -62,6 +64,7 @@ __all__ = [
     "PrivacyUnit",
     "Records",
     "Release",
+    "ReleaseOptions",
     "UsageError",
     "load",
     "plan",

@@ -147,6 +147,7 @@ def _axis(name: str, values: Values) -> Axis:
     if name in RESERVED:
         raise UsageError(
             f"a column called {name!r} would clash with the release's own columns "
-            f"({', '.join(RESERVED)}): rename it, for example --context my_{name}={name}."
+            f"({', '.join(RESERVED)}): rename it, for example --context my_{name}={name}, "
+            f"in Python contexts={{'my_{name}': '{name}'}}."
         )
     return values.renamed(name) if isinstance(values, Axis) else Axis.of(name, values)
