@@ -37,6 +37,8 @@ _VALUES = {
     "spark",
 }
 """Words that are typed after an option."""
+_COMMAND = re.compile(r"(`[^`]*`|crowdtally [a-z]+ [^\n]*)")
+"""Commands to type in a shell, which stay as they are."""
 _LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
 _DEFINED = re.compile(r"--context (\w+)=(\w+)")
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([\w.-]*\w))?")
@@ -48,6 +50,11 @@ def in_python(words: str) -> str:
     >>> in_python("use --choose rank, or raise --max-records; add --cap R with --pairs.")
     "use choose='rank', or raise max_records; add cap=R with pairs=True."
     """
+    pieces = _COMMAND.split(words)
+    return "".join(_translated(p) if n % 2 == 0 else p for n, p in enumerate(pieces))
+
+
+def _translated(words: str) -> str:
     words = _LISTED.sub(r"ct.Domain(…, {'\1': [\2]})", words)
     words = _DEFINED.sub(r"contexts={'\1': '\2'}", words)
     for typed, called in _OTHERWISE.items():

@@ -80,3 +80,11 @@ def test_words_for_lists_and_contexts() -> None:
     assert in_python("give --values day=a,b,c.") == "give ct.Domain(…, {'day': [a,b,c]})."
     assert in_python("rename one: --context my_x=x.") == "rename one: contexts={'my_x': 'x'}."
     assert in_python("public list with --items FILE, or") == "public list with ct.Domain(ITEMS), or"
+
+
+def test_commands_for_a_shell_stay_as_they_are() -> None:
+    said = "raise --epsilon; `crowdtally ledger void 3 --reason TEXT` gives --delta back."
+    wanted = "raise epsilon; `crowdtally ledger void 3 --reason TEXT` gives delta back."
+    assert in_python(said) == wanted
+    typed = "To set one: crowdtally ledger create x --epsilon E --delta D"
+    assert in_python(typed) == typed
