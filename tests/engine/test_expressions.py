@@ -11,7 +11,7 @@ import pyarrow as pa
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.spark.expressions import check
+from crowdtally.curator.engine.spark.checking import check
 from kit.cluster import engine_beside
 
 _INSTANTS = [

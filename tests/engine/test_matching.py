@@ -79,6 +79,21 @@ def test_a_range_beside_lists(start_engine: Start) -> None:
     assert found(start_engine, columns, domain) == dict.fromkeys(cells, 1)
 
 
+TEXTS = ["", "a", "A", "a ", "\u00e9", "it's", '"', "\\", "NULL", "a\nb", "100%", "{x}"]
+
+
+@pytest.mark.parametrize("number", [1, 7, 8, 9, 12])
+def test_texts_are_matched_as_they_are(number: int, start_engine: Start) -> None:
+    """Short lists and longer ones, at the end of what is short; texts that SQL has a use for."""
+    listed = TEXTS[::-1][:number]
+    others = [None, "b", "e\u0301", "aa", " a"]
+    texts = [text for place, text in enumerate([*TEXTS, *others]) for _ in range(place + 1)]
+    counts = found(
+        start_engine, {"n": pa.array(texts, pa.string())}, Domain(attributes={"n": listed})
+    )
+    assert counts == {place: TEXTS.index(text) + 1 for place, text in enumerate(listed)}
+
+
 def test_narrow_and_wide_columns_meet_a_range(start_engine: Start) -> None:
     for kind, values in ((pa.int8(), [-128, 0, 127]), (pa.uint32(), [0, 2**32 - 1, 127])):
         domain = Domain(attributes={"n": range(128)})

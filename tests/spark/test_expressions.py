@@ -9,7 +9,7 @@ import pytest
 
 from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.spark.expressions import check
+from crowdtally.curator.engine.spark.checking import check
 from crowdtally.curator.engine.spark.formats import java_pattern
 from crowdtally.errors import UsageError
 from kit.cluster import engine_beside

@@ -35,6 +35,8 @@ from crowdtally.values.sql import quoted
 # Macros of DuckDB's own that are functions of one row; the others may hide an aggregate.
 _ROW_MACROS = {"if", "nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add"}
 
+_SHORT = 8  # values; to search through more of them takes longer than a join
+_PLACE_MACRO = "CREATE MACRO crowdtally_place(l, x) AS map(l, range(len(l)))[x]"
 _LARGEST_HEAP = 100_000  # DuckDB refuses a million; with so many a window is no slower
 
 
@@ -59,6 +61,7 @@ class DuckDBEngine:
         self._connection.execute("SET disabled_optimizers = 'common_subexpressions'")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
+        self._connection.execute(_PLACE_MACRO)
 
     def __enter__(self) -> DuckDBEngine:
         return self
@@ -117,6 +120,19 @@ class DuckDBEngine:
     def load_axis(self, name: str, axis: Axis) -> ibis.Table:
         """A table (value, code) of a public list."""
         return self.load(name, {"value": axis.values, "code": np.arange(len(axis))})
+
+    def place_in(self, value: ibis.Value, axis: Axis) -> ibis.Value | None:
+        """The place of a value in a short list of texts, looked up in a constant.
+
+        Where a column is stored by a dictionary, DuckDB looks up each of its entries once.
+        """
+        if axis.kind != "text" or len(axis) > _SHORT:
+            return None
+        listed = ibis.literal(axis.values.tolist(), type="array<string>")
+        place = ibis.udf.scalar.builtin(
+            _place, signature=((listed.type(), value.type()), "int64"), name="crowdtally_place"
+        )
+        return place(listed, value)
 
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
         """A table of public or already released columns."""
@@ -238,4 +254,6 @@ def _texts(types: Mapping[str, str], found: Opened, keys: Iterable[str]) -> dict
     return texts
 
 
-def _least(priority, limit): ...  # type: ignore[no-untyped-def]  # a name for Ibis to call
+# Names for Ibis to call.
+def _least(priority, limit): ...  # type: ignore[no-untyped-def]
+def _place(listed, value): ...  # type: ignore[no-untyped-def]

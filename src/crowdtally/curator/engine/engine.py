@@ -54,6 +54,12 @@ class Engine(Protocol):
     def load_axis(self, name: str, axis: Axis) -> ibis.Table:
         """A table (value, code) of a public list."""
 
+    def place_in(self, value: ibis.Value, axis: Axis) -> ibis.Value | None:
+        """The place of a value in a public list, null where it has none, by an expression.
+
+        None where a join with :meth:`load_axis` is as quick.
+        """
+
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
         """A table of public or already released columns."""
 

@@ -25,8 +25,9 @@ def with_cells(engine: Engine, rows: Rows, domain: Domain) -> Rows:
     codes = []
     for number, axis in enumerate(domain.axes):
         value, code = f"axis_{number}", f"code_{number}"
-        if is_range(axis):
-            rows = rows.mutate(**{code: _place(rows[value], axis)})
+        place = _place(rows[value], axis) if is_range(axis) else engine.place_in(rows[value], axis)
+        if place is not None:
+            rows = rows.mutate(**{code: place})
         else:
             listed = engine.load_axis(value, axis)  # (value, code), each value once
             listed = listed.rename({f"value_{number}": "value", code: "code"})

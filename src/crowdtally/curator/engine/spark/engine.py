@@ -102,6 +102,9 @@ class SparkEngine:
         """A table (value, code) of a public list."""
         return self.load(name, {"value": axis.values, "code": np.arange(len(axis))})
 
+    def place_in(self, value: ibis.Value, axis: Axis) -> None:
+        """A list is sent to every executor, and joined there."""
+
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
         """A table of public or already released columns."""
         import pyarrow
