@@ -16,7 +16,6 @@ import pytest
 
 from crowdtally.curator.bounding import sra
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.counting.tables import count
@@ -134,11 +133,12 @@ def _ranks_by_exact_counts(patch: pytest.MonkeyPatch) -> None:
         seen.append(found.found[0])
         return found
 
-    def ranks(_: HPA) -> Any:
-        return np.unique(-seen[-1].dense(), return_inverse=True)[1].astype(np.int64)
+    def replaced(rule: Any, **changes: Any) -> Any:
+        exact = {"popularity": seen[-1].dense()} if "popularity" in changes else {}
+        return replace(rule, **changes | exact)
 
     patch.setattr(popularity, "count", counted)
-    patch.setattr(HPA, "ranks", ranks)
+    patch.setattr(tables, "replace", replaced)
 
 
 def _pairs_of_all_records(patch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,9 @@ def make(folder: Path, draws: Draws) -> Released:
         exact = count(engine, prepared, SRA(LIMIT), key=KEY, what="records").found
     assert exact[0].values.sum() > 1000
     names = ("items", "edges")
-    counts = {name: parquet.read_table(made.path(name))["count"].to_numpy() for name in names}
+    counts = {
+        name: parquet.read_table(made.path(made.table(name)))["count"].to_numpy() for name in names
+    }
     return Released(
         {name: counts[name] - bounded.dense() for name, bounded in zip(names, exact, strict=True)},
         {t["name"]: Fraction(t["noise"]["scale"]) for t in made.metadata["tables"]},
