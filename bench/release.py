@@ -1,7 +1,7 @@
 """A whole release over DuckDB's plain, non-private GROUP BY of the same two tables.
 
 Both read the same Parquet file. The release does everything a user gets: matching with public
-lists, the scan, the charge, bounding, counting, noise, writing and flushing the folder. Imports are
+lists, bounding, counting, the charge, noise, writing and flushing the folder. Imports are
 excluded and their time is printed; runs alternate, and the best of each is taken.
 """
 

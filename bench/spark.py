@@ -1,7 +1,7 @@
 """Releases by Spark on two worker processes: how their cost grows with the records.
 
 For each number of records an SRA and an HPA release of the same Parquet file, with everything that
-a user gets: matching with public lists, the scan, the charge, bounding, counting, noise, writing.
+a user gets: matching with public lists, bounding, counting, the charge, noise, writing.
 Starting Spark and a first tiny release are start-up, and apart. Shuffle bytes and spills are read
 from Spark's own event log. Beside it stand DuckDB's time and, where it is installed, Tumult's for
 item counts alone.
