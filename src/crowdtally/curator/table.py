@@ -100,25 +100,21 @@ class Table:
             counts: exact counts of :attr:`cells`.
             draws: where the noise comes from.
         """
-        self._check(counts, self.bound, self.cells.size)
         made = self.transform.apply(counts, self.cells)
-        self._check(made, self.l1_bound, self.layout.size)
+        self._check(made)
         charged = Charged(made, self.epsilon, self.keeping, self.tree)
         noisy = self.publishing.draw(charged, draws)
         facts = {"transform": self.transform.facts(), **noisy.facts}
         return NoisyTable(self.name, self.layout, noisy.values, self.law, facts, cells=noisy.cells)
 
-    def _check(self, counts: Counts, bound: int, size: int) -> None:
-        if not self.settled or (counts.l1_bound, counts.unit, counts.size) != (
-            bound, self.unit, size,
-        ):  # fmt: skip
-            raise self._broken(
-                f"{counts.size} cells of bound {counts.l1_bound}·{show(counts.unit)}"
-            )
+    def _check(self, made: Counts) -> None:
+        charged = (self.l1_bound, self.unit, self.layout.size)
+        if not self.settled or (made.l1_bound, made.unit, made.size) != charged:
+            raise self._broken(f"{made.size} cells of bound {made.l1_bound}·{show(made.unit)}")
 
     def _broken(self, received: str) -> CrowdtallyError:
         return CrowdtallyError(
-            f"the table {self.name!r} was charged for {self.cells.size} cells of bound "
-            f"{self.bound}·{show(self.unit)}, and was handed {received}: this is a fault of the "
+            f"the table {self.name!r} was charged for {self.layout.size} cells of bound "
+            f"{self.l1_bound}·{show(self.unit)}, and was handed {received}: this is a fault of the "
             "program, and nothing is released."
         )
