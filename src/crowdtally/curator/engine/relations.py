@@ -52,5 +52,4 @@ def either(condition: Column, then: Column, otherwise: Column) -> Column:
 
 def standing_on(rows: Rows, part: Rows, held: Rows) -> Rows:
     """The same rows, computed from a part of them that is already held."""
-    replaced = rows.op().replace({part.op(): held.op()})
-    return replaced.to_expr()
+    return rows if held is part else rows.op().replace({part.op(): held.op()}).to_expr()
