@@ -18,13 +18,13 @@ from crowdtally.curator.publish import Outside, publish
 from crowdtally.curator.request.declaring import declare
 from crowdtally.curator.request.options import ReleaseOptions, with_options
 from crowdtally.curator.request.request import make_request
+from crowdtally.curator.request.wording import python_words
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published, check_target, temporary_target
 from crowdtally.reader.release import Release
 from crowdtally.values.domain import Domain
 from crowdtally.values.rational import Number
 from crowdtally.values.records import Records
-from crowdtally.wording import python_words
 
 _logger = logging.getLogger("crowdtally")
 

@@ -9,8 +9,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.request.options import completed, declared
+from crowdtally.curator.request.wording import in_python
 from crowdtally.errors import UsageError
-from crowdtally.wording import in_python
 from kit.command import COMMANDS
 
 VISITS = ct.read("nowhere.parquet", user="who", item="item")
@@ -88,3 +88,9 @@ def test_commands_for_a_shell_stay_as_they_are() -> None:
     assert in_python(said) == wanted
     typed = "To set one: crowdtally ledger create x --epsilon E --delta D"
     assert in_python(typed) == typed
+
+
+def test_a_printed_plan_names_pythons_parameters() -> None:
+    printed = str(ct.plan(VISITS, PLACES, epsilon=1))
+    assert "give guess_users and guess_records" in printed
+    assert "--" not in printed

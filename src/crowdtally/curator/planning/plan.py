@@ -14,6 +14,7 @@ from crowdtally.curator.planning.advice import advice, planned_summary
 from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
 from crowdtally.curator.planning.words import lines
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -98,7 +99,8 @@ class Plan:
     def __str__(self) -> str:
         delta = f", delta {self.request.delta}" if self.request.delta.value else ""
         cost = f"Cost: epsilon {self.request.epsilon}{delta} per {self.request.records.unit.who}."
-        return "\n".join([cost, *lines(self.as_dict())])
+        # Who prints a plan is in Python; the command line has its own way.
+        return in_python("\n".join([cost, *lines(self.as_dict())]))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
