@@ -107,6 +107,7 @@ def test_a_rule_that_keeps_too_much_is_cut(tmp_path: Path) -> None:
         ({"bounding": SmallestCells(0)}, "must be a whole number"),
         ({"bounding": SmallestCells(2), "max_records": 3}, "remove max_records"),
         ({"bounding": SmallestCells(2), "choose": "rank"}, "states its limit"),
+        ({"bounding": SmallestCells(101), "pairs": True}, "at most 100 records"),
         ({"bounding": SmallestCells(2), "cap": 3}, "bounding='dpsense'"),
     ],
 )

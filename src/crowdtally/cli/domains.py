@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from crowdtally.cli import syntax
@@ -45,9 +46,9 @@ def _attributes(records: Records, items: str | None, axes: dict[str, Axis]) -> D
     return Domain(attributes=_in_order(axes, records.attributes))
 
 
-def _in_order(axes: dict[str, Axis], names: object) -> dict[str, Axis]:
+def _in_order(axes: dict[str, Axis], names: Iterable[str]) -> dict[str, Axis]:
     """The lists in the order in which their columns were declared; others last."""
-    first = [name for name in names if name in axes]  # type: ignore[attr-defined]
+    first = [name for name in names if name in axes]
     return {name: axes[name] for name in (*first, *(n for n in axes if n not in first))}
 
 

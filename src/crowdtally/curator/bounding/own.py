@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar
 
-from crowdtally.curator.bounding.rule import LARGEST_LIMIT, SamplingRule
+from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, SamplingRule
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Kept, Rows
@@ -16,7 +15,7 @@ from crowdtally.values.whole import is_whole
 
 
 @dataclass(frozen=True)
-class OwnRule:
+class OwnRule(RecordRule):
     """A rule object that somebody else wrote, handed to ``ct.release(bounding=…)``.
 
     It must keep records: have ``name``, ``limit`` and ``keep`` as :class:`SamplingRule` does. What
@@ -27,13 +26,12 @@ class OwnRule:
 
     takes: ClassVar[frozenset[str]] = frozenset()
     choices: ClassVar[tuple[str, ...]] = ()
-    keeps_records: ClassVar[bool] = True
 
-    rule: Any
+    rule: Any = None
     """The object."""
 
     @classmethod
-    def of(cls, given: object) -> OwnRule:
+    def handed(cls, given: object) -> OwnRule:
         """The object, checked as far as it can be."""
         name = getattr(given, "name", None)
         if not isinstance(given, SamplingRule) or not isinstance(name, str) or not name:
@@ -47,31 +45,12 @@ class OwnRule:
                 f"the limit of the rule {name!r} must be a whole number between 1 and "
                 f"{LARGEST_LIMIT}: received {given.limit!r}."
             )
-        return cls(given)
+        return cls(given.limit, given)
 
     @property
     def name(self) -> str:
         """The object's name, marked as not ours."""
         return f"{self.rule.name} (not a rule of Crowdtally's)"
-
-    @property
-    def limit(self) -> int:
-        """The object's limit."""
-        return int(self.rule.limit)
-
-    @property
-    def l1_bound(self) -> int:
-        """A kept record counts once."""
-        return self.limit
-
-    @property
-    def unit(self) -> Fraction:
-        """Records are counted."""
-        return Fraction(1)
-
-    def facts(self) -> dict[str, Any]:
-        """Its parameters are its author's to publish."""
-        return {}
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """What the object keeps, cut to the limit; what fell out is counted by another look."""

@@ -46,7 +46,7 @@ def rule_of(options: Mapping[str, Any], *, by_row: bool) -> Rule:
     if isinstance(given, str):
         rule: Rule = BOUNDINGS.load(given).of(options)
         return rule
-    return OwnRule.of(given)
+    return OwnRule.handed(given)
 
 
 def method_of(options: Mapping[str, Any], rule: Rule) -> Method:

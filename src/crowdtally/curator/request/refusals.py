@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS
-from crowdtally.curator.bounding.rule import Rule
+from crowdtally.curator.bounding.rule import LARGEST_PAIR_LIMIT, Rule
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.request.options import declared, is_given
@@ -125,6 +125,11 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.pairs and a.rule.limit < 2,
         "a user of whom one record is kept has no pairs: --pairs needs --max-records 2 or more.",
+    ),
+    (
+        lambda a: a.pairs and a.rule.limit > LARGEST_PAIR_LIMIT,
+        f"one user could add too many pairs: --pairs keeps at most {LARGEST_PAIR_LIMIT} records of "
+        "a user.",
     ),
     (
         lambda a: a.pairs and a.items == 1,

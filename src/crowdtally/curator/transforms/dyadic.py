@@ -70,7 +70,7 @@ class DyadicTransform:
 
             return mean_over_starts(length, taken, squares)
 
-        return box_squares(cells, query, self.ordered, along)
+        return box_squares(_axes(cells), query, self.ordered, along)
 
     def facts(self) -> dict[str, Any]:
         """Its name and axes."""

@@ -83,7 +83,7 @@ class HaarTransform:
                 lambda low, high: sum(w * w for w in range_weights(levels, low, high).values()),
             )
 
-        return box_squares(cells, query, self.ordered, along)
+        return box_squares(self.layout(cells).axes, query, self.ordered, along)
 
     def facts(self) -> dict[str, Any]:
         """Its name and axis."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, ClassVar, Protocol, Self
 
+from crowdtally.values.axis import Axis
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
 from crowdtally.values.layout import Grid, Layout
@@ -64,16 +65,15 @@ def fits(transform: Transform, cells: Layout) -> bool:
 
 
 def box_squares(
-    cells: Layout, query: int, ordered: tuple[str, ...], along: Callable[[int, int], float]
+    axes: Sequence[Axis], query: int, ordered: tuple[str, ...], along: Callable[[int, int], float]
 ) -> float:
     """Σ weight² of a box of about ``query`` cells that runs along the ordered axes first.
 
     ``along(length, cells)`` is that of so many neighbouring values of an ordered axis; other axes
     take their values one by one.
     """
-    axes = sorted(cells.axes, key=lambda axis: axis.name not in ordered)  # type: ignore[attr-defined]
     squares, left = 1.0, query
-    for axis in axes:
+    for axis in sorted(axes, key=lambda axis: axis.name not in ordered):
         taken = min(left, len(axis))
         squares *= along(len(axis), taken) if axis.name in ordered else taken
         left = ceil(left / taken)
