@@ -32,12 +32,17 @@ _logger = logging.getLogger("crowdtally")
 def read(
     source: object,
     *,
-    user: str | None = None,
-    item: str | None = None,
+    user: str | Iterable[str] | None = None,
+    item: str | Mapping[str, str] | None = None,
     contexts: Mapping[str, str | None] | Iterable[str] = (),
+    where: str | None = None,
+    timezone: str = "UTC",
+    joins: Iterable[tuple[object, str | tuple[str, str]]] = (),
+    same_person: object = None,
+    quantity: str | None = None,
+    max_quantity: int | None = None,
     record_id: str | None = None,
-    joins: Iterable[tuple[object, str]] = (),
-    attributes: Iterable[str] = (),
+    attributes: str | Iterable[str] = (),
     user_per_row: bool = False,
     weight: str | None = None,
 ) -> Records:
@@ -47,11 +52,21 @@ def read(
         source: a path, glob, ``file.duckdb#table`` or ``URL#table``; or a pandas, Polars or
             Spark DataFrame, pyarrow Table, DuckDB relation or Ibis table.
         user: the column that says whose record it is; all of a user's records are protected.
-        item: the column that is counted.
+            Several columns are one compound id: ``["shop", "customer"]``.
+        item: the column that is counted, of the records or of a joined table; or a name and its
+            row-wise SQL expression, such as ``{"genre": "split_part(genres, '|', 1)"}``.
         contexts: columns to count items in, or a mapping from a name to a row-wise SQL expression,
             such as ``{"day": "dayname(to_timestamp(timestamp))"}``.
+        where: a row-wise SQL condition, such as ``"rating >= 4"``; other rows are no records.
+        timezone: the zone in which times are turned into days and hours: ``"Europe/Vienna"``.
+        joins: pairs of a source and the key column that it shares with the records, or of a source
+            and both columns: ``("films.csv", ("item_id", "film"))``.
+        same_person: a table that says which ids are one person's: a source with the user's column
+            and one that names the person, or a pair of the source and that column. What is
+            protected is then the person.
+        quantity: a column that says how often a record counts, up to ``max_quantity``.
+        max_quantity: the public bound of ``quantity``.
         record_id: a stored column that tells a user's records apart (quicker than without).
-        joins: pairs of a source and the key column that it shares with the records.
         attributes: instead of ``item``: the columns, or names of ``contexts``, of one joint
             table.
         user_per_row: instead of ``user``: each row is one person. The release says so.
@@ -60,7 +75,9 @@ def read(
     with python_words():
         return declare(
             source, user=user, item=item, contexts=contexts, record_id=record_id, joins=joins,
-            attributes=attributes, user_per_row=user_per_row, weight=weight,
+            attributes=attributes, user_per_row=user_per_row, weight=weight, where=where,
+            timezone=timezone, same_person=same_person, quantity=quantity,
+            max_quantity=max_quantity,
         )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from crowdtally.curator.engine.census import Dropped, countable
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError
 from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
+from crowdtally.values.records import Join, Records
 from kit.crowd import Start
 
 ITEMS = ["bar", "café", "Bar", "it's", " bar", "8"]
@@ -53,7 +53,9 @@ class Town:
 
     def records(self) -> Records:
         people = pa.table({"person": list(self.people), "age": list(self.people.values())})
-        joins = ((people, "person"), (self.folder / "regions.csv", "town"))
+        joins = (
+            Join(people, "person", "person"), Join(self.folder / "regions.csv", "town", "town"),
+        )  # fmt: skip
         return Records(str(self.folder / "part-*.parquet"), "person", "place", EXPRESSIONS,
                        "visit", joins)  # fmt: skip
 
@@ -148,4 +150,8 @@ def test_a_join_with_two_partners_is_refused(town: Town, start_engine: Start) ->
     records = town.records()
     twice = pa.table({"person": [1, 2, 2], "age": [20, 30, 31]})
     with start_engine() as engine, pytest.raises(InputError, match="join key 'person' repeats"):
-        prepare(engine, replace(records, joins=((twice, "person"), records.joins[1])), DOMAIN)
+        prepare(
+            engine,
+            replace(records, joins=(Join(twice, "person", "person"), records.joins[1])),
+            DOMAIN,
+        )

@@ -60,7 +60,7 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
 
 def paths(value: Any, prefix: str = "") -> Iterator[str]:
     """Every field by its path; the keys of maps from names to values are written as NAME."""
-    maps = {"split", "versions", "method.bounds"}
+    maps = {"split", "versions", "method.bounds", "records.contexts"}
     if isinstance(value, dict):
         for key, inner in value.items():
             step = "NAME" if prefix in maps else key

@@ -28,7 +28,14 @@ RecordsArgument = Annotated[
     str, typer.Argument(metavar="RECORDS", help="Path, glob, file.duckdb#table or URL#table.")
 ]
 UserOption = Annotated[
-    str | None, typer.Option("--user", metavar="COL", help="Whose record it is.")
+    str | None,
+    typer.Option("--user", metavar="COL[,COL…]", help="Whose record it is; several make one id."),
+]
+SamePersonOption = Annotated[
+    str | None,
+    typer.Option(
+        "--same-person", metavar="FILE[:COL]", help="A table of which ids are one person's."
+    ),
 ]
 PerRowOption = Annotated[
     bool, typer.Option("--user-per-row", help="Each row is one person (instead of --user).")
@@ -37,7 +44,28 @@ WeightOption = Annotated[
     str | None,
     typer.Option("--weight", metavar="COL", help="With --user-per-row: persons a row stands for."),
 ]
-ItemOption = Annotated[str | None, typer.Option("--item", metavar="COL", help="What is counted.")]
+ItemOption = Annotated[
+    str | None, typer.Option("--item", metavar="COL|NAME=EXPR", help="What is counted.")
+]
+WhereOption = Annotated[
+    str | None, typer.Option("--where", metavar="EXPR", help="Take only rows for which this holds.")
+]
+TimezoneOption = Annotated[
+    str,
+    typer.Option(
+        "--timezone", metavar="ZONE", help="Where days and hours are, e.g. Europe/Vienna."
+    ),
+]
+QuantityOption = Annotated[
+    str | None,
+    typer.Option("--quantity", metavar="COL", help="How often a record counts."),
+]
+MaxQuantityOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-quantity", metavar="C", parser=typed_whole, help="The most that a record counts."
+    ),
+]
 AttributesOption = Annotated[
     str | None,
     typer.Option("--attributes", metavar="A,B,…", help="A table of attributes (not --item)."),
@@ -62,7 +90,7 @@ ValuesOption = Annotated[
 ]
 JoinOption = Annotated[
     list[str] | None,
-    typer.Option("--join", metavar="FILE:KEY", help="Look up a table by a key. Repeatable."),
+    typer.Option("--join", metavar="FILE:KEY[=KEY]", help="Look up a table by a key. Repeatable."),
 ]
 RecordIdOption = Annotated[
     str | None,

@@ -22,13 +22,18 @@ from crowdtally.cli.options import (
     ItemOption,
     ItemsOption,
     JoinOption,
+    MaxQuantityOption,
     PerRowOption,
+    QuantityOption,
     RecordIdOption,
     RecordsArgument,
+    SamePersonOption,
     SplitOption,
+    TimezoneOption,
     UserOption,
     ValuesOption,
     WeightOption,
+    WhereOption,
     typed_whole,
 )
 from crowdtally.curator.request.options import Option, declared
@@ -52,7 +57,12 @@ def request_of(
     items: ItemsOption = None,
     context: ContextOption = None,
     values: ValuesOption = None,
+    where: WhereOption = None,
+    timezone: TimezoneOption = "UTC",
     join: JoinOption = None,
+    same_person: SamePersonOption = None,
+    quantity: QuantityOption = None,
+    max_quantity: MaxQuantityOption = None,
     record_id: RecordIdOption = None,
     split: SplitOption = None,
     delta: DeltaOption = "0",
@@ -71,11 +81,21 @@ def request_of(
     exact_epsilon, exact_delta = Epsilon.of(epsilon), Delta.of(delta)
     shares = syntax.shares(split) if split is not None else None
     declaration = declare(
-        records, user=user, user_per_row=user_per_row, weight=weight, item=item,
+        records,
+        user=syntax.names(user, "--user") if user is not None else None,
+        user_per_row=user_per_row,
+        weight=weight,
+        item=syntax.item(item) if item is not None else None,
         contexts=syntax.once_each(syntax.definition(text) for text in context or []),
-        record_id=record_id, joins=[syntax.joined(text) for text in join or []],
+        where=where,
+        timezone=timezone,
+        record_id=record_id,
+        joins=[syntax.joined(text) for text in join or []],
+        same_person=syntax.file_and_column(same_person) if same_person is not None else None,
+        quantity=quantity,
+        max_quantity=max_quantity,
         attributes=syntax.names(attributes, "--attributes") if attributes is not None else [],
-    )  # fmt: skip
+    )
     check_options(declaration, options)
     sources = Sources(declaration)
     check(sources, exact_epsilon, exact_delta)

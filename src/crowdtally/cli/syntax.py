@@ -60,16 +60,20 @@ def shares(text: str) -> dict[str, Fraction]:
     return found
 
 
-def joined(text: str) -> tuple[str, str]:
-    """``FILE:KEY``.
+def joined(text: str) -> tuple[str, tuple[str, str]]:
+    """``FILE:KEY``, or ``FILE:KEY=KEY`` where the file's key has another name.
 
-    >>> joined("users.parquet:user_id")
-    ('users.parquet', 'user_id')
+    >>> joined("users.parquet:user_id"), joined("films.csv:item_id=film")
+    (('users.parquet', ('user_id', 'user_id')), ('films.csv', ('item_id', 'film')))
     """
-    file, colon, key = text.rpartition(":")
-    if not colon or not file or not key:
-        raise UsageError(f"a join is FILE:KEY: received {text!r}.")
-    return file, key
+    file, colon, keys = text.rpartition(":")
+    mine, equals, theirs = (part.strip() for part in keys.partition("="))
+    if not colon or not file or not mine or (equals and not theirs):
+        raise UsageError(
+            f"a join is FILE:KEY, or FILE:KEY=KEY where the file's key has another name: received "
+            f"{text!r}."
+        )
+    return file, (mine, theirs or mine)
 
 
 def file_and_column(text: str) -> tuple[str, str | None]:
@@ -111,7 +115,7 @@ def chosen_values(texts: Iterable[str]) -> dict[str, object]:
     return found
 
 
-def definition(text: str) -> tuple[str, str | None]:
+def definition(text: str, what: str = "a context") -> tuple[str, str | None]:
     """``NAME=EXPR``, or a plain column, which has no expression.
 
     >>> definition("day=dayname(t)"), definition("gender")
@@ -123,11 +127,21 @@ def definition(text: str) -> tuple[str, str | None]:
         return name, None
     if not _NAME.fullmatch(name):
         raise UsageError(
-            f"a context is a column, or NAME=EXPRESSION with a plain name: received {text!r}."
+            f"{what} is a column, or NAME=EXPRESSION with a plain name: received {text!r}."
         )
     if not expression.strip():
-        raise UsageError(f"context {name!r} has no expression after '=': received {text!r}.")
+        raise UsageError(f"{what} {name!r} has no expression after '=': received {text!r}.")
     return name, expression
+
+
+def item(text: str) -> str | dict[str, str]:
+    """A column, or ``NAME=EXPR``.
+
+    >>> item("place"), item("genre=split_part(genres, '|', 1)")
+    ('place', {'genre': "split_part(genres, '|', 1)"})
+    """
+    name, expression = definition(text, "an item")
+    return name if expression is None else {name: expression}
 
 
 def values(text: str) -> tuple[str, str | range | list[str]]:

@@ -12,12 +12,14 @@ from typing import Any
 
 from crowdtally.budget import Reservation
 from crowdtally.curator.bounding.own import OwnRule
+from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.published import SCHEMA
 from crowdtally.values.domain import Axis
 from crowdtally.values.rational import show
+from crowdtally.values.records import Records
 
 _LISTED = 10_000
 _PACKAGES = ("crowdtally", "duckdb", "ibis-framework", "numpy", "python-flint", "cryptography")
@@ -30,7 +32,11 @@ def versions() -> dict[str, str]:
 
 
 def describe(
-    request: Request, reservation: Reservation, released: Released, began: datetime
+    request: Request,
+    dataset: Dataset,
+    reservation: Reservation,
+    released: Released,
+    began: datetime,
 ) -> dict[str, Any]:
     """The contents of ``release.json``: public parameters, never anything read off the records.
 
@@ -41,6 +47,7 @@ def describe(
         "id": reservation.charge.release_id,
         "created": began.isoformat(timespec="seconds"),
         "guarantee": _guarantee(request),
+        "records": _records(request.records),
         "counted": "users" if request.method.discover else request.method.what,
         "method": _method(request.method, request.records.record_id, released.bounds),
         "split": {name: show(share) for name, share in request.shares.items()},
@@ -48,6 +55,8 @@ def describe(
         "domain": _domain(request, released),
         "charged": {
             "entry": reservation.id,
+            # A name that nobody gave is the source's own: a path of the curator's.
+            "dataset": dataset.name if dataset.chosen else None,
             "epsilon": show(reservation.charge.epsilon.value),
             "delta": show(reservation.charge.delta.value),
             "spent_before": show(reservation.before.spent.epsilon),
@@ -80,6 +89,23 @@ def _guarantee(request: Request) -> dict[str, Any]:
         "unit": {"kind": unit.kind, "column": unit.column},
         "neighbours": unit.neighbours,
     }
+
+
+def _records(records: Records) -> dict[str, Any]:
+    """What a record is, as declared: names of columns and expressions, never where they are."""
+    facts = {
+        "user": list(records.user_columns),
+        "same_person": records.same_person is not None,
+        "item": records.item,
+        "item_expression": records.item_expression,
+        "contexts": dict(records.contexts),
+        "where": records.where,
+        "timezone": records.timezone,
+    }
+    if records.quantity is None:
+        return facts
+    quantity = {"column": records.quantity.column, "most": records.quantity.most}
+    return facts | {"quantity": quantity}
 
 
 def _method(method: Method, record_id: str | None, bounds: Mapping[str, Bound]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def publish(request: Request, outside: Outside) -> Published:
             )
         with making(reservation, staged):
             released = finish(steps, counted, records, outside.draws)  # exact counts → noisy ones
-            metadata = describe(request, reservation, released, began)
+            metadata = describe(request, to, reservation, released, began)
             digest = staged.write(metadata, released.tables)  # under a temporary name
             staged.ready()
         with marking(reservation, staged):

@@ -17,7 +17,7 @@ from crowdtally.published.checks.files import check_table
 from crowdtally.published.checks.parsing import parsed
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.folder import staging, unwritable
-from crowdtally.published.metadata import Charged, Guarantee, MethodFacts
+from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
 from crowdtally.published.table import TableFacts
 
 SCHEMA = "crowdtally-release/1"
@@ -61,6 +61,12 @@ class Published:
     def guarantee(self) -> Guarantee:
         """What is promised, and to whom."""
         return Guarantee.from_json(self.metadata["guarantee"])
+
+    @cached_property
+    def records(self) -> RecordFacts | None:
+        """What a record was; None in releases of older versions, which did not say."""
+        facts = self.metadata.get("records")
+        return None if facts is None else RecordFacts.from_json(facts)
 
     @cached_property
     def method(self) -> MethodFacts:

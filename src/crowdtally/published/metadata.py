@@ -41,6 +41,46 @@ class Guarantee:
 
 
 @dataclass(frozen=True)
+class RecordFacts:
+    """What a record was, as declared."""
+
+    user: tuple[str, ...]
+    """The columns that say whose record it is, together."""
+    same_person: bool
+    """Whether a table said which ids are one person's."""
+    item: str | None
+    """What was counted: a column, or the name of an expression."""
+    item_expression: str | None
+    """How the item was computed; None for a column."""
+    contexts: Mapping[str, str | None]
+    """How each context was computed; None for a column."""
+    where: str | None
+    """The condition that a row had to meet."""
+    timezone: str
+    """The zone in which times were turned into days and hours."""
+    quantity: str | None
+    """The column that says how often a record counts."""
+    most: int
+    """The most that one record counts; 1 without a quantity."""
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> RecordFacts:
+        """From ``records``."""
+        quantity = facts.get("quantity") or {"column": None, "most": 1}
+        return cls(
+            tuple(facts["user"]),
+            facts["same_person"],
+            facts["item"],
+            facts["item_expression"],
+            facts["contexts"],
+            facts["where"],
+            facts["timezone"],
+            quantity["column"],
+            quantity["most"],
+        )
+
+
+@dataclass(frozen=True)
 class BoundFacts:
     """How much of one person a table holds at most."""
 
@@ -107,6 +147,8 @@ class Charged:
     """The same with this release."""
     limit: Fraction | None
     """ε that may be spent on the dataset."""
+    dataset: str | None = None
+    """The dataset's name; None where nobody gave one."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Charged:
@@ -118,4 +160,5 @@ class Charged:
             exact_number(facts["spent_before"], "what was spent before"),
             exact_number(facts["spent_after"], "what was spent after"),
             maybe_number(facts["limit"], "the limit"),
+            facts.get("dataset"),
         )

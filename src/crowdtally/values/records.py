@@ -10,6 +10,50 @@ from dataclasses import dataclass, field
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
 
+UTC = "UTC"
+"""The zone in which times are turned into days and hours, unless another is named."""
+
+
+@dataclass(frozen=True)
+class Join:
+    """A table to look up: each record finds one partner in it, or none."""
+
+    source: object
+    """Where it is."""
+    key: str
+    """The records' column."""
+    partner_key: str
+    """The table's column that must equal it."""
+
+    def __repr__(self) -> str:
+        """Without a frame's rows and a URL's password."""
+        keys = self.key if self.key == self.partner_key else f"{self.key}={self.partner_key}"
+        return f"{_shown(self.source)}:{keys}"
+
+
+@dataclass(frozen=True)
+class SamePerson:
+    """A table that says which ids are one person's: a function from the id to the person."""
+
+    source: object
+    """Where it is; it has the records' user columns."""
+    person: str | None
+    """Its column that names the person; None: the only one beside the ids."""
+
+    def __repr__(self) -> str:
+        """Without a frame's rows and a URL's password."""
+        return _shown(self.source) + (f":{self.person}" if self.person else "")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """How often a record counts: as its column says, up to a public bound."""
+
+    column: str
+    """The column."""
+    most: int
+    """C: a record that says more counts C times."""
+
 
 @dataclass(frozen=True)
 class Records:
@@ -20,26 +64,39 @@ class Records:
 
     source: object
     """A path, glob or URL#table, or a frame, relation or Ibis table."""
-    user: str | None
-    """The column that says whose record it is; None where each row is one person."""
+    user: str | tuple[str, ...] | None
+    """The column that says whose record it is, or the columns that say so together; None where
+    each row is one person."""
     item: str | None
-    """The column that says what it is about; None for a table of attributes."""
+    """What it is about, a column unless ``item_expression`` says how it is computed; None for a
+    table of attributes."""
     contexts: Mapping[str, str | None] = field(default_factory=dict)
     """For each context a row-wise SQL expression, or None where it is a column of that name."""
     record_id: str | None = None
     """A stored column that tells a user's records apart; None: their content does."""
-    joins: tuple[tuple[object, str], ...] = ()
-    """Tables to look up, each with the key column it shares with the records."""
+    joins: tuple[Join, ...] = ()
+    """Tables to look up."""
     attributes: tuple[str, ...] = ()
     """The columns (or derived contexts) of a table of attributes, instead of an item."""
     weight: str | None = None
     """Where each row is one person: a column that says how many persons a row stands for."""
+    item_expression: str | None = None
+    """A row-wise SQL expression of the item, where it is not a column."""
+    where: str | None = None
+    """A row-wise SQL condition: other rows are no records."""
+    timezone: str = UTC
+    """The zone in which times are turned into days and hours."""
+    same_person: SamePerson | None = None
+    """Which users are one person: what is protected is then the person."""
+    quantity: Quantity | None = None
+    """How often a record counts; None: once."""
 
     def __repr__(self) -> str:
         """The declaration alone: a frame's own repr would show records, a URL a password."""
-        roles = {name: value for name, value in vars(self).items() if name != "source" and value}
-        if self.joins:
-            roles["joins"] = [(_shown(source), key) for source, key in self.joins]
+        unsaid = {"source": self.source, "timezone": UTC}
+        roles = {
+            n: value for n, value in vars(self).items() if value and value is not unsaid.get(n)
+        }
         named = "".join(f", {name}={value!r}" for name, value in roles.items())
         return f"Records({_shown(self.source)!r}{named})"
 
@@ -52,14 +109,29 @@ class Records:
             raise UsageError(
                 "--weight says how many persons a row stands for, so it goes with --user-per-row."
             )
-        if self.user is None and self.record_id is not None:
-            raise UsageError("--record-id tells a user's records apart: not with --user-per-row.")
+        for role, option in (
+            (self.record_id, "--record-id tells a user's records apart"),
+            (self.same_person, "--same-person says which users are one person"),
+            (self.quantity, "--quantity says how often a user's record counts"),
+        ):
+            if self.user is None and role is not None:
+                raise UsageError(f"{option}: not with --user-per-row.")
+
+    @property
+    def user_columns(self) -> tuple[str, ...]:
+        """The columns that say whose record it is, together; none where each row is one person."""
+        if self.user is None:
+            return ()
+        return (self.user,) if isinstance(self.user, str) else self.user
 
     @property
     def unit(self) -> PrivacyUnit:
         """What one unit of protection covers."""
-        if self.user is not None:
-            return PrivacyUnit("user", self.user)
+        columns = ", ".join(self.user_columns)
+        if self.same_person is not None:
+            return PrivacyUnit("same-person", columns)
+        if columns:
+            return PrivacyUnit("user", columns)
         return PrivacyUnit("row") if self.weight is None else PrivacyUnit("person", self.weight)
 
 

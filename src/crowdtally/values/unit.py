@@ -7,15 +7,19 @@ from typing import Literal
 
 from crowdtally.errors import UsageError
 
-Kind = Literal["user", "row", "person", "item"]
+Kind = Literal["user", "same-person", "row", "person", "item"]
 
 _NEIGHBOURS = {
     "user": "databases that differ by all records of one user, added or removed",
+    "same-person": "databases that differ by all records of one person, under all ids that a table "
+    "says are that person's, added or removed",
     "row": "databases that differ by one row, added or removed; each row is one person",
     "person": "databases that differ by one person, added or removed; a row stands for as many "
     "persons as its weight says",
     "item": "histories of one person that differ by one item, added or removed, on that device",
 }
+
+_NAMING = ("user", "same-person", "person")
 
 
 @dataclass(frozen=True)
@@ -23,18 +27,19 @@ class PrivacyUnit:
     """What neighbouring databases differ by. Epsilons of different units never add up."""
 
     kind: Kind
-    """``user``: all records of one user. ``row``: one row. ``person``: one of those that a row's
+    """``user``: all records of one user. ``same-person``: all records of one person, who may have
+    several ids. ``row``: one row. ``person``: one of those that a row's
     weight counts. ``item``: one item of a history."""
     column: str | None = None
-    """For ``user``: the column that says whose record it is. For ``person``: the weight."""
+    """For ``user`` and ``same-person``: the column, or columns, that say whose record it is. For
+    ``person``: the weight."""
 
     def __post_init__(self) -> None:
         if self.kind not in _NEIGHBOURS:
             raise UsageError(f"unknown privacy unit {self.kind!r}: use {', '.join(_NEIGHBOURS)}.")
-        if (self.kind in ("user", "person")) != (self.column is not None):
-            raise UsageError(
-                "a privacy unit of kind 'user' or 'person' names its column, and only those kinds."
-            )
+        if (self.kind in _NAMING) != (self.column is not None):
+            kinds = " or ".join(map(repr, _NAMING))
+            raise UsageError(f"a privacy unit of kind {kinds} names its column, and only those.")
 
     @property
     def key(self) -> str:

@@ -65,33 +65,40 @@ _OTHER_ROWS: tuple[tuple[type[Any], str], ...] = (
 )
 
 
-def row_expression(text: str, context: str) -> Tree:
-    """The syntax tree of a row-wise expression, or a UsageError that says why it is not one."""
+def row_expression(text: str, what: str) -> Tree:
+    """The syntax tree of a row-wise expression, or a UsageError that says why it is not one.
+
+    Args:
+        text: what a person typed.
+        what: what it is, for a message: "the expression of context 'day'".
+    """
+    if not isinstance(text, str):
+        raise UsageError(f"{what} is SQL text: received a {type(text).__name__}.")
     if len(text) > _LONGEST:
         why = f"has {len(text)} characters, and at most {_LONGEST} are read"
-        raise UsageError(_refusal(context, text, why))
+        raise UsageError(_refusal(what, text, why))
     try:
         parsed = sqlglot.parse(text, read="duckdb")
     except RecursionError:
-        raise UsageError(_refusal(context, text, _TOO_DEEP)) from None
+        raise UsageError(_refusal(what, text, _TOO_DEEP)) from None
     except SqlglotError:
-        raise UsageError(_refusal(context, text, "cannot be parsed as an SQL expression")) from None
+        raise UsageError(_refusal(what, text, "cannot be parsed as an SQL expression")) from None
     if len(parsed) != 1 or parsed[0] is None:
-        raise UsageError(_refusal(context, text, "must be exactly one expression"))
+        raise UsageError(_refusal(what, text, "must be exactly one expression"))
     tree = parsed[0]
     if isinstance(tree, exp.DDL | exp.DML | exp.Command | exp.Query | exp.Alias):
-        raise UsageError(_refusal(context, text, "must be an expression, not a statement"))
+        raise UsageError(_refusal(what, text, "must be an expression, not a statement"))
     nodes = list(tree.walk())
     if max(node.depth for node in nodes) > _DEEPEST:
-        raise UsageError(_refusal(context, text, _TOO_DEEP))
+        raise UsageError(_refusal(what, text, _TOO_DEEP))
     for node in nodes:
         problem = _problem(node)
         if problem:
-            raise UsageError(_refusal(context, text, f"contains {problem}"))
+            raise UsageError(_refusal(what, text, f"contains {problem}"))
     growing = sum(map(_grows, nodes))
     if growing > _MOST_GROWING:
         why = f"has {growing} functions that can lengthen text, and may have {_MOST_GROWING}"
-        raise UsageError(_refusal(context, text, why))
+        raise UsageError(_refusal(what, text, why))
     return tree
 
 
@@ -127,7 +134,7 @@ def _problem(node: Tree) -> str | None:
         return f"{node.name}, whose value is not a function of one record"
     for kind, words in _OTHER_ROWS:
         if isinstance(node, kind):
-            return f"{words}: a context must be computed from one record alone"
+            return f"{words}: it must be computed from one record alone"
     return None
 
 
@@ -137,10 +144,10 @@ def _function_name(node: exp.Func) -> str:
     return node.sql_name().lower()
 
 
-def _refusal(context: str, text: str, why: str) -> str:
+def _refusal(what: str, text: str, why: str) -> str:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return (
-        f"the expression of context {context!r} {why}: received {shown!r}. "
+        f"{what} {why}: received {shown!r}. "
         "Use columns, arithmetic, CASE, casts and row-wise functions, "
         'for example "day=dayname(to_timestamp(timestamp))".'
     )

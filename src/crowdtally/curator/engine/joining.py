@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn, twin_of
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.sources import Located
+from crowdtally.curator.engine.located import LookUp
 from crowdtally.errors import InputError
 from crowdtally.values.sql import quoted
 
@@ -25,12 +25,11 @@ class Joined:
     """SQL for whether a record has a partner in every join."""
 
 
-def join(
-    engine: Engine, joins: Iterable[tuple[Located, str]], schema: Mapping[str, SourceColumn]
-) -> Joined:
+def join(engine: Engine, joins: Iterable[LookUp], schema: Mapping[str, SourceColumn]) -> Joined:
     """Join the view ``source`` with each table by the key column that they share."""
     clause, known, partners = quoted("source"), dict(schema), ["TRUE"]
-    for number, (located, key) in enumerate(joins):
+    for number, found in enumerate(joins):
+        located, key = found.table, found.declared.key
         name = located.label or "the joined table"
         offered = engine.open(located, f"join_{number}", keys=[key])
         columns.require(key, offered, "the join key", name)

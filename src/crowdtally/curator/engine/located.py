@@ -6,7 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crowdtally.curator.engine.sources import Located, locate
-from crowdtally.values.records import Records
+from crowdtally.values.records import Join, Records
+
+
+@dataclass(frozen=True)
+class LookUp:
+    """A joined table that was found."""
+
+    table: Located
+    """Where it is."""
+    declared: Join
+    """How it was declared."""
 
 
 @dataclass(frozen=True)
@@ -22,17 +32,25 @@ class Sources:
         return locate(self.declared.source)
 
     @cached_property
-    def joins(self) -> tuple[tuple[Located, str], ...]:
-        """The joined tables, each with its key."""
-        return tuple((locate(source), key) for source, key in self.declared.joins)
+    def joins(self) -> tuple[LookUp, ...]:
+        """The joined tables."""
+        return tuple(LookUp(locate(join.source), join) for join in self.declared.joins)
+
+    @cached_property
+    def same_person(self) -> Located | None:
+        """The table that says which ids are one person's, if there is one."""
+        declared = self.declared.same_person
+        return None if declared is None else locate(declared.source)
 
     @property
     def about_users(self) -> tuple[Located, ...]:
         """The sources whose values depend on users: the records, and what is joined on the user."""
-        user = self.declared.user
-        return (self.records, *(table for table, key in self.joins if key == user))
+        users = self.declared.user_columns
+        joined = [found.table for found in self.joins if found.declared.key in users]
+        return (self.records, *joined, *([self.same_person] if self.same_person else []))
 
     @property
     def every(self) -> tuple[Located, ...]:
         """All of them."""
-        return (self.records, *(table for table, _ in self.joins))
+        joined = [found.table for found in self.joins]
+        return (self.records, *joined, *([self.same_person] if self.same_person else []))

@@ -13,15 +13,15 @@ import ibis
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
+from crowdtally.curator.engine.deriving import matched
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.expressions import columns_of, row_expression
-from crowdtally.curator.engine.joining import Joined, join
+from crowdtally.curator.engine.identifying import identities
+from crowdtally.curator.engine.joining import join
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.matching import with_cells
 from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.relations import Column, Rows, either, smaller
-from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
-from crowdtally.values.domain import Axis, Domain
+from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 from crowdtally.values.sql import quoted
 
@@ -69,14 +69,14 @@ def prepare(
     source, joins = sources.records, sources.joins
     for axis in domain.axes if domain is not None else ():
         refuse_own_list(axis.name, axis.origin, sources)
-    schema = engine.open(source, "source", keys=[key for _, key in joins])
+    schema = engine.open(source, "source", keys=[found.declared.key for found in joins])
     name = source.label or "the table"
     for column, role in _needed(records):
         columns.require(column, schema, role, name)
     joined = join(engine, joins, schema)
-    selected = _identities(records, joined.columns)
+    selected = identities(records, joined.columns)
     if domain is not None:
-        selected |= _matched(engine, records, domain, joined)
+        selected |= matched(engine, records, domain, joined)
     elif records.item is not None:
         selected["item"] = columns.discovered(records.item, joined.columns[records.item])
     selected |= _inexact(records, domain, joined.columns)
@@ -89,27 +89,13 @@ def prepare(
 
 def _needed(records: Records) -> list[tuple[str, str]]:
     roles = [
-        (records.user, "the user"),
+        *((column, "the user") for column in records.user_columns),
         (records.item, "the item"),
         (records.record_id, "the record id"),
         (records.weight, "the weight"),
-        *((key, "a join key") for _, key in records.joins),
+        *((join.key, "a join key") for join in records.joins),
     ]
     return [(column, role) for column, role in roles if column is not None]
-
-
-def _identities(records: Records, schema: Mapping[str, SourceColumn]) -> dict[str, str]:
-    """The user, the stored record id and the weight, under names of our own."""
-    selected = {}
-    for alias, column, role in (
-        ("user", records.user, "the user"),
-        ("id", records.record_id, "the record id"),
-    ):
-        if column is not None:
-            selected[alias] = columns.identity(column, schema[column], role)
-    if records.weight is not None:
-        selected["weight"] = columns.whole_number(records.weight, schema[records.weight])
-    return selected
 
 
 def _inexact(
@@ -118,53 +104,14 @@ def _inexact(
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     axes = () if domain is None else domain.axes
     derived = {name for name, text in records.contexts.items() if text is not None}
-    used = {records.user, records.record_id, records.item, *(axis.name for axis in axes)} - derived
+    used = {*records.user_columns, records.record_id, records.item, *(axis.name for axis in axes)}
+    used -= derived
     lost = [
         f"({quoted(name)} IS NOT NULL AND {quoted(column.twin)} IS NULL)"
         for name, column in schema.items()
         if name in used and column.twin is not None
     ]
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
-
-
-def _matched(engine: Engine, records: Records, domain: Domain, joined: Joined) -> dict[str, str]:
-    """The columns to match, under names of our own, each as its list's kind."""
-    selected = {}
-    for number, axis in enumerate(domain.axes):
-        is_item = domain.has_items and number == 0
-        text = None if is_item else records.contexts.get(axis.name)
-        if text is None:
-            column = str(records.item) if is_item else axis.name
-            columns.require(column, joined.columns, "a context", "the table, with its joins,")
-            columns.refuse_hopeless(axis, joined.columns[column])
-            value, sql_type = columns.stored(column, joined.columns[column])
-        else:
-            value = _context(engine, text, axis, joined.columns)
-            sql_type = _type_of(engine, value, joined.clause, axis.name)
-        selected[f"axis_{number}"] = columns.matchable(value, sql_type, axis.kind, axis.name)
-    return selected
-
-
-def _type_of(engine: Engine, expression: str, clause: str, name: str) -> str:
-    try:
-        engine.define("probe", f"SELECT {expression} AS value FROM {clause}")
-        return engine.schema("probe")["value"]
-    except CrowdtallyError as error:
-        raise type(error)(f"{name!r} cannot be computed from the columns: {error}") from error
-
-
-def _context(engine: Engine, text: str, axis: Axis, schema: Mapping[str, SourceColumn]) -> str:
-    tree = row_expression(text, axis.name)
-    for column in columns_of(tree):
-        if column.lower() not in {name.lower() for name in schema}:
-            raise InputError(
-                f"the expression of context {axis.name!r} reads column {column!r}, which does not "
-                f"exist. {did_you_mean(column, schema)}"
-            )
-    sql = tree.sql(dialect="duckdb", identify=True)  # quoted, no column can pass for a keyword
-    engine.check_row_wise(sql, axis.name)
-    # A value that the expression cannot take is a fault of one record: null, outside the domain.
-    return f"TRY({sql})"
 
 
 def _match(engine: Engine, records: Records, domain: Domain | None) -> Prepared:

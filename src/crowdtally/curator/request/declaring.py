@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
 
 from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.errors import UsageError
-from crowdtally.values.records import Records
+from crowdtally.values.records import UTC, Join, Quantity, Records, SamePerson
+from crowdtally.values.whole import whole_number
+
+Columns: TypeAlias = str | Iterable[str]
+"""A column, or several."""
+Defined: TypeAlias = str | Mapping[str, str]
+"""A column, or a name and its expression."""
+_LARGEST_QUANTITY = 2**31
 
 
 def declare(
     source: object,
     *,
-    user: str | None,
-    item: str | None,
-    contexts: Mapping[str, str | None] | Iterable[str],
-    record_id: str | None,
-    joins: Iterable[tuple[object, str]],
-    attributes: Iterable[str],
-    user_per_row: bool,
-    weight: str | None,
+    user: Columns | None = None,
+    item: Defined | None = None,
+    contexts: Mapping[str, str | None] | Iterable[str] = (),
+    record_id: str | None = None,
+    joins: Iterable[Any] = (),
+    attributes: Columns = (),
+    user_per_row: bool = False,
+    weight: str | None = None,
+    where: str | None = None,
+    timezone: str | None = None,
+    same_person: object = None,
+    quantity: str | None = None,
+    max_quantity: int | None = None,
 ) -> Records:
     """The declaration that ``ct.read`` and the command line make."""
     if (user is None) != user_per_row:
@@ -28,11 +41,59 @@ def declare(
             "person; not both."
         )
     named = _named(contexts)
-    for name, expression in named.items():
-        if expression is not None:
-            row_expression(expression, name)
-    columns = (attributes,) if isinstance(attributes, str) else tuple(attributes)
-    return Records(source, user, item, named, record_id, _pairs(joins), columns, weight)
+    name, expression = _defined(item)
+    _check_expressions(named, name, expression, where)
+    return Records(
+        source,
+        _users(user),
+        name,
+        named,
+        record_id,
+        tuple(_join(given) for given in joins),
+        (attributes,) if isinstance(attributes, str) else tuple(attributes),
+        weight,
+        expression,
+        where,
+        UTC if timezone is None else timezone,
+        _same_person(same_person),
+        _quantity(quantity, max_quantity),
+    )
+
+
+def _check_expressions(
+    contexts: Mapping[str, str | None], item: str | None, expression: str | None, where: str | None
+) -> None:
+    """Refuse what is not computed from one record alone, before any list is read."""
+    for name, text in contexts.items():
+        if text is not None:
+            row_expression(text, f"the expression of context {name!r}")
+    if expression is not None:
+        row_expression(expression, f"the expression of the item {item!r}")
+    if where is not None:
+        row_expression(where, "the condition --where")
+
+
+def _users(given: Columns | None) -> str | tuple[str, ...] | None:
+    if given is None or isinstance(given, str):
+        return given
+    columns = tuple(given)
+    if not columns or not all(isinstance(name, str) and name for name in columns):
+        raise UsageError("--user is a column, or several: received an empty name or none.")
+    if len(set(columns)) != len(columns):
+        raise UsageError("--user names a column twice: name each once.")
+    return columns if len(columns) > 1 else columns[0]
+
+
+def _defined(given: Defined | None) -> tuple[str | None, str | None]:
+    if given is None or isinstance(given, str):
+        return given, None
+    if not isinstance(given, Mapping) or len(given) != 1:
+        raise UsageError(
+            "an item is a column, or one name and its expression, such as "
+            f"{{'genre': \"split_part(genres, '|', 1)\"}}: received a {type(given).__name__}."
+        )
+    ((name, expression),) = given.items()
+    return name, expression
 
 
 def _named(contexts: object) -> dict[str, str | None]:
@@ -45,14 +106,38 @@ def _named(contexts: object) -> dict[str, str | None]:
     return dict(contexts) if isinstance(contexts, Mapping) else dict.fromkeys(contexts)
 
 
-def _pairs(joins: Iterable[object]) -> tuple[tuple[object, str], ...]:
-    listed: list[tuple[object, str]] = []
-    for pair in joins:
-        if not isinstance(pair, tuple | list) or len(pair) != 2 or not isinstance(pair[1], str):
-            raise UsageError(
-                "joins are pairs of a source and its key column, such as "
-                f"[('users.parquet', 'user_id')]: received a {type(pair).__name__} instead of "
-                "a pair."
-            )
-        listed.append((pair[0], pair[1]))
-    return tuple(listed)
+def _join(given: object) -> Join:
+    """From ``(source, key)`` or ``(source, (key, the table's key))``."""
+    match given:
+        case Join():
+            return given
+        case (source, str(key)):
+            return Join(source, key, key)
+        case (source, (str(key), str(partner_key))):
+            return Join(source, key, partner_key)
+    raise UsageError(
+        "joins are pairs of a source and its key column, such as [('users.parquet', 'user_id')], "
+        "or of a source and both key columns, such as [('films.csv', ('item_id', 'film'))]: "
+        f"received a {type(given).__name__} instead of a pair."
+    )
+
+
+def _same_person(given: object) -> SamePerson | None:
+    """From a source, or from ``(source, column)``."""
+    match given:
+        case None | SamePerson():
+            return given
+        case (source, str() | None as person):
+            return SamePerson(source, person)
+    return SamePerson(given, None)
+
+
+def _quantity(column: str | None, most: int | None) -> Quantity | None:
+    if (column is None) != (most is None):
+        raise UsageError(
+            "--quantity and --max-quantity go together: the column that says how often a record "
+            "counts, and the public bound C of it."
+        )
+    if column is None:
+        return None
+    return Quantity(column, whole_number(most, "--max-quantity", 1, _LARGEST_QUANTITY))

@@ -18,7 +18,7 @@ from unicodedata import is_normalized
 from crowdtally.laws.registry import knows
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.domain import PublicDomain, PublicList
-from crowdtally.published.metadata import Charged, Guarantee, MethodFacts
+from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
 from crowdtally.published.table import SummaryFacts, TableFacts
 from crowdtally.values.domain import RESERVED
 from crowdtally.values.rational import show
@@ -34,6 +34,7 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     yield from _doubled("the table", names)
     yield from _lists(domain)
     yield from _tables_there(metadata, domain, set(names))
+    yield from _declared(metadata, domain)
     yield from _cost(metadata)
     yield from _hashes(metadata)
     for place, facts in enumerate(metadata["tables"]):
@@ -90,6 +91,22 @@ def _tables_there(
         yield f"its tables are {_named(names)}, and those of this domain are {_named(wanted)}"
     if found != ("other" in metadata):
         yield "it has 'other' without discovered items, or they without it"
+
+
+def _declared(metadata: Mapping[str, Any], domain: PublicDomain) -> Iterator[str]:
+    """The records' declaration, where there is one, against the lists and the guarantee."""
+    if "records" not in metadata:
+        return
+    records = RecordFacts.from_json(metadata["records"])
+    unit = Guarantee.from_json(metadata["guarantee"])
+    if domain.has_items and records.item != domain.names[0]:
+        yield f"records.item is {records.item!r}, and the domain's items are {domain.names[0]!r}"
+    if not set(records.contexts) <= set(domain.names):
+        yield "records.contexts names a context that the domain does not have"
+    if records.same_person != (unit.unit == "same-person"):
+        yield f"records.same_person does not go with the unit {unit.unit!r}"
+    if unit.unit in ("user", "same-person") and ", ".join(records.user) != unit.column:
+        yield f"records.user is {', '.join(records.user)!r}, and the unit's is {unit.column!r}"
 
 
 def _wanted(domain: PublicDomain, names: set[str]) -> set[str]:

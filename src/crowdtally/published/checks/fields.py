@@ -152,9 +152,23 @@ _GUARANTEE = Fields(
         "words": _TEXT,
         "epsilon": _POSITIVE,
         "delta": _SHARE,
-        "unit": Fields({"kind": choice("user", "row", "person"), "column": maybe(_NAME)}),
+        "unit": Fields(
+            {"kind": choice("user", "same-person", "row", "person"), "column": maybe(_NAME)}
+        ),
         "neighbours": _TEXT,
     }
+)
+_RECORDS = Fields(
+    {
+        "user": Each(_NAME),
+        "same_person": _FLAG,
+        "item": maybe(_NAME),
+        "item_expression": maybe(_NAME),
+        "contexts": Named(maybe(_NAME)),
+        "where": maybe(_NAME),
+        "timezone": _NAME,
+    },
+    {"quantity": Fields({"column": _NAME, "most": whole_leaf(1, 2**31)})},
 )
 _OTHER = Fields(
     {
@@ -171,7 +185,8 @@ _PAID = Fields(
         "spent_before": _NOT_NEGATIVE,
         "spent_after": _POSITIVE,
         "limit": maybe(_NOT_NEGATIVE),
-    }
+    },
+    {"dataset": maybe(_NAME)},
 )
 RELEASE = Fields(
     {
@@ -187,6 +202,6 @@ RELEASE = Fields(
         "charged": _PAID,
         "versions": Named(_TEXT),
     },
-    {"other": _OTHER, "sha256": HASH},
+    {"records": _RECORDS, "other": _OTHER, "sha256": HASH},
 )
 """``release.json`` as a whole; what depends on two fields at once is in ``agreement``."""
