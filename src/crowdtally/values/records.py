@@ -93,10 +93,9 @@ class Records:
 
     def __repr__(self) -> str:
         """The declaration alone: a frame's own repr would show records, a URL a password."""
-        unsaid = {"source": self.source, "timezone": UTC}
-        roles = {
-            n: value for n, value in vars(self).items() if value and value is not unsaid.get(n)
-        }
+        roles = {name: value for name, value in vars(self).items() if name != "source" and value}
+        if self.timezone == UTC:
+            del roles["timezone"]
         named = "".join(f", {name}={value!r}" for name, value in roles.items())
         return f"Records({_shown(self.source)!r}{named})"
 
