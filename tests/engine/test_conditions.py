@@ -15,7 +15,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError, UsageError
@@ -55,6 +55,9 @@ CONDITIONS: dict[str, tuple[str, Callable[[Row], bool | None]]] = {
     "nulls by name": ("stars IS NULL OR stars = 5", lambda row: row["stars"] in (None, 5)),
     "a cast that fails on some rows": (
         "CAST(paid AS INTEGER) < 10", lambda row: row["paid"] == "3"
+    ),
+    "a list in which a cast is looked up": (
+        "CAST(paid AS INTEGER) IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", lambda row: row["paid"] == "3"
     ),
     "a joined column": ("is_open", lambda row: OPEN.get(row["town"])),
     "a joined column without a partner": (
@@ -156,7 +159,7 @@ def test_rows_that_are_persons_and_weights(source: Path, start_engine: Start) ->
     )  # fmt: skip
     with start_engine() as engine:
         prepared = prepare(engine, records, DOMAIN)
-        (items, *_) = count(engine, prepared, SRA(1), key=KEY, what="records").found
+        (items, *_) = count_rows(engine, prepared).found
         dropped = dropped_in(engine, prepared.rows)
     taken = [row for row in ROWS if row["paid"] in ("3", "12")]
     persons: Counter[Any] = Counter()
@@ -178,8 +181,7 @@ def test_a_condition_that_fits_no_column_is_refused(source: Path, start_engine: 
             prepare(engine, declared(source, "star >= 4"), DOMAIN)
         with pytest.raises(InputError, match=r"the condition --where cannot be computed.*cast"):
             prepare(engine, declared(source, "paid >= 4"), DOMAIN)
-        for where in ("paid = stars", "paid IN (3, 4)", "paid BETWEEN 3 AND 4"):
-            with pytest.raises(InputError, match="cast"):
-                prepare(engine, declared(source, where), DOMAIN)
+        with pytest.raises(InputError, match="cast"):
+            prepare(engine, declared(source, "paid BETWEEN 3 AND 4"), DOMAIN)
         with pytest.raises(UsageError, match=r"the condition --where contains histogram\(\)"):
             prepare(engine, declared(source, "histogram(stars) IS NULL"), DOMAIN)

@@ -59,8 +59,9 @@ class DuckDBEngine:
         # A context such as the weekday of a time stamp must not depend on the machine's zone.
         self.in_zone(UTC)
         # Where two expressions share a part, it would be computed outside their TRY, and a value
-        # that it cannot take would stop the release instead of dropping its record.
-        self._connection.execute("SET disabled_optimizers = 'common_subexpressions'")
+        # that it cannot take would stop the release instead of dropping its record. So would what
+        # is looked up in a list of constants, which becomes a join.
+        self._connection.execute("SET disabled_optimizers = 'common_subexpressions,in_clause'")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
         self._connection.execute(_PLACE_MACRO)

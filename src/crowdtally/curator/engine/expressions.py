@@ -1,8 +1,8 @@
 """Row-wise SQL expressions that a person typed: parsed, checked, never trusted as text.
 
-A context, an item or a condition must be a function of one record. Aggregates, windows and subqueries look at other
-records, and a non-deterministic function would change when a part of the work is computed again;
-each would break the bound that the noise rests on, so each is refused.
+A context, an item or a condition must be a function of one record. Aggregates, windows and
+subqueries look at other records, and a non-deterministic function would change when a part of the
+work is computed again; each would break the bound that the noise rests on, so each is refused.
 """
 
 from __future__ import annotations

@@ -5,9 +5,11 @@ one with a translation that does (a test compares them on both, value by value).
 on Spark with ANSI mode off: a value that an expression cannot take gives null, never an error that
 would depend on one record. Everything listed is a function of one row.
 
-Where the engines differ all the same: Spark divides by zero to null, DuckDB to infinity; capitals
-of letters beyond A–Z, such as ß; times outside the years 1–9999, which are null here; a time without
-a zone that is cast to an instant, or compared with one, in the hour that clocks show twice.
+Where the engines differ all the same: Spark divides by zero to null, DuckDB to infinity; where a
+part cannot be computed Spark goes on with null for that part, DuckDB with null for the whole;
+capitals of letters beyond A–Z, such as ß; times outside the years 1–9999, which are null here; a
+time without a zone that is cast to an instant, or compared with one, in the hour that clocks show
+twice.
 """
 
 from __future__ import annotations

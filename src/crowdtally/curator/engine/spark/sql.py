@@ -61,7 +61,7 @@ def compiled(expression: ibis.Table) -> str:
 def translated_query(
     query: str, view_of: Callable[[str], str], type_of: Callable[[str, str], str]
 ) -> str:
-    """A view's query from DuckDB's SQL to Spark's: columns of one FROM clause with joins, and WHERE.
+    """A view's query from DuckDB's SQL to Spark's: columns, FROM with joins, perhaps WHERE.
 
     Args:
         query: in DuckDB's SQL.
