@@ -17,6 +17,7 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError, UsageError
 from crowdtally.values.domain import Domain
@@ -127,6 +128,19 @@ def test_the_condition_comes_before_the_bound(source: Path, start_engine: Start)
     }
     assert items.values.sum() == sum(min(number, limit) for number in own.values())
     assert max(own.values()) > limit + 3
+
+
+def test_after_the_bound_fewer_would_be_left(source: Path) -> None:
+    """The wrong order shows in such records: what is cut first is not filled up again."""
+    stars = [1, 2, 3, 4, 5]
+    records = ct.read(source / "records.parquet", user="who", item="place", contexts=["stars"])
+    with DuckDBEngine() as engine:
+        prepared = prepare(engine, records, Domain(ITEMS, {"stars": stars}, item="place"))
+        kept = kept_by(engine, prepared, SRA(3), KEY, "records")
+    after = {
+        user: sum(n for cell, n in cells.items() if cell % 5 >= 3) for user, cells in kept.items()
+    }
+    assert min(after.values()) < 3
 
 
 def test_a_row_is_taken_for_what_it_holds_alone(source: Path, start_engine: Start) -> None:
