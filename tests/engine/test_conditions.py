@@ -27,6 +27,8 @@ from kit.histories import kept_by
 ITEMS = ["bar", "café", "park"]
 DOMAIN = Domain(ITEMS, item="place")
 KEY = 20_240_229
+LIMIT = 9
+"""More than some users have of what the conditions take, and fewer than others."""
 Row = dict[str, Any]
 
 
@@ -113,21 +115,28 @@ def test_only_what_the_condition_takes_is_counted_or_dropped(
 
 def test_the_condition_comes_before_the_bound(source: Path, start_engine: Start) -> None:
     """Who has enough records that are taken contributes as many as are allowed."""
-    limit, where = 3, "stars >= 4"
+    where, limit = "stars >= 4", LIMIT
     with start_engine() as engine:
         prepared = prepare(engine, declared(source, where), DOMAIN)
         kept = kept_by(engine, prepared, SRA(limit), KEY, "records")
         (items, *_) = count(engine, prepared, SRA(limit), key=KEY, what="records").found
-    own = Counter(
-        row["who"]
-        for row in ROWS
-        if row["who"] is not None and row["place"] in ITEMS and (row["stars"] or 0) >= 4
-    )
+    own = _liked()
     assert {user: cells.total() for user, cells in kept.items()} == {
-        str(user): min(number, limit) for user, number in own.items()
+        user: min(cells.total(), limit) for user, cells in own.items()
     }
-    assert items.values.sum() == sum(min(number, limit) for number in own.values())
-    assert max(own.values()) > limit + 3
+    assert all(cells <= own[user] for user, cells in kept.items())
+    numbers = [cells.total() for cells in own.values()]
+    assert items.values.sum() == sum(min(number, limit) for number in numbers)
+    assert min(numbers) < limit < max(numbers)
+
+
+def _liked() -> dict[str, Counter[int]]:
+    """Each user's listed records of four stars or more, by cell."""
+    own: dict[str, Counter[int]] = defaultdict(Counter)
+    for row in ROWS:
+        if row["who"] is not None and row["place"] in ITEMS and (row["stars"] or 0) >= 4:
+            own[str(row["who"])][ITEMS.index(row["place"])] += 1
+    return own
 
 
 def test_after_the_bound_fewer_would_be_left(source: Path) -> None:
@@ -136,11 +145,14 @@ def test_after_the_bound_fewer_would_be_left(source: Path) -> None:
     records = ct.read(source / "records.parquet", user="who", item="place", contexts=["stars"])
     with DuckDBEngine() as engine:
         prepared = prepare(engine, records, Domain(ITEMS, {"stars": stars}, item="place"))
-        kept = kept_by(engine, prepared, SRA(3), KEY, "records")
+        kept = kept_by(engine, prepared, SRA(LIMIT), KEY, "records")
     after = {
-        user: sum(n for cell, n in cells.items() if cell % 5 >= 3) for user, cells in kept.items()
+        user: sum(number for cell, number in cells.items() if stars[cell % 5] >= 4)
+        for user, cells in kept.items()
     }
-    assert min(after.values()) < 3
+    before = {user: min(cells.total(), LIMIT) for user, cells in _liked().items()}
+    assert all(after[user] <= before[user] for user in before)
+    assert sum(after.values()) < 0.7 * sum(before.values())
 
 
 def test_a_row_is_taken_for_what_it_holds_alone(source: Path, start_engine: Start) -> None:
