@@ -84,6 +84,23 @@ def row_expression(text: str, what: str) -> Tree:
         text: what a person typed.
         what: what it is, for a message: :data:`WHERE`, :func:`of_context` or :func:`of_item`.
     """
+    tree = _parsed(text, what)
+    nodes = list(tree.walk())
+    if max(node.depth for node in nodes) > _DEEPEST:
+        raise UsageError(_refusal(what, text, _TOO_DEEP))
+    for node in nodes:
+        problem = _problem(node)
+        if problem:
+            raise UsageError(_refusal(what, text, f"contains {problem}"))
+    growing = sum(map(_grows, nodes))
+    if growing > _MOST_GROWING:
+        why = f"has {growing} functions that can lengthen text, and may have {_MOST_GROWING}"
+        raise UsageError(_refusal(what, text, why))
+    return tree
+
+
+def _parsed(text: str, what: str) -> Tree:
+    """The syntax tree of one expression, whatever is in it."""
     if not isinstance(text, str):
         raise UsageError(f"{what} is SQL text: received a {type(text).__name__}.")
     if len(text) > _LONGEST:
@@ -100,17 +117,6 @@ def row_expression(text: str, what: str) -> Tree:
     tree = parsed[0]
     if isinstance(tree, exp.DDL | exp.DML | exp.Command | exp.Query | exp.Alias):
         raise UsageError(_refusal(what, text, "must be an expression, not a statement"))
-    nodes = list(tree.walk())
-    if max(node.depth for node in nodes) > _DEEPEST:
-        raise UsageError(_refusal(what, text, _TOO_DEEP))
-    for node in nodes:
-        problem = _problem(node)
-        if problem:
-            raise UsageError(_refusal(what, text, f"contains {problem}"))
-    growing = sum(map(_grows, nodes))
-    if growing > _MOST_GROWING:
-        why = f"has {growing} functions that can lengthen text, and may have {_MOST_GROWING}"
-        raise UsageError(_refusal(what, text, why))
     return tree
 
 

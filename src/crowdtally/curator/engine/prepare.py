@@ -106,11 +106,9 @@ def _inexact(
 ) -> dict[str, str]:
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     axes = () if domain is None else domain.axes
-    derived = {name for name, text in records.contexts.items() if text is not None}
-    if records.item_expression is not None:
-        derived.add(records.item)
+    texts = {records.item: records.item_expression, **records.contexts}
     used = {*records.user_columns, records.record_id, records.item, *(axis.name for axis in axes)}
-    used -= derived
+    used -= {name for name, text in texts.items() if text is not None}
     lost = [
         f"({quoted(name)} IS NOT NULL AND {quoted(column.twin)} IS NULL)"
         for name, column in schema.items()
