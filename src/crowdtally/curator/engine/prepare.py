@@ -106,7 +106,8 @@ def _inexact(
 ) -> dict[str, str]:
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     axes = () if domain is None else domain.axes
-    texts = {records.item: records.item_expression, **records.contexts}
+    texts: dict[str | None, str | None] = {records.item: records.item_expression}
+    texts |= records.contexts
     used = {*records.user_columns, records.record_id, records.item, *(axis.name for axis in axes)}
     used -= {name for name, text in texts.items() if text is not None}
     lost = [
