@@ -106,10 +106,9 @@ def _inexact(
 ) -> dict[str, str]:
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     axes = () if domain is None else domain.axes
-    texts: dict[str | None, str | None] = {records.item: records.item_expression}
-    texts |= records.contexts
     used = {*records.user_columns, records.record_id, records.item, *(axis.name for axis in axes)}
-    used -= {name for name, text in texts.items() if text is not None}
+    used -= {name for name, text in records.contexts.items() if text is not None}
+    used -= {records.item} if records.item_expression is not None else set()
     lost = [
         f"({quoted(name)} IS NOT NULL AND {quoted(column.twin)} IS NULL)"
         for name, column in schema.items()
