@@ -31,8 +31,8 @@ def test_join(town: Town) -> None:
         "no column 'place' (the join key)", "Did you mean 'plce'?",
     )  # fmt: skip
     town.refuses(
-        _joined(town, "typed.parquet", place=[1, 2], area=["x", "y"]), INPUT,
-        "is BIGINT in", "but VARCHAR in the records", "one type",
+        _joined(town, "typed.parquet", place=[1.5, 2.5], area=["x", "y"]), INPUT,
+        "is DOUBLE in", "but VARCHAR in the records", "one type",
     )  # fmt: skip
     town.refuses(
         _joined(town, "clash.parquet", place=["bar"], area=["x"], weekday=["Xanadu"]), INPUT,

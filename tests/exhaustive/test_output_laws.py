@@ -15,6 +15,7 @@ import pytest
 
 from kit.rules import (
     CHOSEN,
+    DERIVED,
     FORMED,
     MIXED,
     PAIRS,
@@ -31,7 +32,7 @@ from kit.tiny import Database, History, databases, histories
 from kit.tracing import Tracer
 
 KEYS = (1, 2**62 + 12345, 987654321987654321)
-ALL = SAMPLES | STEERED | SCALED | PAIRS | FORMED | CHOSEN
+ALL = SAMPLES | DERIVED | STEERED | SCALED | PAIRS | FORMED | CHOSEN
 
 
 def family(subject: Subject) -> Sequence[History]:
@@ -52,6 +53,12 @@ def test_samples_of_three_users(name: str) -> None:
     subject = SAMPLES[name]
     assert check(subject, databases(family(subject), 3), KEYS[:1]).reached
     assert check(subject, databases([*family(subject)[:2], ()], 3), KEYS[1:]).reached
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_records_that_are_chosen_and_derived(name: str) -> None:
+    subject = DERIVED[name]
+    assert check(subject, databases(family(subject), 3), KEYS[:1]).reached
 
 
 @pytest.mark.parametrize("name", STEERED)
@@ -134,7 +141,7 @@ def test_every_database_of_three_users_and_three_records_each(limit: int, count:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", SAMPLES | STEERED | SCALED | FORMED)
+@pytest.mark.parametrize("name", SAMPLES | DERIVED | STEERED | SCALED | FORMED)
 def test_every_database_of_two_users_and_three_records_each(name: str) -> None:
     subject = ALL[name]
     most = 3 if subject.space in (PLAIN, SQUARE) else 2

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
@@ -18,6 +18,8 @@ from kit.kinds import Kind, Rows, Schema, Type
 _PLAIN = re.compile(r"0|-?[1-9][0-9]*")
 _EXACT = 2**53
 """Below this every whole number is a float of its own."""
+Texts = dict[str, str | None]
+"""A record's values by column."""
 Cell = tuple[str, ...]
 """The texts of an item and of its contexts."""
 Histories = dict[str, Counter[Cell]]
@@ -30,10 +32,17 @@ class Lookup:
 
     schema: Schema
     rows: Rows
+    on: str | None = None
+    """The records' key column, where it has another name."""
 
     @property
     def key(self) -> str:
         return next(iter(self.schema))
+
+    @property
+    def keys(self) -> tuple[str, str]:
+        """The records' key column and the table's."""
+        return self.on or self.key, self.key
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,10 @@ class Database:
     """Each context's public values."""
     record_id: str | None = None
     lookups: tuple[Lookup, ...] = ()
+    roles: Mapping[str, Any] = field(default_factory=dict)
+    """What else is declared, such as a condition: arguments of ``ct.read``."""
+    meaning: Callable[[Texts], Texts | None] | None = None
+    """What the roles make of a record's values; None where it is no record."""
 
     @property
     def user(self) -> str:
@@ -99,6 +112,8 @@ def histories(kind: Kind, database: Database) -> Histories:
     found: Histories = defaultdict(Counter)
     for row in database.rows:
         texts = _joined(kind, database, _texts(kind, database.schema, row))
+        if texts is not None and database.meaning is not None:
+            texts = database.meaning(texts)
         if texts is None or texts[database.user] is None:
             continue
         cell = tuple(texts[name] for name in (database.item, *database.contexts))
@@ -118,7 +133,7 @@ def _joined(
     """The record with the columns of its partners; None where it lacks one."""
     for lookup in database.lookups:
         known = [_texts(kind, lookup.schema, row) for row in lookup.rows]
-        wanted = texts[lookup.key]
+        wanted = texts[lookup.keys[0]]
         partners = [one for one in known if wanted is not None and one[lookup.key] == wanted]
         if not partners:
             return None

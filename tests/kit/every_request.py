@@ -66,6 +66,17 @@ SHAPES = {
     ),
     "rows": Shape(_ROW | _DAYS, _IN_CONTEXT, {"items": _ITEM, "edges": _BOTH}, by_user=False),
     "weights": Shape(_ROW | {"weight": "weight"}, _LISTED, {"items": _ITEM}, by_user=False),
+    "derived": Shape(
+        {
+            "user": "user",
+            "item": {"letter": "lower(item)"},
+            "where": "weight <> 2 OR day > 0",
+            "contexts": {"day": "(hour(to_timestamp(day * 3600)) + 19) % 24"},
+            "timezone": "Asia/Kolkata",
+        },
+        ct.Domain(ITEMS, {"day": DAYS}, item="letter"),
+        {"items": {"letter": 3}, "edges": {"letter": 3, "day": 5}},
+    ),
     "discovery": Shape(
         _USER, None, {}, {"discover_items": True, "delta": "1e-6", "max_records": 2}, by_user=False
     ),
@@ -126,6 +137,8 @@ def fitting(shape: str, method: Mapping[str, Any], form: Mapping[str, Any]) -> b
     if shape == "pairs":
         scales = method.get("bounding") in ("dpsense", "dpsense-s")
         return "transform" not in form and not scales
+    if shape == "derived":
+        return not form or "publishing" in form
     if shape == "attributes" and "popularity_records" in method:
         return False
     with_days = shape not in ("items", "weights")

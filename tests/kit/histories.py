@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, Self
@@ -45,6 +45,8 @@ class Shape:
     user: str = "int64"
     id: str | None = None
     """None where no record id is stored."""
+    derived: bool = False
+    """Whether ``ROLES`` are declared as well."""
 
     def table(self, rows: Sequence[Row]) -> pa.Table:
         kinds = (self.user, "int64", "int64", self.id or "int64")
@@ -58,7 +60,8 @@ class Shape:
 
     def records(self, source: object, domain: Domain) -> Records:
         contexts = {axis.name: None for axis in domain.contexts}
-        return Records(source, "user", "item", contexts, "id" if self.id else None)
+        declared = Records(source, "user", "item", contexts, "id" if self.id else None)
+        return replace(declared, **ROLES) if self.derived else declared
 
 
 SHAPES = (
@@ -67,6 +70,14 @@ SHAPES = (
     Shape("string"),
     Shape("string", id="string"),
 )
+DERIVED = (Shape("string", derived=True), Shape("string", id="int64", derived=True))
+ROLES: dict[str, Any] = {
+    "where": "item <> 1 OR (id % 3 = 0 AND 10 // (context - 1) < 5)",
+    "item_expression": "3 - item",
+    "contexts": {"context": "hour(to_timestamp(context * 3600)) - 5"},
+    "timezone": "Asia/Kolkata",  # where it is half past five, six and seven then
+}
+"""Records that a condition chooses, with an item that is computed and hours of another zone."""
 
 
 class Counting:

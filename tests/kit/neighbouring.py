@@ -37,12 +37,13 @@ def declared(
     ``beside`` is the kind of the joined tables, where it is another.
     """
     write = (beside or kind).write
-    joins = [(write(place, one.schema, one.rows), one.key) for one in database.lookups]
-    return ct.read(
-        kind.write(place, database.schema, database.rows),
-        user=database.user, item=database.item, contexts=list(database.contexts),
-        record_id=database.record_id, joins=joins,
-    )  # fmt: skip
+    joins = [(write(place, one.schema, one.rows), one.keys) for one in database.lookups]
+    roles: dict[str, Any] = {
+        "user": database.user, "item": database.item, "contexts": list(database.contexts),
+        "record_id": database.record_id, "joins": joins,
+    }  # fmt: skip
+    source = kind.write(place, database.schema, database.rows)
+    return ct.read(source, **(roles | dict(database.roles)))
 
 
 def domain(database: Database) -> ct.Domain:

@@ -5,13 +5,14 @@ Every user of a crowd has more records than are kept, so that a sample which was
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from kit.crowds import Database, Lookup
+from kit.crowds import Database, Lookup, Texts
 from kit.kinds import Rows, Schema, Type
 
 LIMIT = 2
@@ -85,7 +86,33 @@ def _looked_up(base: Database, key: Type) -> Database:
     return replace(base, contexts=contexts, lookups=(areas, people))
 
 
+def _below_six(texts: Texts) -> Texts | None:
+    """The record with its item less one, where that is a whole number below five; in Python."""
+    item = texts["place"]
+    whole = item is not None and re.fullmatch(r" *-?[0-9]+ *", item)
+    return {**texts, "place": str(int(item) - 1)} if whole and int(item) < 6 else None  # type: ignore[arg-type]
+
+
+def _chosen(base: Database) -> Database:
+    """The same records, those that a condition takes, and their items computed."""
+    roles = {
+        "where": "TRY_CAST(place AS DOUBLE) < 6",
+        "item": {"place": "TRY_CAST(place AS BIGINT) - 1"},
+        "timezone": "Asia/Kolkata",
+    }
+    return replace(base, roles=roles, meaning=_below_six)
+
+
+def _of_two_names(base: Database) -> Database:
+    """The same records, their items looked up under another name, in text."""
+    names = [(str(item), DAYS[place % 2]) for place, item in enumerate(ITEMS)]
+    lookup = Lookup({"spot": "text", "area": "text"}, [*names, ("07", "Mon")], on="place")
+    return replace(base, contexts={"area": DAYS}, lookups=(lookup,))
+
+
 MIXED_IDS = _numbered(MIXED)
+CHOSEN = _chosen(MIXED)
+NAMED_KEYS, MIXED_NAMED_KEYS = _of_two_names(INTEGERS), _of_two_names(MIXED)
 LOOKED_UP = _looked_up(INTEGERS, "integer")
 MIXED_KEYS = _looked_up(MIXED, "mixed")
 _NOBODY = visits(None)
@@ -143,6 +170,12 @@ TOGETHER = {
     "joins: a missing key": Newcomer(LOOKED_UP, [(99, None, "Mon"), *visits(99)],
                                      ([], [(99, None)])),
     "joins: a text among keys": Newcomer(MIXED_KEYS, visits("guest"), ([], [("guest", "old")])),
+    "chosen: a text among items": Newcomer(CHOSEN, [("guest", "abc", "Mon"), *visits("guest")]),
+    "chosen: a missing item": Newcomer(CHOSEN, [(99, None, "Mon"), *visits(99)]),
+    "keys of two names: a missing key": Newcomer(NAMED_KEYS, [(99, None, "Mon"), *visits(99)]),
+    "keys of two names: a text": Newcomer(
+        MIXED_NAMED_KEYS, [("guest", "07", "Mon"), *visits("guest")]
+    ),
     "joins: no records": Newcomer(MIXED_KEYS, [], ([], [("guest", "old")])),
 }  # fmt: skip
 """Stored record ids, and tables joined on the item and on the user."""
@@ -153,11 +186,11 @@ NEWCOMERS: dict[str, Newcomer] = {
 
 CORE = (
     "a text beside nulls", "a fraction, then a text", "large ids: a text among users",
-    "codes: the first of all", "joins: a text among keys",
+    "codes: the first of all", "joins: a text among keys", "chosen: a text among items",
 )  # fmt: skip
 """The newcomers that found most: quick enough to be tried on every kind."""
 SELDOM = (
     "infinite", "a large float", "large ids: one more", "words: empty", "codes: a new item",
-    "a missing id", "joins: no records",
+    "a missing id", "joins: no records", "chosen: a missing item",
 )  # fmt: skip
 """Those who are like another newcomer."""

@@ -31,6 +31,26 @@ SAMPLES = {
 }
 """Samples of each user's records."""
 
+_HOUR = {
+    "contexts": {"context": "hour(to_timestamp(context * 3600)) - 5"},
+    "timezone": "Asia/Kolkata",  # half past five and half past six, by the clocks there
+}
+DERIVED = {
+    "a condition": Subject(
+        SQUARE, {"max_records": 1}, "stored", roles={"where": "item = 0 OR id < 2"}
+    ),
+    "a condition that fails on some rows": Subject(
+        SQUARE, {"max_records": 2}, roles={"where": "CAST(split_part('1,x', ',', item+1) AS INT)=1"}
+    ),
+    "derived items, hours of a zone": Subject(
+        SQUARE, {"max_records": 2}, roles={"item_expression": "1 - item"} | _HOUR
+    ),
+    "users, under a condition": Subject(
+        SQUARE, {"max_records": 1, "count": "users"}, roles={"where": "context = 1"} | _HOUR
+    ),
+}
+"""Records that a condition chooses, items and contexts that are computed."""
+
 STEERED = {
     "hpa, one record": Subject(
         SQUARE, {"bounding": "hpa", "max_records": 1, "popularity_records": 1}, steering=ORDERS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
@@ -45,12 +45,15 @@ class Subject:
     tracer: type[Tracer] = Tracer
     user: str | None = "user"
     """None where each row is one person: then no history may have more than one record."""
+    roles: Mapping[str, Any] = field(default_factory=dict)
+    """What else is declared, such as a condition: fields of ``Records``."""
 
     @cached_property
     def records(self) -> Records:
         empty = pa.table({name: pa.array([], kind) for name, kind in _SCHEMA.items()})
         contexts = {"context": None} if self.space.contexts > 1 else {}
-        return Records(empty, self.user, "item", contexts, None if self.ids == "none" else "id")
+        ids = None if self.ids == "none" else "id"
+        return replace(Records(empty, self.user, "item", contexts, ids), **self.roles)
 
     @cached_property
     def request(self) -> Request:

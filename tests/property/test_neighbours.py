@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -15,6 +16,8 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count_scaled
 from crowdtally.values.counts import What
 from kit.histories import (
+    CONTEXTS,
+    DERIVED,
     DOMAIN,
     ITEMS,
     PLAIN,
@@ -69,6 +72,38 @@ def test_items_and_contexts(
     shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
 ) -> None:
     assert not exceeds(countings(shape), data.draw(databases(shape)), rule, key, what)
+
+
+@pytest.mark.parametrize("shape", DERIVED, ids=str)
+@settings(max_examples=40, deadline=None)
+@given(data=st.data(), rule=rules(), key=keys, what=whats)
+def test_what_a_condition_takes_of_derived_items(
+    shape: Shape, countings: Countings, data: st.DataObject, rule: Any, key: int, what: What
+) -> None:
+    """And nobody's records are taken, or left, for the sake of another's."""
+    rows, counting = data.draw(databases(shape)), countings(shape)
+    assert not exceeds(counting, rows, rule, key, what)
+    together = counting.kept(rows, rule, key, what)
+    for user in people(rows):
+        alone = counting.kept(without(rows, user), rule, key, what)
+        assert alone == {one: cells for one, cells in together.items() if one != str(user)}
+    assert {user: cells.total() for user, cells in together.items()} == {
+        user: min(rule.limit, number) for user, number in _taken(rows, what).items()
+    }
+
+
+def _taken(rows: list[Row], what: What) -> dict[str, int]:
+    """How many records of each user the condition takes and the lists have, in plain Python."""
+    taken: dict[str, Counter[int]] = defaultdict(Counter)
+    for user, item, context, number in rows:
+        # Nothing is divided by zero, so a record of context 1 is not taken at all.
+        listed = item in range(ITEMS) and context in (0, 2)
+        low = context == 0 and number is not None and number % 3 == 0
+        if user is not None and listed and (item != 1 or low):
+            taken[user][item * CONTEXTS + context] += 1
+    return {
+        user: cells.total() if what == "records" else len(cells) for user, cells in taken.items()
+    }
 
 
 @pytest.mark.parametrize("shape", [BARE, STORED], ids=str)

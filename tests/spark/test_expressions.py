@@ -11,7 +11,7 @@ from crowdtally.curator.engine.expressions import row_expression
 from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.engine.spark.checking import check
 from crowdtally.curator.engine.spark.formats import java_pattern
-from crowdtally.errors import UsageError
+from crowdtally.errors import InputError, UsageError
 from kit.cluster import engine_beside
 
 DIFFERENT = """
@@ -47,3 +47,14 @@ def test_a_fraction_as_text_is_refused(cluster: Any) -> None:
 
 def test_patterns_keep_plain_letters() -> None:
     assert java_pattern("at 'H' %H") == "'at ''H'' 'HH"
+
+
+@pytest.mark.parametrize("text", ["s = 12", "s <> i", "i IN (1, s)", "s BETWEEN 1 AND 2", "f < s"])
+def test_text_is_not_compared_with_numbers(text: str, cluster: Any) -> None:
+    """Spark would convert in silence, and not as DuckDB converts: 3.5 to 3, and not to 4."""
+    tree = row_expression(text, "c").sql(dialect="duckdb", identify=True)
+    with engine_beside(cluster) as engine:
+        engine.open(locate(pa.table({"s": ["3.5"], "i": [4], "f": [0.5]})), "source")
+        with pytest.raises(InputError, match="it compares text with a number"):
+            engine.define("p", f'SELECT TRY({tree}) AS value FROM "source"')
+        engine.define("p", 'SELECT TRY("i" = \'4\' AND "s" = \'3.5\') AS value FROM "source"')

@@ -20,7 +20,8 @@ from kit.places import place_in
 
 CASES = {
     "spark frame": ["a text beside nulls", "a fraction, then a text", "three zeros are one user",
-                    "large ids: a text among users", "joins: a text among keys"],
+                    "large ids: a text among users", "joins: a text among keys",
+                    "chosen: a text among items", "keys of two names: a text"],
     "parquet on spark": ["a text beside nulls", "large ids: a missing item", "times"],
     "pandas sent to spark": ["a text beside nulls", "large ids: a missing item"],
 }  # fmt: skip

@@ -24,7 +24,8 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
     left = dropped.rows - dropped.without_user - dropped.outside
     if not reasons:
         if not left:
-            tell("The source has no rows: what is released is noise alone.")
+            held = " for which --where holds" if request.records.where is not None else ""
+            tell(f"The source has no rows{held}: what is released is noise alone.")
         return
     words = f"of {dropped.rows} rows, {' and '.join(reasons)}"
     if request.strict:

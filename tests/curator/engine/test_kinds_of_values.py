@@ -164,7 +164,7 @@ def test_a_message_does_not_list_categories(tmp_path: Path) -> None:
     with pytest.raises(ct.InputError, match=r"has type VARCHAR\[\], which cannot") as caught:
         counted(source, domain=ct.Domain(["here"]), contexts=[])
     assert "elsewhere" not in str(caught.value)
-    areas = _parquet(tmp_path, "areas.parquet", pa.table({"n": [1], "area": ["x"]}))
+    areas = _parquet(tmp_path, "areas.parquet", pa.table({"n": [1.5], "area": ["x"]}))
     with pytest.raises(ct.InputError, match="but VARCHAR in the records") as caught:
         counted(source, joins=[(areas, "n")])
     assert "elsewhere" not in str(caught.value)

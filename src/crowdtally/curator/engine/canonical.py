@@ -62,6 +62,9 @@ def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | Non
         return _float_text(value, _FLOATS[sql_type])
     if sql_type == "VARCHAR":
         return _without_long_numbers(value) if knowledge == "guessed" else value
+    if sql_type == "TIMESTAMP WITH TIME ZONE":
+        # The text of an instant in a zone says its local time: of an instant it must be one text.
+        return f"CAST({value} AT TIME ZONE 'UTC' AS VARCHAR) || '+00'"
     text = f"CAST({value} AS VARCHAR)"
     if sql_type.startswith("DECIMAL") and not sql_type.endswith(",0)"):
         return f"rtrim(rtrim({text}, '0'), '.')"  # the scale too may come from another row

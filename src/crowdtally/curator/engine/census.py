@@ -1,8 +1,9 @@
 """How many rows fall out, counted in the same pass as what is kept.
 
-Prepared rows are *all* rows of the source: one outside the domain has no cell (null), one of nobody
-has no user. An aggregate that groups them carries two numbers along, ``rows`` and ``inside`` (those
-that have a cell), so that one result says both what is counted and what is not.
+Prepared rows are *all* rows of the source for which its condition holds: one outside the domain has
+no cell (null), one of nobody has no user. An aggregate that groups them carries two numbers along,
+``rows`` and ``inside`` (those that have a cell), so that one result says both what is counted and
+what is not.
 
 Nothing without a user or without a cell is ever kept or counted.
 """
@@ -27,7 +28,7 @@ class Dropped:
     """How many rows will not be counted. For the curator's eyes, never in a release."""
 
     rows: int
-    """All rows of the source."""
+    """All rows of the source; with a condition, those for which it holds."""
     without_user: int
     """Rows whose user is null."""
     outside: int

@@ -44,6 +44,15 @@ def same_key(first: str, second: str) -> bool:
     return first == second or {first, second} <= exact
 
 
+def text_and_integer(first: str, second: str) -> bool:
+    """Whether one of two types is text and the other an integer.
+
+    >>> text_and_integer("VARCHAR", "BIGINT"), text_and_integer("VARCHAR", "DATE")
+    (True, False)
+    """
+    return "VARCHAR" in (first, second) and not {first, second}.isdisjoint(_INTEGERS)
+
+
 def stored(name: str, column: SourceColumn) -> tuple[str, str]:
     """SQL for a column's values and their type, of which neither depends on other rows."""
     return (quoted(name), column.type) if column.twin is None else (quoted(column.twin), "VARCHAR")

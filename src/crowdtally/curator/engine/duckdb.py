@@ -7,7 +7,8 @@ releases need not match.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +21,7 @@ from ibis.backends.sql.datatypes import DuckDBType
 from numpy.typing import NDArray
 from sqlglot import tokenize
 
-from crowdtally.curator.engine import hashing, opening, sizing, window
+from crowdtally.curator.engine import csv_files, hashing, opening, sizing, window
 from crowdtally.curator.engine.canonical import SourceColumn, canonical_text, twin_of
 from crowdtally.curator.engine.census import carried, census
 from crowdtally.curator.engine.compiling import compiler
@@ -30,6 +31,7 @@ from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import UsageError
 from crowdtally.values.domain import Axis
+from crowdtally.values.records import UTC
 from crowdtally.values.sql import quoted
 
 # Macros of DuckDB's own that are functions of one row; the others may hide an aggregate.
@@ -55,10 +57,11 @@ class DuckDBEngine:
         self._held: list[object] = []
         self._rows: dict[str, int] = {}
         # A context such as the weekday of a time stamp must not depend on the machine's zone.
-        self._connection.execute("SET TimeZone = 'UTC'")
+        self.in_zone(UTC)
         # Where two expressions share a part, it would be computed outside their TRY, and a value
-        # that it cannot take would stop the release instead of dropping its record.
-        self._connection.execute("SET disabled_optimizers = 'common_subexpressions'")
+        # that it cannot take would stop the release instead of dropping its record. So would what
+        # is looked up in a list of constants, which becomes a join.
+        self._connection.execute("SET disabled_optimizers = 'common_subexpressions,in_clause'")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
         self._connection.execute(_PLACE_MACRO)
@@ -81,7 +84,7 @@ class DuckDBEngine:
         label = located.label or "the records"
         if located.needs_spark:
             raise UsageError(f"{located.label or 'a Spark DataFrame'} is read by --engine spark.")
-        with translated(f"opening {label}"):
+        with translated(f"opening {label}"), self._copying_in_utc():
             found = opening.opened(self._connection, located, name, Path(self._folder.name))
             self._held.append(found.keep)
             types = self._types(found.rows)
@@ -98,6 +101,21 @@ class DuckDBEngine:
             )
             for column, kind in types.items()
         }
+
+    def in_zone(self, zone: str) -> None:
+        """Turn times into days and hours in this zone from now on."""
+        self._zone = zone
+        self._connection.execute(f"SET TimeZone = {csv_files.text(zone)}")
+
+    @contextmanager
+    def _copying_in_utc(self) -> Iterator[None]:
+        """What is copied out of a database is what is stored there, whatever zone is asked for."""
+        zone = self._zone
+        self.in_zone(UTC)
+        try:
+            yield
+        finally:
+            self.in_zone(zone)
 
     def define(self, name: str, query: str, of: str = "the records") -> None:
         """Define a view by SQL; ``of`` is what a message says it shows."""
@@ -141,7 +159,7 @@ class DuckDBEngine:
         self._connection.unregister("incoming")
         return self.table(name)
 
-    def check_row_wise(self, sql: str, context: str) -> None:
+    def check_row_wise(self, sql: str, what: str) -> None:
         """Refuse functions that this engine's catalogue does not call a function of one row."""
         tokens = tokenize(sql, read="duckdb")
         names = {a.text.lower() for a, b in pairwise(tokens) if b.text == "("}
@@ -152,8 +170,8 @@ class DuckDBEngine:
         refused = sorted(names & {str(row[0]).lower() for row in rows} - _ROW_MACROS)
         if refused:
             raise UsageError(
-                f"the expression of context {context!r} contains {refused[0]}(), which is not a "
-                "function of one record: use columns, arithmetic, CASE and row-wise functions."
+                f"{what} contains {refused[0]}(), which is not a function of one record: use "
+                "columns, arithmetic, CASE and row-wise functions."
             )
 
     def is_unique(self, name: str, column: str) -> bool:

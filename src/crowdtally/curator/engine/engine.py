@@ -42,6 +42,13 @@ class Engine(Protocol):
         Beside each column whose type was inferred, and each of ``keys``, stands its twin.
         """
 
+    def in_zone(self, zone: str) -> None:
+        """Turn times into days and hours in this zone from now on.
+
+        What was opened before or after keeps its instants, and the twins their text: a zone decides
+        what expressions make of a time, never whose record it is.
+        """
+
     def define(self, name: str, query: str) -> None:
         """Define a view by a query in DuckDB's SQL."""
 
@@ -63,7 +70,7 @@ class Engine(Protocol):
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
         """A table of public or already released columns."""
 
-    def check_row_wise(self, sql: str, context: str) -> None:
+    def check_row_wise(self, sql: str, what: str) -> None:
         """Refuse an expression with a function that is not one of a single row."""
 
     def is_unique(self, name: str, column: str) -> bool:

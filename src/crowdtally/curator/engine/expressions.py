@@ -1,8 +1,8 @@
 """Row-wise SQL expressions that a person typed: parsed, checked, never trusted as text.
 
-A context must be a function of one record. Aggregates, windows and subqueries look at other
-records, and a non-deterministic function would change when a part of the work is computed again;
-each would break the bound that the noise rests on, so each is refused.
+A context, an item or a condition must be a function of one record. Aggregates, windows and
+subqueries look at other records, and a non-deterministic function would change when a part of the
+work is computed again; each would break the bound that the noise rests on, so each is refused.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ _GROWING = frozenset(
     array_concat array_to_string
     """.split()
 )
+WHERE = "the condition --where"
+"""What a message calls the condition."""
 _LONGEST, _DEEPEST, _MOST_GROWING, _SHOWN = 2_000, 100, 3, 120
 _WITHOUT_PARENTHESES = {"rowid", "current_date", "current_time", "current_timestamp"}
 
@@ -65,13 +67,40 @@ _OTHER_ROWS: tuple[tuple[type[Any], str], ...] = (
 )
 
 
+def of_context(name: str) -> str:
+    """What a message calls the expression of a context."""
+    return f"the expression of context {name!r}"
+
+
+def of_item(name: str | None) -> str:
+    """What a message calls the expression of the item."""
+    return f"the expression of the item {name!r}"
+
+
 def row_expression(text: str, what: str) -> Tree:
     """The syntax tree of a row-wise expression, or a UsageError that says why it is not one.
 
     Args:
         text: what a person typed.
-        what: what it is, for a message: "the expression of context 'day'".
+        what: what it is, for a message: :data:`WHERE`, :func:`of_context` or :func:`of_item`.
     """
+    tree = _parsed(text, what)
+    nodes = list(tree.walk())
+    if max(node.depth for node in nodes) > _DEEPEST:
+        raise UsageError(_refusal(what, text, _TOO_DEEP))
+    for node in nodes:
+        problem = _problem(node)
+        if problem:
+            raise UsageError(_refusal(what, text, f"contains {problem}"))
+    growing = sum(map(_grows, nodes))
+    if growing > _MOST_GROWING:
+        why = f"has {growing} functions that can lengthen text, and may have {_MOST_GROWING}"
+        raise UsageError(_refusal(what, text, why))
+    return tree
+
+
+def _parsed(text: str, what: str) -> Tree:
+    """The syntax tree of one expression, whatever is in it."""
     if not isinstance(text, str):
         raise UsageError(f"{what} is SQL text: received a {type(text).__name__}.")
     if len(text) > _LONGEST:
@@ -88,17 +117,6 @@ def row_expression(text: str, what: str) -> Tree:
     tree = parsed[0]
     if isinstance(tree, exp.DDL | exp.DML | exp.Command | exp.Query | exp.Alias):
         raise UsageError(_refusal(what, text, "must be an expression, not a statement"))
-    nodes = list(tree.walk())
-    if max(node.depth for node in nodes) > _DEEPEST:
-        raise UsageError(_refusal(what, text, _TOO_DEEP))
-    for node in nodes:
-        problem = _problem(node)
-        if problem:
-            raise UsageError(_refusal(what, text, f"contains {problem}"))
-    growing = sum(map(_grows, nodes))
-    if growing > _MOST_GROWING:
-        why = f"has {growing} functions that can lengthen text, and may have {_MOST_GROWING}"
-        raise UsageError(_refusal(what, text, why))
     return tree
 
 
@@ -146,10 +164,10 @@ def _function_name(node: exp.Func) -> str:
 
 def _refusal(what: str, text: str, why: str) -> str:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    example = "rating >= 4" if what == WHERE else "day=dayname(to_timestamp(timestamp))"
     return (
         f"{what} {why}: received {shown!r}. "
-        "Use columns, arithmetic, CASE, casts and row-wise functions, "
-        'for example "day=dayname(to_timestamp(timestamp))".'
+        f'Use columns, arithmetic, CASE, casts and row-wise functions, for example "{example}".'
     )
 
 

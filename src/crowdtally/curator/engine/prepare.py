@@ -13,7 +13,7 @@ import ibis
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
-from crowdtally.curator.engine.deriving import matched
+from crowdtally.curator.engine.deriving import condition, discovered, matched
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.identifying import identities
 from crowdtally.curator.engine.joining import join
@@ -26,12 +26,14 @@ from crowdtally.values.records import Records
 from crowdtally.values.sql import quoted
 
 _MOST_PERSONS = 2**33
+_KEY = "a join key, which is a column of the records themselves"
 
 
 @dataclass(frozen=True)
 class Prepared:
     """Every record as an expression, bounded by nothing yet.
 
+    A row for which the condition does not hold is no record, and not among them.
     A record outside the domain has no cell (null), a record of nobody no user: neither is ever
     kept or counted, but both are seen, so that the pass which counts can say how many there are.
     Where no public list of items exists, ``cell`` is the item itself.
@@ -69,31 +71,32 @@ def prepare(
     source, joins = sources.records, sources.joins
     for axis in domain.axes if domain is not None else ():
         refuse_own_list(axis.name, axis.origin, sources)
+    engine.in_zone(records.timezone)
     schema = engine.open(source, "source", keys=[found.declared.key for found in joins])
     name = source.label or "the table"
     for column, role in _needed(records):
         columns.require(column, schema, role, name)
-    joined = join(engine, joins, schema)
+    joined = join(engine, joins, schema, name)
     selected = identities(records, joined.columns)
     if domain is not None:
         selected |= matched(engine, records, domain, joined)
     elif records.item is not None:
-        selected["item"] = columns.discovered(records.item, joined.columns[records.item])
+        selected["item"] = discovered(engine, records, joined)
     selected |= _inexact(records, domain, joined.columns)
     if records.joins:
         selected["partner"] = joined.partner
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
-    engine.define("records", f"SELECT {projection} FROM {joined.clause}")
+    taken = condition(engine, records, joined)
+    engine.define("records", f"SELECT {projection} FROM {joined.clause}{taken}")
     return _match(engine, records, domain)
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
     roles = [
         *((column, "the user") for column in records.user_columns),
-        (records.item, "the item"),
         (records.record_id, "the record id"),
         (records.weight, "the weight"),
-        *((join.key, "a join key") for join in records.joins),
+        *((join.key, _KEY) for join in records.joins),
     ]
     return [(column, role) for column, role in roles if column is not None]
 
@@ -103,9 +106,9 @@ def _inexact(
 ) -> dict[str, str]:
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     axes = () if domain is None else domain.axes
-    derived = {name for name, text in records.contexts.items() if text is not None}
     used = {*records.user_columns, records.record_id, records.item, *(axis.name for axis in axes)}
-    used -= derived
+    used -= {name for name, text in records.contexts.items() if text is not None}
+    used -= {records.item} if records.item_expression is not None else set()
     lost = [
         f"({quoted(name)} IS NOT NULL AND {quoted(column.twin)} IS NULL)"
         for name, column in schema.items()

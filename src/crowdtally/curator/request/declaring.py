@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from crowdtally.curator.engine.expressions import row_expression
+from crowdtally.curator.engine.expressions import WHERE, of_context, of_item, row_expression
+from crowdtally.curator.engine.zones import check_zone
 from crowdtally.errors import UsageError
 from crowdtally.values.records import UTC, Join, Quantity, Records, SamePerson
 from crowdtally.values.whole import whole_number
@@ -54,7 +55,7 @@ def declare(
         weight,
         expression,
         where,
-        UTC if timezone is None else timezone,
+        UTC if timezone is None else check_zone(timezone),
         _same_person(same_person),
         _quantity(quantity, max_quantity),
     )
@@ -66,11 +67,11 @@ def _check_expressions(
     """Refuse what is not computed from one record alone, before any list is read."""
     for name, text in contexts.items():
         if text is not None:
-            row_expression(text, f"the expression of context {name!r}")
+            row_expression(text, of_context(name))
     if expression is not None:
-        row_expression(expression, f"the expression of the item {item!r}")
+        row_expression(expression, of_item(item))
     if where is not None:
-        row_expression(where, "the condition --where")
+        row_expression(where, WHERE)
 
 
 def _users(given: Columns | None) -> str | tuple[str, ...] | None:

@@ -16,6 +16,7 @@ _OTHERWISE = {
     "--items": "ct.Domain(ITEMS)",
     "--values": "ct.Domain(…, {NAME: VALUES})",
     "-o DIR": "output=DIR",
+    "--join FILE:KEY=KEY": "joins=[(FILE, (KEY, KEY))]",
     "--join FILE:KEY": "joins=[(FILE, KEY)]",
     "--context NAME=EXPR": "contexts={NAME: EXPR}",
     "--context": "contexts",

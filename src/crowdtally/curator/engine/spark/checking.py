@@ -13,14 +13,19 @@ from crowdtally.curator.engine.spark.formats import java_pattern
 from crowdtally.errors import UsageError
 
 
-def check(sql: str, context: str) -> None:
-    """Refuse an expression with anything in it that is not listed here."""
+def check(sql: str, what: str) -> None:
+    """Refuse an expression with anything in it that is not listed here.
+
+    Args:
+        sql: in DuckDB's dialect.
+        what: what it is, for a message.
+    """
     for node in sqlglot.parse_one(sql, read="duckdb").walk():
         problem = _problem(node)
         if problem:
             raise UsageError(
-                f"the expression of context {context!r} contains {problem}, which is not known to "
-                "mean the same on Spark: use columns, arithmetic, CASE, casts, comparisons, text "
+                f"{what} contains {problem}, which is not known to mean the same on Spark: use "
+                "columns, arithmetic, CASE, casts, comparisons, text "
                 "functions with constant positions and parts of dates; or store the value as a "
                 "column first."
             )

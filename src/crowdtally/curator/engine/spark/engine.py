@@ -8,8 +8,8 @@ Only the non-zero cells of a table come to the driver.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 
@@ -26,8 +26,11 @@ from crowdtally.curator.engine.spark.errors import translated
 from crowdtally.curator.engine.spark.probe import Joined
 from crowdtally.curator.engine.spark.sql import compiled, quoted, translated_query
 from crowdtally.curator.engine.spark.types import duckdb_name, ibis_type, kinds, refuse_same_names
+from crowdtally.errors import CrowdtallyError
 from crowdtally.values.domain import Axis
+from crowdtally.values.records import UTC
 
+_ZONE = "spark.sql.session.timeZone"
 _LARGEST_BROADCAST = 2_000_000
 """Rows up to which a public list is sent whole to every executor: else each record travels."""
 
@@ -41,6 +44,7 @@ class SparkEngine:
         self._prefix = f"crowdtally_{secrets.token_hex(4)}_"
         self._global: list[str] = []
         self._kept: dict[str, Any] = {}
+        self._zone = UTC
 
     def __enter__(self) -> SparkEngine:
         return self
@@ -57,6 +61,30 @@ class SparkEngine:
         with suppress(Exception):
             self._joined.leave()
 
+    # ---- zones ---------------------------------------------------------------------------------
+
+    def in_zone(self, zone: str) -> None:
+        """Turn times into days and hours in this zone from now on."""
+        self._zone = zone
+        try:
+            self._session.conf.set(_ZONE, zone)
+            # Some Sparks say so at once, others when a time is turned into a day.
+            self._session.sql("SELECT hour(timestamp_seconds(0)) AS hour").toArrow()
+        except Exception as error:  # Java's, in many wrappings
+            raise CrowdtallyError(
+                f"Spark's Java does not know the time zone {zone}: update Java's zones, or leave "
+                "--engine out. Nothing was charged."
+            ) from error
+
+    @contextmanager
+    def _opening_in_utc(self) -> Iterator[None]:
+        """A view is bound to the zone in which it is made: ids are read the same in every zone."""
+        self._session.conf.set(_ZONE, UTC)
+        try:
+            yield
+        finally:
+            self._session.conf.set(_ZONE, self._zone)
+
     # ---- sources -------------------------------------------------------------------------------
 
     def open(
@@ -64,13 +92,13 @@ class SparkEngine:
     ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns."""
         session, wanted = self._session, frozenset(keys)
-        with translated(f"opening {located.label or 'the records'}"):
+        with translated(f"opening {located.label or 'the records'}"), self._opening_in_utc():
             if located.kind == "spark-frame":
                 adopted = self._adopt(located.held, name)
                 frame, columns = sources.with_twins(adopted, wanted, declared=False)
             else:
                 is_local = self._joined.is_local
-                frame, columns = sources.opened(session, located, is_local, wanted)
+                frame, columns = sources.opened(session, located, is_local, wanted, self._zone)
             refuse_same_names(columns, located.label or "the table")
             self._view(name, frame)
         return columns
@@ -118,9 +146,9 @@ class SparkEngine:
             self._view(name, frame)
         return self.table(name)
 
-    def check_row_wise(self, sql: str, context: str) -> None:
+    def check_row_wise(self, sql: str, what: str) -> None:
         """Refuse an expression that is not known to be one of a single row, the same on Spark."""
-        checking.check(sql, context)
+        checking.check(sql, what)
 
     def is_unique(self, name: str, column: str) -> bool:
         """Whether no value of the column repeats (nulls aside)."""

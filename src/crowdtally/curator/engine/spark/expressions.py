@@ -5,8 +5,11 @@ one with a translation that does (a test compares them on both, value by value).
 on Spark with ANSI mode off: a value that an expression cannot take gives null, never an error that
 would depend on one record. Everything listed is a function of one row.
 
-Where the engines differ all the same: Spark divides by zero to null, DuckDB to infinity; capitals
-of letters beyond A–Z, such as ß; times outside the years 1–9999, which are null here.
+Where the engines differ all the same: Spark divides by zero to null, DuckDB to infinity; where a
+part cannot be computed Spark goes on with null for that part, DuckDB with null for the whole;
+capitals of letters beyond A–Z, such as ß; times outside the years 1–9999, which are null here; a
+time without a zone that is cast to an instant, or compared with one, in the hour that clocks show
+twice.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import Any
 from sqlglot import exp
 
 from crowdtally.curator.engine.spark.formats import java_pattern
-from crowdtally.errors import UsageError
+from crowdtally.errors import InputError, UsageError
 
 Node = Any
 TypeOf = Callable[[Node], str]
@@ -29,6 +32,7 @@ CASTS = {
     "BOOLEAN",
 }  # fmt: skip
 """Types that a cast may name."""
+_NUMBERS = {"tinyint", "smallint", "int", "bigint", "float", "double"}
 _EARLIEST, _LATEST = -62135596800, 253402300799  # seconds: the years 1 to 9999
 
 
@@ -130,8 +134,29 @@ def to_spark(node: Node, type_of: TypeOf) -> Node:
         # Spark makes whole numbers of them, and of what is too large the largest one.
         small = exp.Abs(this=made.this.copy()) < exp.Literal.number("9.2e18")
         return exp.Case(ifs=[exp.If(this=small, true=made)])
+    if isinstance(made, _COMPARING):
+        _refuse_mixed(made, type_of)
     rule = RULES.get(type(made))
     return rule(made) if rule else made
+
+
+_COMPARING = _named(
+    "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "NullSafeEQ", "NullSafeNEQ", "In", "Between"
+)
+
+
+def _refuse_mixed(node: Node, type_of: TypeOf) -> None:
+    """Refuse a comparison of text with numbers, as DuckDB does; Spark would convert in silence."""
+    compared = [node.this, node.args.get("expression"), *node.args.get("expressions", [])]
+    compared += [node.args.get("low"), node.args.get("high")]
+    found = [part for part in compared if part is not None]
+    types = {type_of(part) for part in found if not isinstance(part, exp.Null)}
+    texts = [p for p in found if not isinstance(p, exp.Literal) and type_of(p) == "string"]
+    if texts and any(kind in _NUMBERS or kind.startswith("decimal") for kind in types):
+        raise InputError(
+            "an expression does not fit the types of its columns: it compares text with a number; "
+            "add a cast, such as CAST(column AS INTEGER)."
+        )
 
 
 def _cast(node: Node, kind: str) -> Node:
@@ -152,8 +177,15 @@ def _cast(node: Node, kind: str) -> Node:
                 "multiply it to a whole number."
             )
         if kind == "timestamp":
-            return _call("concat", _try_cast(value, "string"), "+00")
+            return _call("concat", _try_cast(value, "string"), _offset(value.copy()))
     return _try_cast(value, "timestamp_ltz" if target == "TIMESTAMPTZ" else node.to)
+
+
+def _offset(value: Node) -> Node:
+    """How far local time is from UTC, as DuckDB writes it: '+00', '-03', '+05:30'."""
+    offset = _call("date_format", value, "xxx")
+    whole = exp.EQ(this=_call("right", offset, 3), expression=exp.convert(":00"))
+    return exp.If(this=whole, true=_call("left", offset.copy(), 3), false=offset.copy())
 
 
 def _instant(node: Node) -> Node:

@@ -47,6 +47,8 @@ def check_settings(settings: Mapping[str, str]) -> None:
                 f"an engine setting is one of Spark's, such as spark.executor.memory=4g: "
                 f"received {name!r}."
             )
+        if name == "spark.sql.session.timeZone":
+            raise UsageError("the zone of days and hours is part of what is asked: --timezone Z.")
         if REQUIRED.get(name, value) != value:
             raise UsageError(
                 f"{name} must be {REQUIRED[name]}, because the counts rest on it: leave it out."

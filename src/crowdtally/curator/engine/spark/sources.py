@@ -28,9 +28,12 @@ _NOT_REPEATABLE = re.compile(
 
 
 def opened(
-    session: Any, located: Located, is_local: bool, keys: Collection[str]
+    session: Any, located: Located, is_local: bool, keys: Collection[str], zone: str
 ) -> tuple[Any, dict[str, SourceColumn]]:
-    """The source as a Spark DataFrame, twins and all; nothing is read by the cluster yet."""
+    """The source as a Spark DataFrame, twins and all; nothing is read by the cluster yet.
+
+    ``zone`` is the one in which a DuckDB view makes days of times.
+    """
     if located.kind == "spark-table":
         name = _table_name(str(located.table))
         return with_twins(session.table(name), keys, declared=_is_stored(session, name))
@@ -38,7 +41,7 @@ def opened(
     seen = is_local and located.kind == "parquet"
     if located.kind in ("parquet", "csv") and (seen or _too_large_to_send(located)):
         return with_twins(_read(session, located), keys, declared=True)
-    return _shipped(session, located, keys)
+    return _shipped(session, located, keys, zone)
 
 
 def with_twins(
@@ -152,10 +155,11 @@ def _text(value: str) -> str:
 
 
 def _shipped(
-    session: Any, located: Located, keys: Collection[str]
+    session: Any, located: Located, keys: Collection[str], zone: str
 ) -> tuple[Any, dict[str, SourceColumn]]:
     """What this machine holds, read by DuckDB, in types that Spark takes."""
     with DuckDBEngine() as engine:
+        engine.in_zone(zone)
         columns = engine.open(located, "held", keys)
         casts = []
         for column, kind in engine.schema("held").items():

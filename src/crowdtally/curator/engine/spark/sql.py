@@ -61,7 +61,7 @@ def compiled(expression: ibis.Table) -> str:
 def translated_query(
     query: str, view_of: Callable[[str], str], type_of: Callable[[str, str], str]
 ) -> str:
-    """A view's query (columns of one FROM clause with joins) from DuckDB's SQL to Spark's.
+    """A view's query from DuckDB's SQL to Spark's: columns, FROM with joins, perhaps WHERE.
 
     Args:
         query: in DuckDB's SQL.
@@ -83,7 +83,11 @@ def translated_query(
         exp.alias_(to_spark(column.unalias(), kind), column.alias_or_name, quoted=True)
         for column in tree.expressions
     ]
-    return f"SELECT {', '.join(column.sql(dialect='spark') for column in columns)} {clause}"
+    made = f"SELECT {', '.join(column.sql(dialect='spark') for column in columns)} {clause}"
+    where = tree.args.get("where")
+    if where is None:
+        return made
+    return f"{made} WHERE {to_spark(where.this, kind).sql(dialect='spark')}"
 
 
 def _clause(tree: Any) -> str:

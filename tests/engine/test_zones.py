@@ -1,0 +1,218 @@
+"""Times are turned into days and hours in the zone that was declared: by both engines, and rightly.
+
+The third opinion is Python's own, by the zones of the machine or of the package ``tzdata``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pytest
+
+import crowdtally as ct
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.prepare import prepare
+from crowdtally.curator.engine.sources import locate
+from crowdtally.curator.engine.zones import known_zones
+from crowdtally.errors import CrowdtallyError
+from crowdtally.values.domain import Domain
+from kit.cluster import engine_beside
+from kit.crowd import Start
+from kit.histories import kept_by
+
+ZONES = [
+    "UTC", "Europe/Vienna", "Asia/Tokyo", "Asia/Kolkata", "Asia/Kathmandu", "America/New_York",
+    "America/St_Johns", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Chatham",
+    "Pacific/Apia", "Africa/Monrovia", "Europe/Dublin", "Pacific/Kiritimati",
+]  # fmt: skip
+"""Whole hours, halves and quarters; clocks that change, once by half an hour, once by a day."""
+CHANGES = [
+    datetime(2024, 3, 31, 1, tzinfo=UTC), datetime(2024, 10, 27, 1, tzinfo=UTC),  # Vienna
+    datetime(2024, 3, 10, 7, tzinfo=UTC), datetime(2024, 11, 3, 6, tzinfo=UTC),  # New York
+    datetime(2024, 4, 6, 15, tzinfo=UTC), datetime(2024, 10, 5, 15, 30, tzinfo=UTC),  # Lord Howe
+    datetime(2011, 12, 30, 10, tzinfo=UTC),  # Apia, which had no 30th of December
+]  # fmt: skip
+EXPRESSIONS = {
+    "year({t})": "%Y",
+    "month({t})": "%m",
+    "day({t})": "%d",
+    "hour({t})": "%H",
+    "minute({t})": "%M",
+    "dayname({t})": "%A",
+    "monthname({t})": "%B",
+    "date_part('isodow', {t})": "%u",
+    "dayofyear({t})": "%j",
+    "CAST({t} AS DATE)": "%Y-%m-%d",
+    "strftime({t}, '%A %H:%M')": "%A %H:%M",
+    "CAST({t} AS TIMESTAMP)": "%Y-%m-%d %H:%M:%S",
+}
+"""What to make of an instant, and how Python writes it."""
+
+
+def instants() -> list[int]:
+    """Seconds from 1970 to 2037: any, and those around changes of clocks."""
+    drawn = random.Random(11)
+    near = [
+        int(change.timestamp()) + off
+        for change in CHANGES
+        for off in (-3601, -1800, -1, 0, 1, 1799, 1800, 3599, 3600)
+    ]
+    return [0, *near, *(drawn.randrange(0, 2_145_916_800) for _ in range(300))]
+
+
+SECONDS = instants()
+TABLE = pa.table(
+    {
+        "row": range(len(SECONDS)),
+        "seconds": SECONDS,
+        "stored": pa.array([1_000_000 * second for second in SECONDS], pa.timestamp("us", "UTC")),
+    }
+)
+
+
+def made_of(engine: Any, zone: str, texts: list[str]) -> dict[str, list[str]]:
+    """Each expression on every row, as text."""
+    engine.in_zone(zone)
+    engine.open(locate(TABLE), "source")
+    columns = ", ".join(f'TRY({text}) AS "v{number}"' for number, text in enumerate(texts))
+    engine.define("made", f'SELECT "row", {columns} FROM "source"')
+    if isinstance(engine, DuckDBEngine):
+        found = engine.arrow('SELECT * FROM "made"')
+    else:
+        found = engine._fetched(engine.table("made"))
+    found = found.sort_by("row")
+    return {text: list(map(str, found[f"v{n}"].to_pylist())) for n, text in enumerate(texts)}
+
+
+def _plain(text: str) -> str:
+    return str(int(text)) if text.isdigit() else text
+
+
+@pytest.fixture(scope="module")
+def engines(cluster: Any) -> Iterator[list[Any]]:
+    with DuckDBEngine() as here, engine_beside(cluster) as there:
+        yield [here, there]
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_both_engines_and_python_agree(zone: str, engines: list[Any]) -> None:
+    columns = ("to_timestamp(seconds)", "stored")
+    asked = {
+        f"CAST({form.format(t=column)} AS VARCHAR)": pattern
+        for column in columns
+        for form, pattern in EXPRESSIONS.items()
+    }
+    asked |= {f"CAST({column} AS VARCHAR)": "offset" for column in columns}
+    here, there = (made_of(engine, zone, list(asked)) for engine in engines)
+    local = [datetime.fromtimestamp(second, UTC).astimezone(ZoneInfo(zone)) for second in SECONDS]
+    for text, pattern in asked.items():
+        wanted = [_offset_text(t) if pattern == "offset" else t.strftime(pattern) for t in local]
+        assert list(map(_plain, here[text])) == list(map(_plain, wanted)), text
+        assert list(map(_plain, there[text])) == list(map(_plain, wanted)), text
+
+
+def _offset_text(local: datetime) -> str:
+    offset = local.utcoffset() or timedelta()
+    minutes = abs(offset) // timedelta(minutes=1)
+    hours, rest = divmod(minutes, 60)
+    sign = "-" if offset < timedelta() else "+"
+    return f"{local:%Y-%m-%d %H:%M:%S}{sign}{hours:02}" + (f":{rest:02}" if rest else "")
+
+
+def test_times_without_a_zone_stay_as_they_are(engines: list[Any]) -> None:
+    texts = [
+        "CAST(hour(CAST('2024-07-06 22:15:00' AS TIMESTAMP)) AS VARCHAR)",
+        "dayname(CAST('2024-07-06' AS DATE))",
+    ]
+    for engine in engines:
+        found = made_of(engine, "Asia/Tokyo", texts)
+        assert [set(found[text]) for text in texts] == [{"22"}, {"Saturday"}]
+
+
+def test_a_city_east_of_london_gets_its_saturdays_right(start_engine: Start) -> None:
+    """Friday evening in London is Saturday morning in Tokyo, and Saturday evening no Sunday."""
+    evenings = [datetime(2024, 7, day, 20, tzinfo=UTC) for day in (5, 6, 7)]  # Friday to Sunday
+    visits = pa.table(
+        {"who": ["a", "b", "c"], "place": ["bar"] * 3, "t": [int(t.timestamp()) for t in evenings]}
+    )
+    days = ["Friday", "Saturday", "Sunday", "Monday"]
+    domain = Domain(["bar"], {"day": days}, item="place")
+    found = {}
+    with start_engine() as engine:
+        for zone in ("UTC", "Asia/Tokyo"):
+            records = ct.read(
+                visits, user="who", item="place", timezone=zone,
+                contexts={"day": "dayname(to_timestamp(t))"},
+            )  # fmt: skip
+            kept = kept_by(engine, prepare(engine, records, domain), SRA(1), 1, "records")
+            found[zone] = {user: days[next(iter(cells))] for user, cells in kept.items()}
+    assert found["UTC"] == {"a": "Friday", "b": "Saturday", "c": "Sunday"}
+    assert found["Asia/Tokyo"] == {"a": "Saturday", "b": "Sunday", "c": "Monday"}
+
+
+@pytest.mark.parametrize("role", ["user", "record_id"])
+@pytest.mark.parametrize("stored", [True, False], ids=["with a schema", "in a frame"])
+def test_who_somebody_is_does_not_depend_on_the_zone(
+    role: str, stored: bool, start_engine: Start, tmp_path: Any
+) -> None:
+    """An hour that clocks show twice: by their local times its ids would be the same."""
+    change = int(CHANGES[1].timestamp())
+    times = [1_000_000 * (change + 600 * step) for step in range(-7, 7)]
+    ids = pa.array([time for time in times for _ in range(4)], pa.timestamp("us", "UTC"))
+    table = pa.table(
+        {
+            "when": ids,
+            "who": [1] * len(ids),
+            "place": ["a", "b", "c", "d"] * len(times),
+        }
+    )
+    source: Any = table
+    if stored:
+        import pyarrow.parquet as parquet
+
+        source = tmp_path / "times.parquet"
+        parquet.write_table(table, source)
+    roles = {"user": "when"} if role == "user" else {"user": "who", "record_id": "when"}
+    domain = Domain(["a", "b", "c", "d"], item="place")
+    kept = {}
+    with start_engine() as engine:
+        for zone in ("UTC", "Europe/Vienna", "Pacific/Chatham"):
+            records = ct.read(source, item="place", timezone=zone, **roles)
+            prepared = prepare(engine, records, domain)
+            kept[zone] = kept_by(engine, prepared, SRA(2), 5, "records")
+    people = {zone: [cells for _, cells in sorted(found.items())] for zone, found in kept.items()}
+    assert people["UTC"] == people["Europe/Vienna"] == people["Pacific/Chatham"]
+    assert len(people["UTC"]) == (len(times) if role == "user" else 1)
+
+
+def test_an_instant_matches_its_listed_text_in_every_zone(start_engine: Start) -> None:
+    """In a frame an instant is read as text: as that of one instant, not of a place's clocks."""
+    table = pa.table(
+        {"who": [1, 2], "at": pa.array([0, 1_729_990_800_000_000], pa.timestamp("us", "UTC"))}
+    )
+    with start_engine() as engine:
+        found = []
+        for zone in ("UTC", "Europe/Vienna"):
+            records = ct.read(table, user="who", item="at", timezone=zone)
+            prepared = prepare(engine, records, None)
+            found.append(sorted(engine.columns(prepared.rows)["cell"].tolist()))
+    assert found[0] == found[1]
+    assert found[0][0].startswith("1970-01-01 00:00:00")
+
+
+def test_every_zone_that_may_be_named_is_known_to_spark(cluster: Any) -> None:
+    java = set(cluster._jvm.java.time.ZoneId.getAvailableZoneIds())
+    assert len(known_zones()) > 400
+    assert len(known_zones() - java) < 5, "more than the newest cities"
+
+
+def test_a_zone_that_this_java_does_not_know(cluster: Any) -> None:
+    unknown = pytest.raises(CrowdtallyError, match="does not know the time zone Mars/Olympus")
+    with engine_beside(cluster) as engine, unknown:
+        engine.in_zone("Mars/Olympus")
