@@ -64,6 +64,22 @@ def identity(name: str, column: SourceColumn, role: str) -> str:
     return f"CAST({value} AS BIGINT)" if sql_type in _UP_TO_64_BITS else value
 
 
+def identity_text(name: str, column: SourceColumn, role: str) -> str:
+    """SQL for an id column as its canonical text, in which 7 and '7' are one value.
+
+    Only types whose text is the same on every engine, and different for different values: a time's
+    text depends on the zone.
+    """
+    value, sql_type = stored(name, column)
+    whole_decimal = sql_type.startswith("DECIMAL") and sql_type.endswith(",0)")
+    if kind_of(sql_type) is None and not whole_decimal:
+        raise InputError(
+            f"column {name!r} ({role}) has type {shown(sql_type)}, which cannot be part of an id "
+            "of several columns, or be looked up in --same-person: use text, integers or dates."
+        )
+    return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+
+
 def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:
     """SQL for a value as a public list's kind; null, so outside the list, where it has none.
 
@@ -114,8 +130,21 @@ def discovered(name: str, column: SourceColumn) -> str:
     return matchable(value, sql_type, kind, name)
 
 
-def whole_number(name: str, column: SourceColumn) -> str:
-    """SQL for a weight: how many persons a row stands for.
+def quantity(name: str, column: SourceColumn) -> str:
+    """SQL for how often a record counts; null where it is no whole number.
+
+    Where the type was inferred, the canonical text is read: one user's quantity can turn a frame's
+    whole column into floats or text, and 7, 7.0 and '7' must stay one quantity.
+    """
+    if column.twin is not None:
+        return _digits(quoted(column.twin))
+    return whole_number(name, column, role="the quantity", of="at least 1")
+
+
+def whole_number(
+    name: str, column: SourceColumn, role: str = "the weight", of: str = "persons"
+) -> str:
+    """SQL for a weight: how many persons a row stands for; or for another whole number.
 
     Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut
     by a later step. Dropped, it would take them all away for one person more.
@@ -129,8 +158,7 @@ def whole_number(name: str, column: SourceColumn) -> str:
         return f"CASE WHEN {whole} THEN CAST(LEAST({value}, {2.0**52}) AS BIGINT) END"
     if kind_of(column.type) != "integer":
         raise InputError(
-            f"the weight {name!r} has type {shown(column.type)}: it must be a whole number of "
-            "persons."
+            f"{role} {name!r} has type {shown(column.type)}: it must be a whole number of {of}."
         )
     number = f"TRY_CAST({value} AS BIGINT)"
     if column.type in _UP_TO_64_BITS:
@@ -140,8 +168,11 @@ def whole_number(name: str, column: SourceColumn) -> str:
 
 
 def _digits(value: str) -> str:
-    """Text of digits alone, spaces around it aside, as a number; so long that it has none, cut."""
-    bare = f"trim({value})"
+    """Text of digits alone, spaces around it aside, as a number; so long that it has none, cut.
+
+    A whole float's text ends in ".0": a frame's floats are text as soon as one row is.
+    """
+    bare = f"regexp_replace(trim({value}), '[.]0$', '')"
     digits = f"{bare} <> '' AND translate({bare}, '0123456789', '') = ''"
     significant = f"ltrim({bare}, '0')"
     number = f"TRY_CAST('0' || {significant} AS BIGINT)"

@@ -18,6 +18,7 @@ _OTHERWISE = {
     "-o DIR": "output=DIR",
     "--join FILE:KEY": "joins=[(FILE, KEY)]",
     "--context NAME=EXPR": "contexts={NAME: EXPR}",
+    "--same-person FILE:COL": "same_person=(FILE, COL)",
     "--context": "contexts",
     "--join": "joins",
     "--attributes A,B,C": "attributes=[A, B, C]",
