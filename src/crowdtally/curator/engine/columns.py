@@ -136,8 +136,13 @@ def quantity(name: str, column: SourceColumn) -> str:
     Where the type was inferred, the canonical text is read: one user's quantity can turn a frame's
     whole column into floats or text, and 7, 7.0 and '7' must stay one quantity.
     """
-    if column.twin is not None:
-        return _digits(quoted(column.twin))
+    value, sql_type = stored(name, column)
+    if sql_type in ("DOUBLE", "FLOAT"):
+        return _whole_float(value)
+    if sql_type == "VARCHAR" or sql_type.startswith("DECIMAL"):
+        text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+        # A whole float's text ends in ".0": a frame's floats are text as soon as one row is.
+        return _digits(f"regexp_replace(trim({text}), '[.]0+$', '')")
     return whole_number(name, column, role="the quantity", of="at least 1")
 
 
@@ -153,9 +158,7 @@ def whole_number(
     if column.type == "VARCHAR":
         return _digits(value)
     if column.type in ("DOUBLE", "FLOAT") and column.twin is not None:
-        # NaN exceeds everything, and an infinity is no whole number.
-        whole = f"{value} = floor({value}) AND {value} BETWEEN 0 AND 1e300"
-        return f"CASE WHEN {whole} THEN CAST(LEAST({value}, {2.0**52}) AS BIGINT) END"
+        return _whole_float(value)
     if kind_of(column.type) != "integer":
         raise InputError(
             f"{role} {name!r} has type {shown(column.type)}: it must be a whole number of {of}."
@@ -167,12 +170,17 @@ def whole_number(
     return f"CASE WHEN {value} > {2**62} THEN {2**62} ELSE {number} END"
 
 
-def _digits(value: str) -> str:
-    """Text of digits alone, spaces around it aside, as a number; so long that it has none, cut.
+def _whole_float(value: str) -> str:
+    """A float that is a whole number, as one; cut where it is beyond all that are told apart."""
+    # NaN exceeds everything, and an infinity is no whole number. From 2^53 on every float is one;
+    # Spark's floor() is an integer, which has none so large.
+    whole = f"({value} = floor({value}) OR {value} >= {2.0**53}) AND {value} BETWEEN 0 AND 1e300"
+    return f"CASE WHEN {whole} THEN CAST(LEAST({value}, {2.0**52}) AS BIGINT) END"
 
-    A whole float's text ends in ".0": a frame's floats are text as soon as one row is.
-    """
-    bare = f"regexp_replace(trim({value}), '[.]0$', '')"
+
+def _digits(value: str) -> str:
+    """Text of digits alone, spaces around it aside, as a number; so long that it has none, cut."""
+    bare = f"trim({value})"
     digits = f"{bare} <> '' AND translate({bare}, '0123456789', '') = ''"
     significant = f"ltrim({bare}, '0')"
     number = f"TRY_CAST('0' || {significant} AS BIGINT)"
