@@ -43,7 +43,8 @@ NUMBERED = People(
 BOTH = People(
     drawn(4, 900, [("n", 1), ("n", 2), ("s", 1), ("s", 2), (None, 1)]),
     kinds={"customer": pa.int32()},
-    same=[(("n", "1"), "ana"), (("s", "2"), "ana"), (("s", None), "bo"), (("n", "2"), None)],
+    same=[(("n", "1"), "ana"), (("s", "2"), "ana"), (("s", None), "bo"), (("n", "2"), None),
+          (("s", "1"), None)],
 )  # fmt: skip
 CASES = {"compound": COMPOUND, "persons": PERSONS, "numbered": NUMBERED, "both": BOTH}
 
