@@ -141,7 +141,7 @@ def quantity(name: str, column: SourceColumn) -> str:
         return _whole_float(value)
     if sql_type == "VARCHAR" or sql_type.startswith("DECIMAL"):
         text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
-        # A whole float's text ends in ".0": a frame's floats are text as soon as one row is.
+        # Where numbers were floats once, as in a CSV file that pandas wrote, 2 is spelled 2.0.
         return _digits(f"regexp_replace(trim({text}), '[.]0+$', '')")
     return whole_number(name, column, role="the quantity", of="at least 1")
 
