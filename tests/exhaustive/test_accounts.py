@@ -92,7 +92,7 @@ def check(
     facts = {table.name: table.facts for table in outcome.tables}
     for table, axes in given.tables.items():
         bound = outcome.bounds[table].limit
-        changes = user_changes(options, table, bound, by_user=given.by_user)
+        changes = user_changes(options, table, bound, by_user=given.by_user, times=given.times)
         changes *= counted_in(options, axes)
         drawn, epsilon = recording.of(table), parts[paid_for[table]]
         # Of a bound that is yet to be chosen the ledger is told the most it may be.
@@ -158,6 +158,7 @@ WHOLE = [
     ("contexts", "dpsense-s, dpsense", "dense"),
     ("attributes", "dpsense, dpsense", "filter-priority"),
     ("pairs", "sra, rank", "dense"),
+    ("quantities", "hpa, rank", "haar, filter"),
     ("rows", "none", "dyadic, filter"),
     ("discovery", "none", "dense"),
 ]

@@ -95,6 +95,21 @@ def test_a_rule(tmp_path: Path) -> None:
     assert "was not checked" in made.metadata["guarantee"]["words"]
 
 
+def test_a_rule_sees_cells_and_quantities_as_one(tmp_path: Path) -> None:
+    """What it keeps counts as often as it says: at most 2 records of at most 3 each."""
+    bought = ROWS.append_column("n", [[2, 9, 1] * USERS])
+    made = ct.release(
+        ct.read(bought, user="who", item="item", quantity="n", max_quantity=3), ct.Domain(ITEMS),
+        epsilon=100, bounding=SmallestCells(2), output=tmp_path / "out",
+        ledger=tmp_path / "ledger.sqlite", dataset="toys",
+    )  # fmt: skip
+    counts = {row.item: row.count for row in made.top(3)}
+    assert counts["a"] == pytest.approx(2 * USERS, abs=50)
+    assert counts["b"] == pytest.approx(3 * USERS, abs=50)
+    assert counts["c"] == pytest.approx(0, abs=50)
+    assert bounds(tmp_path) == [6]
+
+
 def test_a_rule_that_keeps_too_much_is_cut(tmp_path: Path) -> None:
     made = release(tmp_path, bounding=SmallestCells(1, greedy=True))
     assert sum(row.count for row in made.top(3)) == pytest.approx(USERS, abs=100)

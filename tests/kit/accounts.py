@@ -25,13 +25,13 @@ Options = Mapping[str, Any]
 Axes = Mapping[str, int]
 
 
-def user_changes(options: Options, table: str, bound: int, *, by_user: bool) -> int:
-    """L of a table before its transform, in units."""
+def user_changes(options: Options, table: str, bound: int, *, by_user: bool, times: int = 1) -> int:
+    """L of a table before its transform, in units; ``times`` is how often a record may count."""
     if not by_user:
         return 1
     if options.get("bounding") in ("dpsense", "dpsense-s"):
         return UNITS * bound
-    return bound * (bound - 1) // 2 if table == "pairs" else bound
+    return bound * (bound - 1) // 2 if table == "pairs" else bound * times
 
 
 def _levels(length: int) -> int:

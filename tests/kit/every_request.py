@@ -40,6 +40,8 @@ class Shape:
     """What goes with it in ``make_request``."""
     by_user: bool = True
     """Whether users are bounded, so that every method may be asked for."""
+    times: int = 1
+    """How often a record counts at most."""
 
     def records(self, source: object) -> Records:
         return ct.read(source, **self.roles)
@@ -64,6 +66,10 @@ SHAPES = {
     "attributes": Shape(
         {"user": "user", "attributes": ["item", "day"]}, _ATTRIBUTES, {"cells": _BOTH}
     ),
+    "quantities": Shape(
+        _USER | _DAYS | {"quantity": "weight", "max_quantity": 2}, _IN_CONTEXT,
+        {"items": _ITEM, "edges": _BOTH}, times=2,
+    ),
     "rows": Shape(_ROW | _DAYS, _IN_CONTEXT, {"items": _ITEM, "edges": _BOTH}, by_user=False),
     "weights": Shape(_ROW | {"weight": "weight"}, _LISTED, {"items": _ITEM}, by_user=False),
     "derived": Shape(
@@ -80,7 +86,7 @@ SHAPES = {
     "discovery": Shape(
         _USER, None, {}, {"discover_items": True, "delta": "1e-6", "max_records": 2}, by_user=False
     ),
-}
+}  # fmt: skip
 
 _POPULAR = {"max_records": 3, "popularity_records": 2}
 _ROWS = {"max_records": 3, "count": "users"}
@@ -139,6 +145,8 @@ def fitting(shape: str, method: Mapping[str, Any], form: Mapping[str, Any]) -> b
         return "transform" not in form and not scales
     if shape == "derived":
         return not form or "publishing" in form
+    if shape == "quantities" and method.get("count") == "users":
+        return False
     if shape == "attributes" and "popularity_records" in method:
         return False
     with_days = shape not in ("items", "weights")

@@ -21,7 +21,7 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
+from crowdtally.values.records import Quantity, Records
 from kit.remembering import RememberingEngine
 
 ITEMS, CONTEXTS = 4, 3
@@ -62,6 +62,17 @@ class Shape:
         contexts = {axis.name: None for axis in domain.contexts}
         declared = Records(source, "user", "item", contexts, "id" if self.id else None)
         return replace(declared, **ROLES) if self.derived else declared
+
+
+@dataclass(frozen=True)
+class Quantified(Shape):
+    """Records without an id; what else would be their id says how often each counts."""
+
+    most: int = 3
+
+    def records(self, source: object, domain: Domain) -> Records:
+        declared = super().records(source, domain)
+        return replace(declared, quantity=Quantity("id", self.most))
 
 
 SHAPES = (
@@ -105,7 +116,9 @@ class Counting:
     ) -> tuple[Counts, Counts]:
         """The tables that a release counts."""
         self.engine.replace(rows)
-        return count(self.engine, self.prepared, rule, key=key, what=what, pairs=pairs).found
+        return count(
+            self.engine, self.prepared, rule, key=key, what=what, pairs=pairs, times=rule.times
+        ).found
 
 
 def kept_of(source: object, shape: Shape, rule: Any, key: int, what: What) -> Kept:

@@ -27,6 +27,9 @@ SAMPLES = {
         SQUARE, {"max_records": 2, "split": {"items": "1/5", "edges": "4/5"}}, "stored"
     ),
     "declared": Subject(SQUARE, {"bounding": "declared", "max_records": 2}),
+    "one record of several counts": Subject(SQUARE, {"max_records": 1}, "quantities"),
+    "two records of several counts": Subject(SQUARE, {"max_records": 2}, "quantities"),
+    "two records of persons with two ids": Subject(SQUARE, {"max_records": 2}, "several"),
     "items alone": Subject(PLAIN, {"max_records": 2}),
 }
 """Samples of each user's records."""
@@ -60,6 +63,12 @@ STEERED = {
         {"bounding": "hpa", "max_records": 2, "popularity_records": 2, "count": "users"},
         steering=ORDERS,
     ),
+    "hpa, several counts": Subject(
+        SQUARE,
+        {"bounding": "hpa", "max_records": 1, "popularity_records": 1},
+        "quantities",
+        steering=ORDERS,
+    ),
     "tempered, one record": Subject(
         SQUARE, {"bounding": "tempered", "max_records": 1, "popularity_records": 1}, steering=ODDS
     ),
@@ -72,6 +81,9 @@ SCALED = {
     ),
     "dpsense, capped": Subject(
         SQUARE, {"bounding": "dpsense", "max_records": 2, "cap": 2}, room=25
+    ),
+    "dpsense, several counts": Subject(
+        SQUARE, {"bounding": "dpsense", "max_records": 3, "cap": 3}, "quantities", room=25
     ),
     "dpsense-s": Subject(
         SQUARE,
@@ -90,6 +102,11 @@ PAIRS = {
 FORMED = {
     "dyadic": Subject(SQUARE, {"max_records": 1, "transform": "dyadic", "ordered": ["context"]}),
     "haar": Subject(SQUARE, {"max_records": 2, "transform": "haar", "ordered": ["context"]}),
+    "haar, several counts": Subject(
+        SQUARE,
+        {"max_records": 1, "transform": "haar", "ordered": ["context"]},
+        "quantities",
+    ),
     "sketch": Subject(
         PLAIN, {"max_records": 2, "transform": "sketch", "buckets": 2, "sketch_rows": 2}
     ),
@@ -109,6 +126,7 @@ FORMED = {
 
 CHOSEN = {
     "sra, rank": Subject(PLAIN, {"max_records": 2, "choose": "rank"}),
+    "sra, rank, several counts": Subject(PLAIN, {"max_records": 2, "choose": "rank"}, "quantities"),
     "hpa, rank": Subject(
         PLAIN,
         {"bounding": "hpa", "max_records": 2, "popularity_records": 1, "choose": "rank"},

@@ -19,11 +19,11 @@ from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
+from crowdtally.values.records import Quantity, Records, SamePerson
 from kit.losses import Law, Loss, losses
 from kit.publishing import run_steps
 from kit.remembering import RememberingEngine
-from kit.tiny import Database, Ids, Space, neighbours
+from kit.tiny import USERS, Database, Ids, Space, neighbours
 from kit.tracing import Form, Tracer, Unreadable, every_choice
 
 _SCHEMA = {"user": pa.int64(), "item": pa.int64(), "context": pa.int64(), "id": pa.int64()}
@@ -52,8 +52,20 @@ class Subject:
     def records(self) -> Records:
         empty = pa.table({name: pa.array([], kind) for name, kind in _SCHEMA.items()})
         contexts = {"context": None} if self.space.contexts > 1 else {}
-        ids = None if self.ids == "none" else "id"
-        return replace(Records(empty, self.user, "item", contexts, ids), **self.roles)
+        stored = "id" if self.ids in ("stored", "repeated") else None
+        records = replace(Records(empty, self.user, "item", contexts, stored), **self.roles)
+        if self.ids == "quantities":
+            return replace(records, quantity=Quantity("id", 2))
+        if self.ids == "several":  # each person comes under two ids: (1, 0) and (1, 1) are one
+            ids = [(user, number) for user in USERS for number in (0, 1)]
+            same = {
+                "user": [u for u, _ in ids],
+                "id": [n for _, n in ids],
+                "who": [u for u, _ in ids],
+            }
+            table = SamePerson(pa.table(same), "who")
+            return replace(records, user=("user", "id"), same_person=table)
+        return records
 
     @cached_property
     def request(self) -> Request:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 from typing import Literal
 
-Ids = Literal["none", "stored", "repeated"]
-"""Whether records have a stored id: none; 0, 1, … within each user; or one and the same."""
+Ids = Literal["none", "stored", "repeated", "quantities", "several"]
+"""Whether records have a stored id: none; 0, 1, … within each user; or one and the same. Or what
+the column says instead: quantities 3, 2, 1; or by which of her ids, 0 or 1, a user made it."""
 History = tuple[int, ...]
 """One user's records: the cell of each."""
 Database = tuple[History, ...]
@@ -33,10 +34,14 @@ class Space:
     def rows(self, database: Database, ids: Ids) -> list[Row]:
         """The records as rows, user by user."""
         return [
-            (user, *divmod(cell, self.contexts), 7 if ids == "repeated" else place)
+            (user, *divmod(cell, self.contexts), _last(ids, place))
             for user, history in zip(USERS, database, strict=False)
             for place, cell in enumerate(history)
         ]
+
+
+def _last(ids: Ids, place: int) -> int:
+    return {"repeated": 7, "quantities": 3 - place, "several": place % 2}.get(ids, place)
 
 
 def histories(cells: int, most: int) -> list[History]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,6 +24,7 @@ from kit.histories import (
     PLAIN,
     SHAPES,
     Counting,
+    Quantified,
     Row,
     Shape,
     databases,
@@ -43,7 +45,7 @@ from kit.mutants import (
 )
 
 Countings = Callable[..., Counting]
-STORED, BARE = Shape(id="int64"), Shape()
+STORED, BARE, QUANTIFIED = Shape(id="int64"), Shape(), Quantified()
 _NO_SHRINKING = (Phase.explicit, Phase.generate)
 
 
@@ -145,6 +147,61 @@ def test_the_bound_is_reached(countings: Countings, rows: list[Row], key: int, w
         strict=True,
     )
     assert all(l1_distance(one, other) == one.l1_bound for one, other in tables)
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=databases(QUANTIFIED), rule=rules(), key=keys)
+def test_records_that_count_several_times(
+    countings: Countings, rows: list[Row], rule: Any, key: int
+) -> None:
+    """Quantities from 0, which is none, to 9, of which at most 3 count."""
+    rule = replace(rule, times=QUANTIFIED.most)
+    assert not exceeds(countings(QUANTIFIED), rows, rule, key, "records")
+
+
+@settings(max_examples=30, deadline=None)
+@given(rows=databases(QUANTIFIED), key=keys, data=st.data())
+def test_row_order_and_other_users_change_no_quantity(
+    countings: Countings, rows: list[Row], key: int, data: st.DataObject
+) -> None:
+    """What is kept of records of one cell depends on their quantities, not on their order."""
+    counting, rule = countings(QUANTIFIED), SRA(1, times=QUANTIFIED.most)
+    shuffled = data.draw(st.permutations(rows))
+    one, other = (counting.counts(tried, rule, key, "records") for tried in (rows, shuffled))
+    assert [t.dense().tolist() for t in one] == [t.dense().tolist() for t in other]
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows=databases(QUANTIFIED), key=keys)
+def test_the_bound_of_quantities_is_reached(
+    countings: Countings, rows: list[Row], key: int
+) -> None:
+    more = [*rows, *((424242, item, 0, 3 + item) for item in range(ITEMS))]
+    counting, rule = countings(QUANTIFIED), SRA(ITEMS - 1, times=QUANTIFIED.most)
+    tables = zip(
+        counting.counts(more, rule, key, "records"),
+        counting.counts(rows, rule, key, "records"),
+        strict=True,
+    )
+    assert all(l1_distance(a, b) == a.l1_bound == 3 * (ITEMS - 1) for a, b in tables)
+
+
+@settings(max_examples=20, deadline=None)
+@given(rows=databases(QUANTIFIED), theta=st.integers(1, 5), cap=st.integers(1, 4))
+def test_scaled_rows_of_quantities(
+    countings: Countings, rows: list[Row], theta: int, cap: int
+) -> None:
+    counting = countings(QUANTIFIED)
+
+    def scaled(tried: list[Row]) -> Any:
+        counting.engine.replace(tried)
+        return count_scaled(
+            counting.engine, counting.prepared, DPSense(theta, cap), DOMAIN.size
+        ).found
+
+    everyone = scaled(rows)
+    for user in people(rows):
+        assert l1_distance(everyone, scaled(without(rows, user))) <= everyone.l1_bound
 
 
 MUTANTS = {

@@ -35,6 +35,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "haar": {"transform": "haar", "ordered": "item"},
     "sketch": {"transform": "sketch", "buckets": 4},
     "rows": {},
+    "quantities": {},
     "attributes": {},
     "long list": {},
 }
@@ -50,6 +51,9 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
         domain = ct.Domain(PLACES)
     if kind == "rows":
         roles = {"user": None, "user_per_row": True}
+    if kind == "quantities":
+        rows = rows.append_column("bought", [[1 + n % 4 for n in range(len(rows))]])
+        roles = {"quantity": "bought", "max_quantity": 3}
     if kind == "attributes":
         domain = ct.Domain(attributes={"item": PLACES, "day": DAYS})
         roles = {"item": None, "contexts": [], "attributes": ["item", "day"]}

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import options
+from crowdtally.cli import options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
+    from crowdtally.values.unit import PrivacyUnit
 
 app = typer.Typer(
     help="The privacy budget: create, limit, show, verify, export, void.",
@@ -36,18 +37,35 @@ def create(
     delta: Annotated[str, typer.Option("--delta", metavar="D", help="The total delta.")] = "0",
     user: Annotated[
         str | None,
-        typer.Option("--user", metavar="COL", help="The user column; else the first charge says."),
+        typer.Option(
+            "--user",
+            metavar="COL[,COL…]",
+            help="The user column or columns; else the first charge says.",
+        ),
     ] = None,
+    same_person: Annotated[
+        bool,
+        typer.Option("--same-person", help="With --user: releases say which ids are one person's."),
+    ] = False,
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
     """Make a dataset with a limit, or give a limit to one that has none."""
-    from crowdtally.values.unit import PrivacyUnit
-
-    unit = PrivacyUnit("user", user) if user is not None else None
+    unit = _unit(user, same_person=same_person) if user is not None or same_person else None
     books = _open(ledger, create=True)
     balance = books.create(name, unit, epsilon=epsilon, delta=delta)
     print(balance.describe())
+
+
+def _unit(user: str | None, *, same_person: bool) -> PrivacyUnit:
+    """The unit that releases with these options will have."""
+    from crowdtally.errors import UsageError
+    from crowdtally.values.unit import PrivacyUnit
+
+    if user is None:
+        raise UsageError("--same-person says more about --user COL: give both.")
+    columns = ", ".join(syntax.names(user, "--user"))
+    return PrivacyUnit("same-person" if same_person else "user", columns)
 
 
 @app.command("limit")

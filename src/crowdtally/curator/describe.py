@@ -82,13 +82,22 @@ def _guarantee(request: Request) -> dict[str, Any]:
         "words": (
             f"{kind}-differential privacy for {unit.neighbours}: whatever one {unit.who} "
             "contributed changes the probability of any outcome by at most a factor "
-            f"e^{epsilon}{except_for}.{own}"
+            f"e^{epsilon}{except_for}.{_combination(request.records)}{own}"
         ),
         "epsilon": str(epsilon),
         "delta": str(delta),
         "unit": {"kind": unit.kind, "column": unit.column},
         "neighbours": unit.neighbours,
     }
+
+
+def _combination(records: Records) -> str:
+    """Whom a compound id protects, in a sentence of its own."""
+    *others, last = [repr(column) for column in records.user_columns] or [""]
+    if not others:
+        return ""
+    whose = "An id" if records.same_person is not None else "A user"
+    return f" {whose} is one combination of {', '.join(others)} and {last}."
 
 
 def _records(records: Records) -> dict[str, Any]:

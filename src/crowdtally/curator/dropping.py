@@ -20,7 +20,10 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
     if dropped.outside:
         joined = " or without a join partner" if request.records.joins else ""
         weighed = " or without a weight of at least 1" if request.records.weight else ""
-        reasons.append(f"{dropped.outside} with a value outside the lists{joined}{weighed}")
+        counted = " or without a quantity of at least 1" if request.records.quantity else ""
+        reasons.append(
+            f"{dropped.outside} with a value outside the lists{joined}{weighed}{counted}"
+        )
     left = dropped.rows - dropped.without_user - dropped.outside
     if not reasons:
         if not left:

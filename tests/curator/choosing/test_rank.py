@@ -53,6 +53,15 @@ def test_no_neighbours_lose_more_than_epsilon_where_records_repeat():
     assert is_private(choice(cells=2, publish="3/2"), all_rows(2, cap=3), 3)
 
 
+def test_records_of_several_counts_move_the_rank():
+    """Noise is C times as large, so C times as many users may be cut; the privacy is the same."""
+    several = RankChoice(3, (1, 2, 3, 5), Epsilon.of("1"), Epsilon.of("2"), times=4)
+    rows = RowSums(np.array([1, 4, 9]), np.array([5, 4, 3]))
+    assert several.scores(rows) == choice(cells=12).scores(rows)
+    assert several.scores(rows) == [-abs(2 * above - 12) for above in (7, 7, 7, 3)]
+    assert several.rate == choice().rate
+
+
 class WithoutHalf(RankChoice):
     @property
     def rate(self):

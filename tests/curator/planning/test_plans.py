@@ -32,6 +32,25 @@ def test_the_noise_of_dpsense_s_is_scaled(tmp_path: Path) -> None:
     assert both["planned"]["noise_std"] == pytest.approx(2 * 2**0.5, rel=1e-3)
 
 
+def test_quantities_multiply_the_noise() -> None:
+    """Sensitivity l·C, also in what bounding is weighed against; what is not known is said."""
+    guesses = {"guess_users": 100, "guess_records": 1000}
+
+    def planned(**roles: Any) -> dict[str, Any]:
+        records = ct.read(ROWS, user="who", item="item", **roles)
+        request = make_request(records, ct.Domain(["x", "y"]), epsilon=1, max_records=4)
+        return make_plan(request, **guesses).as_dict()
+
+    once, several = planned(), planned(quantity="age", max_quantity=5)
+    assert (once["tables"][0]["sensitivity"], several["tables"][0]["sensitivity"]) == ("4", "20")
+    assert several["tables"][0]["noise_std"] == pytest.approx(20 * 2**0.5, rel=1e-2)
+    noise = [plan["trade_off"]["rmse_from_noise"] for plan in (once, several)]
+    assert noise[1] == pytest.approx(5 * noise[0])
+    assert several["trade_off"]["best_max_records"] <= once["trade_off"]["best_max_records"]
+    assert any("how often records count" in words for words in several["unknown"])
+    assert not any("how often records count" in words for words in once["unknown"])
+
+
 def attributes(values: int, **options: Any) -> tuple[ct.Records, ct.Domain, dict[str, Any]]:
     records = ct.read("nowhere.parquet", user_per_row=True, attributes=["home"])
     return records, ct.Domain(attributes={"home": range(values)}), options

@@ -100,6 +100,24 @@ def test_every_method(method: str, epsilon: str, tmp_path: Path) -> None:
     check(tmp_path, DOMAIN, epsilon=EPSILONS[epsilon], **METHODS[method], **sparse)
 
 
+@pytest.mark.parametrize(
+    "form", ["dense", "filter, one cell", "dyadic, filter-priority", "haar, priority", "sketch"]
+)
+def test_the_largest_quantities(form: str, tmp_path: Path) -> None:
+    """l = C = 2^31: bounds of 2^62, and beyond 64 bits under a transform."""
+    most = 2**31
+    roles = {"quantity": "n", "max_quantity": most}
+    for name, rows in DATABASES.items():
+        bought = rows.append_column("n", pa.array([2**40] * len(rows), pa.int64()))
+        release = made(
+            tmp_path, bought, DOMAIN, name=name, roles=roles, epsilon="1e5", max_records=most,
+            **FORMS[form],
+        )  # fmt: skip
+        bounds = [table["sensitivity"] for table in release.metadata["tables"]]
+        factors = {"dyadic": 4, "haar": 4, "sketch": 5}.get(form.split(",")[0], 1)
+        assert max(bounds) == most**2 * factors
+
+
 @pytest.mark.parametrize("delta", ["a third", "1e-300"])
 @pytest.mark.parametrize("epsilon", ["1e-300", "3.1", "1e20", HUGE])
 def test_discovery(epsilon: str, delta: str, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """DPSense: every row counts, scaled down where it is too long (Day & Li 2015).
 
-A user's row is the cells she has, each once (or up to a public cap). Where its sum RC exceeds θ the
+A user's row is the cells she has, each once (or up to a public cap; with a quantity, what her
+records of the cell count together, up to the cap). Where its sum RC exceeds θ the
 row is scaled by θ/RC, on an integer grid of g units per count: a cell with x ≤ cap weighs g·x if
 RC ≤ θ, else ⌊g·θ·x / RC⌋, by integer division, before anything is summed.
 
@@ -92,8 +93,9 @@ def _given_cap(options: Mapping[str, Any]) -> int:
 
 
 def capped(same: Rows, cap: int) -> Rows:
-    """(user, cell, rows) → the same with ``amount``, the count that is at most ``cap``."""
-    return same.mutate(amount=smaller(same.rows, cap))
+    """(user, cell, rows[, quantity]) → the same with ``amount``, the count, at most ``cap``."""
+    count = same.quantity if "quantity" in same.columns else same.rows
+    return same.mutate(amount=smaller(count, cap))
 
 
 def with_row_sums(same: Rows, cap: int) -> Rows:

@@ -45,7 +45,7 @@ class OwnRule(RecordRule):
                 f"the limit of the rule {name!r} must be a whole number between 1 and "
                 f"{LARGEST_LIMIT}: received {given.limit!r}."
             )
-        return cls(given.limit, given)
+        return cls(given.limit, rule=given)
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ not see other users, the order of rows or anything read off the records as a who
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
@@ -64,7 +64,9 @@ class SamplingRule(Protocol):
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records.
 
-        Rows without a user or without a cell are among those given, and are never kept.
+        Rows without a user or without a cell are among those given, and are never kept. Where
+        records have a quantity, each cell is that of a cell and a quantity: cell·C + q − 1, and
+        ``cells`` is C times as many.
         """
 
 
@@ -78,6 +80,8 @@ class RecordRule:
 
     limit: int
     """l: the most records that one user may contribute. Public, or privately chosen."""
+    times: int = field(default=1, kw_only=True)
+    """C: the most that one kept record counts; 1 without a quantity. Public."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
@@ -86,8 +90,8 @@ class RecordRule:
 
     @property
     def l1_bound(self) -> int:
-        """A kept record counts once."""
-        return self.limit
+        """At most l kept records, each of which counts at most C times: see ``quantity.md``."""
+        return self.limit * self.times
 
     @property
     def unit(self) -> Fraction:

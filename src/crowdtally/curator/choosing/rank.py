@@ -1,11 +1,11 @@
 """The rank rule: the bound that the right number of users exceed.
 
-Contract. Relation: all records of one user added or removed. Score −|#{u: RC_u > θ} − N/ε_p|, of
+Contract. Relation: all records of one user added or removed. Score −|#{u: RC_u > θ} − N·C/ε_p|, of
 sensitivity 1, both ways. Output law: θ of the public candidates with Pr ∝ exp(ε_c·score/2), which
 is ε_c-differentially private. The proof is in ``rank.md``.
 
 It chooses θ for DPSense, and l for SRA, HPA and the tempered rule: there RC_u is the number of
-user u's records, or of distinct cells where users are counted.
+user u's records, or of distinct cells where users are counted. C is 1 without a quantity.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ class RankChoice:
     """ε_c: what the choice costs."""
     publish_epsilon: Epsilon
     """ε_p: with what the counts will be published once the bound is known."""
+    times: int = 1
+    """C: noise has scale θ·C/ε_p where a record counts up to C times. Public."""
 
     def __post_init__(self) -> None:
         if self.cells < 1:  # of any size: it only shifts the scores
@@ -55,10 +57,10 @@ class RankChoice:
             )
 
     def scores(self, rows: RowSums) -> list[int]:
-        """−|a·#{u: RC_u > θ} − b·N| for each candidate, where ε_p = a/b: a times the score."""
+        """−|a·#{u: RC_u > θ} − b·N·C| for each candidate, where ε_p = a/b: a times the score."""
         a, b = self.publish_epsilon.value.as_integer_ratio()
         above = rows.above(np.array(self.candidates, dtype=np.int64)).tolist()
-        return [-abs(a * users - b * self.cells) for users in above]
+        return [-abs(a * users - b * self.cells * self.times) for users in above]
 
     @property
     def rate(self) -> Fraction:

@@ -18,9 +18,16 @@ Cells = tuple[NDArray[Any], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""
 
 
-def tally(engine: Engine, rows: Rows, domain: Domain) -> Cells:
-    """How many rows each cell has."""
-    return cells_of(engine.columns(rows.group_by("cell").agg(times=rows.count())), "times", domain)
+def tally(engine: Engine, rows: Rows, domain: Domain, most: int = 1) -> Cells:
+    """How many rows each cell has.
+
+    With ``most``, cells are numbered by cell and quantity, and each row counts as often as it says.
+    """
+    times = rows.count()
+    if most > 1:
+        rows = rows.select(cell=(rows.cell // most).cast("int64"), quantity=rows.cell % most + 1)
+        times = rows.quantity.sum().cast("int64")
+    return cells_of(engine.columns(rows.group_by("cell").agg(times=times)), "times", domain)
 
 
 def cells_of(columns: Mapping[str, NDArray[Any]], value: str, domain: Domain) -> Cells:

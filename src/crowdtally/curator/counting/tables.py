@@ -27,30 +27,38 @@ def count(
     key: int,
     what: What,
     pairs: bool = False,
+    times: int = 1,
 ) -> Read[Two]:
     """Item counts and item×context counts; equal tables where there are no contexts.
 
     With ``pairs``, instead of the latter: counts of unordered pairs of different items of one user.
-    They are formed from the *kept* records, so one user adds at most l(l−1)/2 of them.
+    They are formed from the *kept* records, so one user adds at most l(l−1)/2 of them. With
+    ``times``, a kept record counts as often as its quantity says, which is at most that.
     """
     domain, parts, tallies = prepared.domain, Parts(engine), list[Tally]()
-    tallied = _items_and_pairs if pairs else _items_and_edges
+    told, cells = prepared.rows_told_by(times), domain.size * times
     while not parts.done:
         with parts:
             tallies = []
-            for rows in parts.of(prepared.rows):
-                cut = rule.keep(engine, rows, cells=domain.size, key=key, what=what)
+            for rows in parts.of(told):
+                cut = rule.keep(engine, rows, cells=cells, key=key, what=what)
                 kept, dropped = computed(engine, cut, rows)  # (user, cell), bounded
-                tallies.append((*tallied(engine, kept, domain, what), dropped))
+                if pairs:
+                    found = _items_and_pairs(engine, kept, domain, what)
+                else:
+                    found = _items_and_edges(engine, kept, domain, what, times)
+                tallies.append((*found, dropped))
     items, others, dropped_in_parts = zip(*tallies, strict=True)
-    counts = _counts(domain, total(items), total(others), rule.limit, pairs=pairs)
+    counts = _counts(domain, total(items), total(others), rule.limit * times, pairs=pairs)
     return Read(counts, Dropped.total(dropped_in_parts))
 
 
-def _items_and_edges(engine: Engine, kept: Rows, domain: Domain, what: What) -> tuple[Cells, Cells]:
+def _items_and_edges(
+    engine: Engine, kept: Rows, domain: Domain, what: What, times: int
+) -> tuple[Cells, Cells]:
     width = domain.contexts_size
     if what == "records" or width == 1:
-        edges = tally(engine, kept, domain)
+        edges = tally(engine, kept, domain, times)
         return fold(edges, width), edges
     kept = engine.materialise(kept, "kept")
     return tally(engine, _items_met(kept, width, what), domain), tally(engine, kept, domain)

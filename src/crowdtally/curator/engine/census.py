@@ -58,9 +58,14 @@ def carried(table: Rows, cell: Column) -> dict[str, Column]:
 
 
 def grouped(rows: Rows) -> Rows:
-    """(user, cell) → (user, cell, rows[, inexact]): equal ones once, nulls as well."""
+    """(user, cell) → (user, cell, rows[, inexact]): equal ones once, nulls as well.
+
+    With a quantity, ``quantity`` is that of all rows of a user in a cell together.
+    """
     numbers = carried(rows, rows.cell)
     del numbers["inside"]  # all of a cell's rows are inside, and none of those without a cell
+    if "quantity" in rows.columns:
+        numbers["quantity"] = _sum(rows.quantity)
     return rows.group_by("user", "cell").agg(**numbers)
 
 

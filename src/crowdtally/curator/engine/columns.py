@@ -73,6 +73,22 @@ def identity(name: str, column: SourceColumn, role: str) -> str:
     return f"CAST({value} AS BIGINT)" if sql_type in _UP_TO_64_BITS else value
 
 
+def identity_text(name: str, column: SourceColumn, role: str) -> str:
+    """SQL for an id column as its canonical text, in which 7 and '7' are one value.
+
+    Only types whose text is the same on every engine, and different for different values: a time's
+    text depends on the zone.
+    """
+    value, sql_type = stored(name, column)
+    whole_decimal = sql_type.startswith("DECIMAL") and sql_type.endswith(",0)")
+    if kind_of(sql_type) is None and not whole_decimal:
+        raise InputError(
+            f"column {name!r} ({role}) has type {shown(sql_type)}, which cannot be part of an id "
+            "of several columns, or be looked up in --same-person: use text, integers or dates."
+        )
+    return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+
+
 def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:
     """SQL for a value as a public list's kind; null, so outside the list, where it has none.
 
@@ -123,8 +139,26 @@ def discovered(name: str, column: SourceColumn) -> str:
     return matchable(value, sql_type, kind, name)
 
 
-def whole_number(name: str, column: SourceColumn) -> str:
-    """SQL for a weight: how many persons a row stands for.
+def quantity(name: str, column: SourceColumn) -> str:
+    """SQL for how often a record counts; null where it is no whole number.
+
+    Where the type was inferred, the canonical text is read: one user's quantity can turn a frame's
+    whole column into floats or text, and 7, 7.0 and '7' must stay one quantity.
+    """
+    value, sql_type = stored(name, column)
+    if sql_type in ("DOUBLE", "FLOAT"):
+        return _whole_float(value)
+    if sql_type == "VARCHAR" or sql_type.startswith("DECIMAL"):
+        text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+        # Where numbers were floats once, as in a CSV file that pandas wrote, 2 is spelled 2.0.
+        return _digits(f"regexp_replace(trim({text}), '[.]0+$', '')")
+    return whole_number(name, column, role="the quantity", of="at least 1")
+
+
+def whole_number(
+    name: str, column: SourceColumn, role: str = "the weight", of: str = "persons"
+) -> str:
+    """SQL for a weight: how many persons a row stands for; or for another whole number.
 
     Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut
     by a later step. Dropped, it would take them all away for one person more.
@@ -133,19 +167,24 @@ def whole_number(name: str, column: SourceColumn) -> str:
     if column.type == "VARCHAR":
         return _digits(value)
     if column.type in ("DOUBLE", "FLOAT") and column.twin is not None:
-        # NaN exceeds everything, and an infinity is no whole number.
-        whole = f"{value} = floor({value}) AND {value} BETWEEN 0 AND 1e300"
-        return f"CASE WHEN {whole} THEN CAST(LEAST({value}, {2.0**52}) AS BIGINT) END"
+        return _whole_float(value)
     if kind_of(column.type) != "integer":
         raise InputError(
-            f"the weight {name!r} has type {shown(column.type)}: it must be a whole number of "
-            "persons."
+            f"{role} {name!r} has type {shown(column.type)}: it must be a whole number of {of}."
         )
     number = f"TRY_CAST({value} AS BIGINT)"
     if column.type in _UP_TO_64_BITS:
         return number
     # Not LEAST(), which passes over a null: a missing weight would be the largest.
     return f"CASE WHEN {value} > {2**62} THEN {2**62} ELSE {number} END"
+
+
+def _whole_float(value: str) -> str:
+    """A float that is a whole number, as one; cut where it is beyond all that are told apart."""
+    # NaN exceeds everything, and an infinity is no whole number. From 2^53 on every float is one;
+    # Spark's floor() is an integer, which has none so large.
+    whole = f"({value} = floor({value}) OR {value} >= {2.0**53}) AND {value} BETWEEN 0 AND 1e300"
+    return f"CASE WHEN {whole} THEN CAST(LEAST({value}, {2.0**52}) AS BIGINT) END"
 
 
 def _digits(value: str) -> str:

@@ -49,8 +49,8 @@ class Engine(Protocol):
         what expressions make of a time, never whose record it is.
         """
 
-    def define(self, name: str, query: str) -> None:
-        """Define a view by a query in DuckDB's SQL."""
+    def define(self, name: str, query: str, of: str = "the records") -> None:
+        """Define a view by a query in DuckDB's SQL; ``of`` is what a message says it shows."""
 
     def schema(self, name: str) -> dict[str, str]:
         """Columns and SQL types of a table or view, in DuckDB's names for types."""

@@ -1,23 +1,125 @@
-"""Whose record it is, which of theirs, and how often it counts: SQL for each."""
+"""Whose record it is, which of theirs, and how often it counts. See ``identifying.md``."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import ibis
+
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
-from crowdtally.values.records import Records
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.sources import Located
+from crowdtally.errors import InputError
+from crowdtally.values.records import Records, SamePerson
+from crowdtally.values.sql import quoted
 
 
 def identities(records: Records, schema: Mapping[str, SourceColumn]) -> dict[str, str]:
-    """The user, the stored record id and the weight, under names of our own."""
+    """SQL for the user, the stored record id, the weight and the quantity, by names of our own."""
     selected = {}
     if records.user is not None:
-        (user,) = records.user_columns
-        selected["user"] = columns.identity(user, schema[user], "the user")
+        selected["user"] = _user(records, schema)
     if records.record_id is not None:
         stored = schema[records.record_id]
         selected["id"] = columns.identity(records.record_id, stored, "the record id")
     if records.weight is not None:
         selected["weight"] = columns.whole_number(records.weight, schema[records.weight])
+    if records.quantity is not None:
+        column = records.quantity.column
+        selected["quantity"] = columns.quantity(column, schema[column])
     return selected
+
+
+def _user(records: Records, schema: Mapping[str, SourceColumn]) -> str:
+    """One column as it is; where ids are combined or looked up, as their canonical text."""
+    if len(records.user_columns) == 1 and records.same_person is None:
+        (user,) = records.user_columns
+        return columns.identity(user, schema[user], "the user")
+    return _combined(records.user_columns, schema)
+
+
+def _combined(names: tuple[str, ...], schema: Mapping[str, SourceColumn]) -> str:
+    """One text for the ids together: different for different ids, null where one of them is."""
+    parts = [columns.identity_text(name, schema[name], "the user") for name in names]
+    if len(parts) == 1:
+        return parts[0]
+    # Each with its length before it, so that 'a' + 'bc' is not 'ab' + 'c'. A null makes all null.
+    return " || ".join(f"CAST(length({part}) AS VARCHAR) || ':' || {part}" for part in parts)
+
+
+def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
+    """The table of which ids are one person's, as (same_id, same_person), each id once.
+
+    Rows without an id or without a person say nothing. An InputError where an id has two persons.
+    """
+    declared = records.same_person
+    if declared is None:
+        raise ValueError("no table says which ids are one person's")
+    name = located.label or "the table of --same-person"
+    offered = engine.open(located, "same_person")
+    for column in records.user_columns:
+        columns.require(column, offered, "the user, as in the records", name)
+    person = _person_column(declared, records.user_columns, offered, name)
+    one_id = _combined(records.user_columns, offered)
+    text = columns.identity_text(person, offered[person], "the person")
+    engine.define(
+        "ids_of_persons",
+        f"SELECT {one_id} AS same_id, {text} AS same_person FROM {quoted('same_person')}",
+        name,
+    )
+    rows = engine.table("ids_of_persons")
+    known = rows.filter(rows.same_id.notnull(), rows.same_person.notnull()).distinct()
+    persons = engine.materialise(known, "persons_by_id")
+    _refuse_two_persons(engine, persons, name)
+    return persons
+
+
+def _person_column(
+    declared: SamePerson,
+    users: tuple[str, ...],
+    offered: Mapping[str, SourceColumn],
+    name: str,
+) -> str:
+    """The column that was named, or the only one beside the ids."""
+    others = [column for column in offered if column not in users]
+    if declared.person is not None:
+        columns.require(declared.person, offered, "the person", name)
+        if declared.person in users:
+            raise InputError(
+                f"column {declared.person!r} of {name} is the id itself: --same-person FILE:COL "
+                "names the column that says whose id it is."
+            )
+        return declared.person
+    if len(others) == 1:
+        return others[0]
+    if not others:
+        raise InputError(
+            f"{name} has no column beside the id: --same-person needs one that names the person."
+        )
+    raise InputError(
+        f"{name} has, beside the id, {', '.join(map(repr, others))}: say which of them names the "
+        "person, --same-person FILE:COL."
+    )
+
+
+def _refuse_two_persons(engine: Engine, persons: Rows, name: str) -> None:
+    """Refuse a table that is not a function: a record would belong to two persons."""
+    each = persons.group_by("same_id").agg(persons=persons.count())
+    several = each.filter(each.persons > 1)
+    number = int(engine.arrays(several.aggregate(ids=several.count()))["ids"][0])
+    if number:
+        ids = "1 id has" if number == 1 else f"{number} ids have"
+        raise InputError(
+            f"in {name} {ids} more than one person: each id belongs to one. Mend the table; "
+            "nothing was charged."
+        )
+
+
+def with_persons(rows: Rows, persons: Rows) -> Rows:
+    """The same rows, the user replaced by the person; who is not in the table keeps the id."""
+    found = rows.left_join(persons, rows.user == persons.same_id)
+    return found.mutate(user=ibis.coalesce(found.same_person, found.user)).drop(
+        "same_id", "same_person"
+    )

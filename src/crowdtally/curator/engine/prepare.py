@@ -15,7 +15,7 @@ from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.deriving import condition, discovered, matched
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.identifying import identities
+from crowdtally.curator.engine.identifying import identities, open_persons, with_persons
 from crowdtally.curator.engine.joining import join
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.matching import with_cells
@@ -40,8 +40,8 @@ class Prepared:
     """
 
     rows: Rows
-    """(user, cell[, id]), or (cell[, weight]) where each row is one person; and ``inexact``, where
-    a value may be one that its column cannot vouch for."""
+    """(user, cell[, id][, quantity]), or (cell[, weight]) where each row is one person; and
+    ``inexact``, where a value may be one that its column cannot vouch for."""
     lists: Domain | None
     """The domain; None where the items have no public list."""
 
@@ -61,6 +61,16 @@ class Prepared:
         if width == 1:
             return self.rows
         return self.rows.mutate(cell=(self.rows.cell // width).cast("int64"))
+
+    def rows_told_by(self, most: int) -> Rows:
+        """All rows, their cells numbered by cell and quantity, 1 … ``most``: cell·most + q − 1.
+
+        A rule then keeps records as ever, and what it keeps says how often each counts.
+        """
+        if most == 1:
+            return self.rows
+        told = self.rows.cell * most + (self.rows.quantity - 1)
+        return self.rows.mutate(cell=told.cast("int64")).drop("quantity")
 
 
 def prepare(
@@ -88,7 +98,7 @@ def prepare(
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     taken = condition(engine, records, joined)
     engine.define("records", f"SELECT {projection} FROM {joined.clause}{taken}")
-    return _match(engine, records, domain)
+    return _match(engine, records, domain, sources)
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
@@ -96,6 +106,7 @@ def _needed(records: Records) -> list[tuple[str, str]]:
         *((column, "the user") for column in records.user_columns),
         (records.record_id, "the record id"),
         (records.weight, "the weight"),
+        (records.quantity.column if records.quantity else None, "the quantity"),
         *((join.key, _KEY) for join in records.joins),
     ]
     return [(column, role) for column, role in roles if column is not None]
@@ -109,6 +120,7 @@ def _inexact(
     used = {*records.user_columns, records.record_id, records.item, *(axis.name for axis in axes)}
     used -= {name for name, text in records.contexts.items() if text is not None}
     used -= {records.item} if records.item_expression is not None else set()
+    used |= {records.quantity.column} if records.quantity else set()
     lost = [
         f"({quoted(name)} IS NOT NULL AND {quoted(column.twin)} IS NULL)"
         for name, column in schema.items()
@@ -117,9 +129,14 @@ def _inexact(
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
 
 
-def _match(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
-    """Every record with its cell; null where a value, a partner or a weight is missing."""
+def _match(engine: Engine, records: Records, domain: Domain | None, sources: Sources) -> Prepared:
+    """Every record with its cell; null where a value, a partner, a weight or quantity is missing.
+
+    Its user is the person, where a table says who that is.
+    """
     rows = engine.table("records")
+    if sources.same_person is not None:
+        rows = with_persons(rows, open_persons(engine, records, sources.same_person))
     rows = rows.mutate(cell=rows.item) if domain is None else with_cells(engine, rows, domain)
     if records.joins:
         rows = rows.mutate(cell=_only(rows.partner, rows.cell))
@@ -129,7 +146,12 @@ def _match(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
         rows = rows.mutate(
             cell=_only(rows.weight > 0, rows.cell), weight=smaller(rows.weight, _MOST_PERSONS)
         )
-    names = ("user", "id", "weight", "cell", "inexact")
+    if records.quantity is not None:
+        rows = rows.mutate(
+            cell=_only(rows.quantity > 0, rows.cell),
+            quantity=smaller(rows.quantity, records.quantity.most),
+        )
+    names = ("user", "id", "weight", "cell", "quantity", "inexact")
     return Prepared(rows.select(*(name for name in names if name in rows.columns)), domain)
 
 

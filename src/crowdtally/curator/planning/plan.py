@@ -20,6 +20,7 @@ from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import as_counts
 from crowdtally.published import INTERVAL_LEVEL
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import ITEMS
 
@@ -139,6 +140,10 @@ class Plan:
         ]
         if self.request.method.choose:
             words.append("which bound will be chosen: the noise shown is for the largest candidate")
+        if self.request.records.quantity is not None:
+            words.append(
+                "how often records count: what bounding loses is weighed as if each counted once"
+            )
         if self.trade is None:
             words.append(
                 "how many records a user has: give --guess-users and --guess-records (public "
@@ -166,6 +171,9 @@ def _trade(request: Request, users: int, records: int) -> Trade:
     items = request.tables[0]
     guess = Guess(users, per_user, Fraction(1, items.cells.size))
     limit, epsilon = request.method.rule.limit, items.epsilon
+    if request.records.quantity is not None and request.method.rule.keeps_records:
+        # Noise of scale l·C/ε, for records of which each counts once: the least that it can.
+        epsilon = Epsilon(epsilon.value / request.records.quantity.most)
     error = expected_error(guess, limit, epsilon)
     return Trade(
         per_user,

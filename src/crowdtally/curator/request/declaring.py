@@ -82,6 +82,11 @@ def _users(given: Columns | None) -> str | tuple[str, ...] | None:
         raise UsageError("--user is a column, or several: received an empty name or none.")
     if len(set(columns)) != len(columns):
         raise UsageError("--user names a column twice: name each once.")
+    if len(columns) > 1 and any("," in name for name in columns):
+        raise UsageError(
+            "a column whose name has a comma cannot be one of several of --user: the release names "
+            "them with commas between them. Rename it."
+        )
     return columns if len(columns) > 1 else columns[0]
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.row import EveryRow
-from crowdtally.curator.bounding.rule import LARGEST_LIMIT, Rule
+from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, Rule
 from crowdtally.curator.choosing.dpsense_s import given_scalings
 from crowdtally.values.counts import What
+from crowdtally.values.records import Records
 from crowdtally.values.whole import whole_number
 
 _USUAL_POPULARITY = 10
@@ -38,15 +39,18 @@ class Method:
     """Whether items are discovered, because they have no public list."""
 
 
-def rule_of(options: Mapping[str, Any], *, by_row: bool) -> Rule:
+def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
     """The rule that the options name, or the object that they hand over."""
-    if by_row:
+    if records.user is None:
         return EveryRow()
     given = options["bounding"]
-    if isinstance(given, str):
-        rule: Rule = BOUNDINGS.load(given).of(options)
-        return rule
-    return OwnRule.handed(given)
+    rule: Rule = (
+        BOUNDINGS.load(given).of(options) if isinstance(given, str) else OwnRule.handed(given)
+    )
+    # A rule that scales rows caps what a user counts in a cell, whatever the quantities are.
+    if records.quantity is not None and isinstance(rule, RecordRule):
+        return replace(rule, times=records.quantity.most)
+    return rule
 
 
 def method_of(options: Mapping[str, Any], rule: Rule) -> Method:

@@ -16,7 +16,7 @@ from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import UsageError
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta
-from crowdtally.values.records import Records
+from crowdtally.values.records import Quantity, Records
 from crowdtally.values.registry import Registry, either
 
 _WIDEST_ITEMS = 2**62
@@ -55,6 +55,11 @@ class Asked:
     def by_row(self) -> bool:
         """Whether each row is one person."""
         return self.records.user is None
+
+    @property
+    def quantity(self) -> Quantity | None:
+        """How often a record counts, where that was declared."""
+        return self.records.quantity
 
     @property
     def contexts(self) -> int:
@@ -138,6 +143,29 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.pairs and a.transform.name != "none",
         "--pairs cannot be transformed: use --transform none.",
+    ),
+    # ---- quantities
+    (
+        lambda a: a.quantity is not None and a.options["count"] == "users",
+        "a user counts once in a cell, whatever the quantity: remove --quantity and "
+        "--max-quantity, or use --count records.",
+    ),
+    (
+        lambda a: a.quantity is not None and a.pairs,
+        "--pairs counts which items go together, not how much of them: remove --quantity and "
+        "--max-quantity.",
+    ),
+    (
+        lambda a: a.quantity is not None and a.discovers,
+        "--discover-items counts users, who count once in an item: remove --quantity and "
+        "--max-quantity.",
+    ),
+    (
+        lambda a: (
+            a.quantity is not None and a.rule.keeps_records
+            and a.domain is not None and a.domain.size * a.quantity.most > _WIDEST_ITEMS
+        ),
+        "cells times --max-quantity are beyond 2^62: lower --max-quantity, or shorten the lists.",
     ),
     # ---- items without a public list
     (

@@ -111,7 +111,7 @@ def _asked(
         records,
         domain,
         delta,
-        rule_of(options, by_row=records.user is None),
+        rule_of(options, records),
         TRANSFORMS.load(options["transform"]).of(options),
         PUBLISHINGS.load(options["publishing"]).of(options),
     )
@@ -137,7 +137,7 @@ def _checked(
     if method.discover:
         check_names([str(asked.records.item)])
         discovery = UnknownItems(method.rule.limit, epsilon_of(ITEMS.name), asked.delta)
-    check_tables([*([popularity] if popularity else []), *tables], total, method.rule.limit)
+    check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
     guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
     return Request(
         sources, domain, total, asked.delta, method, shares, tables, popularity, discovery, guess,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.curator.bounding.rule import Rule
+from crowdtally.curator.bounding.rule import RecordRule, Rule
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.request.method import Method
@@ -88,6 +88,8 @@ def table_bound(rule: Rule, cells: Layout) -> tuple[int, Fraction]:
     >>> axis = Axis.of("item", ["a", "b", "c"])
     >>> table_bound(SRA(10), grid([axis])), table_bound(SRA(10), Pairs(axis))
     ((10, Fraction(1, 1)), (45, Fraction(1, 1)))
+    >>> table_bound(SRA(10, times=3), grid([axis]))  # records that count up to 3 times
+    (30, Fraction(1, 1))
     """
     if isinstance(cells, Pairs):
         # Unordered pairs of at most l kept records, never a record with itself.
@@ -95,11 +97,11 @@ def table_bound(rule: Rule, cells: Layout) -> tuple[int, Fraction]:
     return rule.l1_bound, rule.unit
 
 
-def check_tables(tables: Sequence[Table], epsilon: Epsilon, limit: int) -> None:
+def check_tables(tables: Sequence[Table], epsilon: Epsilon, rule: Rule) -> None:
     """Refuse what public numbers alone rule out: names, noise and sizes."""
     for table in tables:
         check_names(table.layout.names)
-        _check_noise(table, epsilon, limit)
+        _check_noise(table, epsilon, rule)
         _check_odds(table)
         _check_size(table)
 
@@ -116,7 +118,7 @@ def check_names(columns: Sequence[str]) -> None:
         seen.add(column.lower())
 
 
-def _check_noise(table: Table, epsilon: Epsilon, limit: int) -> None:
+def _check_noise(table: Table, epsilon: Epsilon, rule: Rule) -> None:
     if table.law.scale * table.unit <= _LARGEST_SCALE:
         return
     if table.name == POPULARITY.name:
@@ -124,9 +126,13 @@ def _check_noise(table: Table, epsilon: Epsilon, limit: int) -> None:
             f"the noise of the popularity would be beyond any count: epsilon {show(epsilon.value)} "
             f"is too small for --popularity-records {table.bound}. Raise one or lower the other."
         )
+    bound, lower = f"a bound of {rule.limit}", "--max-records"
+    if isinstance(rule, RecordRule) and rule.times > 1:
+        bound += f" records, each of which counts up to {rule.times} times"
+        lower += " or --max-quantity"
     raise UsageError(
         f"the noise of {table.name!r} would be beyond any count: epsilon {show(epsilon.value)} is "
-        f"too small for a bound of {limit}. Raise --epsilon or lower --max-records."
+        f"too small for {bound}. Raise --epsilon or lower {lower}."
     )
 
 

@@ -19,6 +19,7 @@ _OTHERWISE = {
     "--join FILE:KEY=KEY": "joins=[(FILE, (KEY, KEY))]",
     "--join FILE:KEY": "joins=[(FILE, KEY)]",
     "--context NAME=EXPR": "contexts={NAME: EXPR}",
+    "--same-person FILE:COL": "same_person=(FILE, COL)",
     "--context": "contexts",
     "--join": "joins",
     "--attributes A,B,C": "attributes=[A, B, C]",

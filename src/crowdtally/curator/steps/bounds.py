@@ -40,6 +40,8 @@ class ChooseLimit:
     """Whether records or distinct users are counted."""
     least: int
     """The smallest candidate: 2 where pairs are counted."""
+    times: int = 1
+    """C: the most that a kept record counts."""
 
     def parts(self) -> Sequence[Part]:
         """The one choice."""
@@ -53,7 +55,7 @@ class ChooseLimit:
         """One bound for all tables."""
         candidates = tuple(c for c in log_spaced(self.most) if c >= self.least)
         first = self.tables[0]
-        choice = RankChoice(first.cells.size, candidates, self.epsilon, first.epsilon)
+        choice = RankChoice(first.cells.size, candidates, self.epsilon, first.epsilon, self.times)
         bound = Bound(choice.pick(counted.found, draws))
         return replace(released, bounds={table.name: bound for table in self.tables})
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from crowdtally.budget import Charge
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.bounding.row import EveryRow
+from crowdtally.curator.bounding.rule import RecordRule
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
@@ -38,7 +39,9 @@ def _choice(request: Request, epsilon: Epsilon) -> Step:
         return ChooseThetaAndScaling(tables, rule.theta, method.scalings, epsilon, rule.cap)
     if isinstance(rule, DPSense):
         return ChooseTheta(tables, str(method.choose), rule.theta, epsilon, rule.cap)
-    return ChooseLimit(tables, rule.limit, epsilon, method.what, 2 if method.pairs else 1)
+    least = 2 if method.pairs else 1
+    times = rule.times if isinstance(rule, RecordRule) else 1
+    return ChooseLimit(tables, rule.limit, epsilon, method.what, least, times)
 
 
 def _tables(request: Request) -> Step:

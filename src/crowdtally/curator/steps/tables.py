@@ -41,7 +41,7 @@ class SampledTables:
             rule = replace(rule, popularity=released.tables[0].values)
         read = count(
             reading.engine, reading.prepared, rule,
-            key=reading.fresh_key(), what=self.what, pairs=self.pairs,
+            key=reading.fresh_key(), what=self.what, pairs=self.pairs, times=rule.times,
         )  # fmt: skip
         return Read((rule, read.found), read.dropped)
 

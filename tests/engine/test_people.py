@@ -1,0 +1,165 @@
+"""Whose a record is where an id has several parts, or a person several ids: on every engine."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import crowdtally as ct
+from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.counting.tables import count
+from crowdtally.curator.engine.prepare import prepare
+from crowdtally.errors import InputError
+from kit.crowd import Start
+from kit.people import DOMAIN, People, drawn, tallied
+
+KEY, EVERYTHING, LIMIT = 2**61 + 7, 10_000, 2
+# Parts that are told apart by where one ends and the other begins; and missing ones.
+_ALIKE = [
+    ("a", "bc"), ("ab", "c"), ("abc", ""), ("", "abc"), ("1:a", "b"), ("1", ":ab"), ("1:a1", "b"),
+    ("a1", ":b"), ("a", "b"), ("b", "a"), ("é", "e\u0301"), ("null", "b"), ("7", "07"),
+    (None, "b"), ("a", None), (None, None),
+]  # fmt: skip
+COMPOUND = People(drawn(1, 900, _ALIKE))
+
+_IDS = [("u1",), ("u2",), ("u3",), ("u4",), ("p1",), ("u5",), ("7",), (None,)]
+_SAME: list[tuple[tuple[Any, ...], Any]] = [
+    (("u1",), "p1"), (("u2",), "p1"), (("u2",), "p1"), (("u3",), "u4"), (("u5",), None),
+    ((None,), "p1"), (("elsewhere",), "p2"), (("elsewhere",), "p2"), (("7",), "p2"),
+    (("p2",), None),
+]  # fmt: skip
+PERSONS = People(drawn(2, 900, _IDS), ("user",), same=_SAME)
+_NUMBERS = {"user": pa.int64()}
+NUMBERED = People(
+    drawn(3, 900, [(7,), (8,), (9,), (-1,), (None,)]), ("user",), _NUMBERS,
+    [(("7",), "8"), (("9",), "12"), (("07",), "-1"), (("x",), "8")],
+)  # fmt: skip
+BOTH = People(
+    drawn(4, 900, [("n", 1), ("n", 2), ("s", 1), ("s", 2), (None, 1)]),
+    kinds={"customer": pa.int32()},
+    same=[(("n", "1"), "ana"), (("s", "2"), "ana"), (("s", None), "bo"), (("n", "2"), None),
+          (("s", "1"), None)],
+)  # fmt: skip
+CASES = {"compound": COMPOUND, "persons": PERSONS, "numbered": NUMBERED, "both": BOTH}
+
+Kept = dict[str, Counter[int]]
+
+
+def kept(start: Start, people: People, limit: int) -> Kept:
+    """What is kept of each user, by the text that the engine has for the user."""
+    with start() as engine:
+        rows = prepare(engine, people.records(), DOMAIN)
+        found = engine.columns(
+            SRA(limit).keep(engine, rows.rows, cells=DOMAIN.size, key=KEY, what="records").rows
+        )
+    result: Kept = defaultdict(Counter)
+    for user, cell in zip(found["user"].tolist(), found["cell"].tolist(), strict=True):
+        result[user][cell] += 1
+    return dict(result)
+
+
+def plain(people: People) -> dict[str, Counter[int]]:
+    own = people.histories()
+    return {
+        person: Counter({cell: n for (cell, _), n in records.items()})
+        for person, records in own.items()
+    }
+
+
+def as_sets(kept: Kept) -> Counter[frozenset[tuple[int, int]]]:
+    """The histories without the names, which each engine may spell as it likes."""
+    return Counter(frozenset(cells.items()) for cells in kept.values())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_record_is_its_persons(name: str, start_engine: Start) -> None:
+    people = CASES[name]
+    assert as_sets(kept(start_engine, people, EVERYTHING)) == as_sets(plain(people))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_person_is_cut_once_and_changes_nobody_else(name: str, start_engine: Start) -> None:
+    people = CASES[name]
+    own, everyone = plain(people), kept(start_engine, people, LIMIT)
+    assert {user: cells.total() for user, cells in everyone.items()}.keys() == everyone.keys()
+    assert len(everyone) == len(own)
+    assert all(cells.total() == LIMIT for cells in everyone.values())
+    for person in list(own)[:2]:
+        others = kept(start_engine, people.without(person), LIMIT)
+        assert len(others) == len(everyone) - 1
+        assert all(everyone[user] == cells for user, cells in others.items())
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_counts_of_records_and_of_persons(name: str, start_engine: Start) -> None:
+    people, own = CASES[name], plain(CASES[name])
+    with start_engine() as engine:
+        prepared = prepare(engine, people.records(), DOMAIN)
+        _, records = count(engine, prepared, SRA(EVERYTHING), key=1, what="records").found
+        read = count(engine, prepared, SRA(EVERYTHING), key=1, what="users")
+    cells = range(DOMAIN.size)
+    assert records.dense().tolist() == [tallied(people.histories())[cell] for cell in cells]
+    with_it = [sum(cell in has for has in own.values()) for cell in cells]
+    assert read.found[1].dense().tolist() == with_it
+    nobody = sum(people.person(visit[0]) is None for visit in people.visits)
+    assert (read.dropped.rows, read.dropped.without_user) == (len(people.visits), nobody)
+    assert nobody > 0
+
+
+def test_two_persons_of_one_id_are_refused(start_engine: Start) -> None:
+    several = People(
+        PERSONS.visits, ("user",),
+        same=[*_SAME, (("u1",), "Zaphod"), (("u3",), "p9"), (("u3",), "p10")],
+    )  # fmt: skip
+    with start_engine() as engine, pytest.raises(InputError, match=r"2 ids have more than") as told:
+        prepare(engine, several.records(), DOMAIN)
+    assert "Zaphod" not in str(told.value)
+    assert "u1" not in str(told.value)
+
+
+def test_the_table_may_be_a_file_and_have_more_columns(start_engine: Start, tmp_path: Path) -> None:
+    table = PERSONS.same_table().append_column("since", [list(range(len(_SAME)))])
+    pyarrow.csv.write_csv(table, tmp_path / "ids.csv")
+    source = PERSONS.table()
+
+    def found(same: object) -> int:
+        records = ct.read(source, user="user", item="item", contexts=["context"], same_person=same)
+        with start_engine() as engine:
+            prepared = prepare(engine, records, DOMAIN)
+            return len(set(engine.columns(prepared.rows.select("user"))["user"].tolist()) - {None})
+
+    assert found((tmp_path / "ids.csv", "person")) == found(PERSONS.same_table())
+    with pytest.raises(InputError, match=r"beside the id, 'person', 'since': say which"):
+        found(tmp_path / "ids.csv")
+    with pytest.raises(InputError, match=r"no column beside the id"):
+        found(table.select(["user"]))
+
+
+_NOT_IDS = {
+    "DOUBLE": pa.array([1.5] * 3),
+    "BLOB": pa.array([b"x"] * 3),
+    "TIMESTAMP": pa.array([0] * 3, pa.timestamp("us")),
+}
+
+
+@pytest.mark.parametrize("kind", _NOT_IDS)
+@pytest.mark.parametrize("user", [["shop", "customer"], "customer"], ids=["compound", "mapped"])
+def test_what_cannot_be_a_part_of_an_id(
+    kind: str, user: Any, start_engine: Start, tmp_path: Path
+) -> None:
+    """A time's text depends on the zone, and a fraction's on the engine."""
+    columns = {"shop": ["a"] * 3, "customer": _NOT_IDS[kind], "item": [0] * 3, "context": [0] * 3}
+    pyarrow.parquet.write_table(pa.table(columns), tmp_path / "visits.parquet")
+    same = pa.table({"customer": ["1"], "person": ["p"]}) if user == "customer" else None
+    records = ct.read(
+        tmp_path / "visits.parquet", user=user, item="item", contexts=["context"], same_person=same
+    )
+    words = rf"'customer' \(the user\) has type {kind}.*cannot be part of an id"
+    with start_engine() as engine, pytest.raises(InputError, match=words):
+        prepare(engine, records, DOMAIN)
