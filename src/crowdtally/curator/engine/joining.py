@@ -21,15 +21,15 @@ class Joined:
     """What to write after FROM."""
     columns: Mapping[str, SourceColumn]
     """What it offers."""
-    partner: str
-    """SQL for whether a record has a partner in every join."""
+    partners: tuple[str, ...]
+    """SQL for whether a record has a partner, for each join."""
 
 
 def join(
     engine: Engine, joins: Iterable[tuple[Located, str]], schema: Mapping[str, SourceColumn]
 ) -> Joined:
     """Join the view ``source`` with each table by the key column that they share."""
-    clause, known, partners = quoted("source"), dict(schema), ["TRUE"]
+    clause, known, partners = quoted("source"), dict(schema), list[str]()
     for number, (located, key) in enumerate(joins):
         name = located.label or "the joined table"
         offered = engine.open(located, f"join_{number}", keys=[key])
@@ -48,7 +48,7 @@ def join(
         clause += f" LEFT JOIN {quoted(table)} USING ({quoted(shared)})"
         partners.append(f"{quoted(table)}.{quoted(shared)} IS NOT NULL")
         known = offered | known
-    return Joined(clause, known, " AND ".join(partners))
+    return Joined(clause, known, tuple(partners))
 
 
 def _keyed(

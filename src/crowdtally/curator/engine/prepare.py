@@ -42,6 +42,10 @@ class Prepared:
     a value may be one that its column cannot vouch for."""
     lists: Domain | None
     """The domain; None where the items have no public list."""
+    matched: Rows
+    """The same rows before what only explains them was left out: beside the above the place of
+    each value in its list (``code_0``, …; ``item`` where there is none), and whether each join
+    found a partner (``partner_0``, …). For the curator's eyes."""
 
     @property
     def domain(self) -> Domain:
@@ -65,7 +69,17 @@ def prepare(
     engine: Engine, records: Records, domain: Domain | None, sources: Sources | None = None
 ) -> Prepared:
     """Open the sources, check the declaration against their schema, build the expression."""
-    sources = sources or Sources(records)
+    open_records(engine, records, domain, sources or Sources(records))
+    return _match(engine, records, domain)
+
+
+def open_records(
+    engine: Engine, records: Records, domain: Domain | None, sources: Sources
+) -> None:
+    """Define the view ``records``, or refuse a declaration that does not fit the schema.
+
+    No row of the records is read: of joined tables, whether their keys repeat.
+    """
     source, joins = sources.records, sources.joins
     for axis in domain.axes if domain is not None else ():
         refuse_own_list(axis.name, axis.origin, sources)
@@ -80,11 +94,9 @@ def prepare(
     elif records.item is not None:
         selected["item"] = columns.discovered(records.item, joined.columns[records.item])
     selected |= _inexact(records, domain, joined.columns)
-    if records.joins:
-        selected["partner"] = joined.partner
+    selected |= {f"partner_{number}": sql for number, sql in enumerate(joined.partners)}
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     engine.define("records", f"SELECT {projection} FROM {joined.clause}")
-    return _match(engine, records, domain)
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
@@ -171,16 +183,18 @@ def _match(engine: Engine, records: Records, domain: Domain | None) -> Prepared:
     """Every record with its cell; null where a value, a partner or a weight is missing."""
     rows = engine.table("records")
     rows = rows.mutate(cell=rows.item) if domain is None else with_cells(engine, rows, domain)
-    if records.joins:
-        rows = rows.mutate(cell=_only(rows.partner, rows.cell))
+    for number in range(len(records.joins)):
+        rows = rows.mutate(cell=_only(rows[f"partner_{number}"], rows.cell))
     if "weight" in rows.columns:
         # A row that stands for nobody is a fault. One of more persons than there are is cut, not
         # dropped: one person more would otherwise take all of its persons away.
         rows = rows.mutate(
-            cell=_only(rows.weight > 0, rows.cell), weight=smaller(rows.weight, _MOST_PERSONS)
+            cell=_only(rows.weight > 0, rows.cell),
+            weight=smaller(rows.weight, _MOST_PERSONS),
+            weighs=rows.weight > 0,
         )
     names = ("user", "id", "weight", "cell", "inexact")
-    return Prepared(rows.select(*(name for name in names if name in rows.columns)), domain)
+    return Prepared(rows.select(*(name for name in names if name in rows.columns)), domain, rows)
 
 
 def _only(condition: Column, value: Column) -> Column:
