@@ -1,8 +1,8 @@
 """What the curator is told about rows that are not counted, and asked. Never in a release.
 
 Whether there is a release is seen by its readers, so by default the records do not decide it: rows
-fall out, the curator is told, and the release is made. It may stop where a person looks and says so,
-or where ``--most-dropped`` (or ``--strict``) was given beforehand: both before anything is charged.
+fall out, the curator is told, and the release is made. It stops where a person at the terminal says
+so, or where ``--most-dropped`` (or ``--strict``) was given: both before anything is charged.
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def _refuse_many(dropped: Dropped, request: Request, most: Fraction) -> None:
     )
 
 
-def _ask(
-    dropped: Dropped, request: Request, confirm: Confirm, reasons: Sequence[Reason]
-) -> None:
+def _ask(dropped: Dropped, request: Request, confirm: Confirm, reasons: Sequence[Reason]) -> None:
     lost = _lost(dropped)
     because = "".join(f"\n  {reason.rows} because of {_named(reason)}" for reason in _most(reasons))
     hopeless = "".join(

@@ -47,7 +47,7 @@ class Outside:
     start_engine: Callable[[], Engine] = DuckDBEngine
     """What opens the engine that counts."""
     confirm: Confirm | None = None
-    """Asks the curator, before the charge, where most rows would be dropped; None: nobody is asked."""
+    """Asks the curator where most rows would be dropped; None: nobody is asked."""
     stage: Stage = lambda _: None
     """Is told what is being done, by public names alone."""
 

@@ -1,8 +1,8 @@
 """A look at the sources' columns: an engine on which every source is there, and has no rows.
 
 What a declaration needs of a schema can then be checked by the very code that a release runs, with
-its messages, and no record is read: of Parquet the footers, of CSV the first line, of a database its
-catalogue, of what Python holds its types.
+its messages, and no record is read: of Parquet the footers, of CSV the first line, of a database
+its catalogue, of what Python holds its types.
 """
 
 from __future__ import annotations

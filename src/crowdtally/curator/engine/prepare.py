@@ -73,9 +73,7 @@ def prepare(
     return _match(engine, records, domain)
 
 
-def open_records(
-    engine: Engine, records: Records, domain: Domain | None, sources: Sources
-) -> None:
+def open_records(engine: Engine, records: Records, domain: Domain | None, sources: Sources) -> None:
     """Define the view ``records``, or refuse a declaration that does not fit the schema.
 
     No row of the records is read: of joined tables, whether their keys repeat.

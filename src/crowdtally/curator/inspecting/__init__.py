@@ -1,1 +1,1 @@
-"""What the curator may look at before a release: exact, private, charged nowhere, published never."""
+"""What the curator may look at before a release: exact, private, never published."""

@@ -1,7 +1,7 @@
 """``crowdtally inspect``: the records as a release would see them, for the curator's eyes only.
 
-Nothing is charged, because nothing is published: what is shown here must stay with whoever holds the
-records. It reads what a release reads, by the same expressions, and draws nothing.
+Nothing is charged, because nothing is published: what is shown here must stay with whoever holds
+the records. It reads what a release reads, by the same expressions, and draws nothing.
 """
 
 from __future__ import annotations

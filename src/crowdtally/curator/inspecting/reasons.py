@@ -102,8 +102,8 @@ def _checks(prepared: Prepared, sources: Sources) -> Iterator[_Check]:
             code = f"code_{number}"
             yield _Check(role, axis.name, rows[code].isnull(), axis, code)
     for number, (table, key, *_) in enumerate(sources.joins):
-        name = f"{table.label or 'the joined table'}:{key}"
-        yield _Check("join", name, ~rows[f"partner_{number}"])
+        name = (table.label or "the table").rpartition("/")[2]
+        yield _Check("join", f"{name}:{key}", ~rows[f"partner_{number}"])
     if records.weight is not None:
         yield _Check("weight", records.weight, rows.weighs.isnull() | ~rows.weighs)
 

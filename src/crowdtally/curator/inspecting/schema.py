@@ -1,4 +1,4 @@
-"""A look at the columns, before anything is read: a misspelled one is refused while it costs nothing.
+"""A look at the columns, so that a misspelled one is refused while it costs nothing.
 
 A plan and a dry run promise to read no record, and keep it: see ``engine/looking.py``.
 """

@@ -12,8 +12,8 @@ WARNING = (
 )
 _BAR, _WIDTH = 30, 79
 _CHOSEN_BY_LOOKING = (
-    "A bound that is chosen by looking at these numbers is not covered by the guarantee: it depends "
-    "on the records. Choose it by what is known without them, or let --choose rank choose it "
+    "A bound that is chosen by looking at these numbers is not covered by the guarantee: it "
+    "depends on the records. Choose it by what is known without them, or let --choose rank choose it "
     "privately, for a share of epsilon."
 )
 
@@ -70,7 +70,7 @@ def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str
         yield f"{named:>18} {number:>12} {_share(number, users):>6}  {bar}".rstrip()
     yield ""
     yield f"What --max-records would keep (asked for: {facts['max_records']}):"
-    yield f"{'--max-records':>18} {_first(what) + ' kept':>18} {'users cut':>18}"
+    yield f"{'bound':>18} {_first(what) + ' kept':>18} {'users cut':>18}"
     for one in spread["max_records"]:
         kept = f"{one['kept']} {_share(one['kept'], records):>6}"
         cut = f"{one['cut']} {_share(one['cut'], users):>6}"
@@ -91,7 +91,7 @@ def _share(part: int, whole: int) -> str:
     """
     if part in (0, whole):
         return "100%" if part else "0%"
-    per_mille = part * 1000 // whole
-    if per_mille == 0:
-        return "<0.1%"
-    return ">99.9%" if (whole - part) * 1000 < whole else f"{per_mille // 10}.{per_mille % 10}%"
+    per_mille = (2000 * part + whole) // (2 * whole)  # the nearest
+    if per_mille in (0, 1000):
+        return ">99.9%" if per_mille else "<0.1%"
+    return f"{per_mille // 10}.{per_mille % 10}%"
