@@ -72,13 +72,12 @@ ItemsOption = Annotated[
         help="The public list of items; COL is by default the item's column, else the only one.",
     ),
 ]  # fmt: skip
-EpsilonOption = Annotated[
-    str | None,
-    typer.Option(
-        "--epsilon", metavar="E", rich_help_panel="first",
-        help="The whole cost, exact: 0.1, 1/3, 2, 1e-3.",
-    ),
-]  # fmt: skip
+_EPSILON = typer.Option(
+    "--epsilon", metavar="E", rich_help_panel="first",
+    help="The whole cost, exact: 0.1, 1/3, 2, 1e-3.",
+)  # fmt: skip
+EpsilonOption = Annotated[str, _EPSILON]
+PerhapsEpsilonOption = Annotated[str | None, _EPSILON]
 ContextOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -19,10 +19,10 @@ from crowdtally.cli.options import (
     AttributesOption,
     ContextOption,
     DeltaOption,
-    EpsilonOption,
     ItemOption,
     ItemsOption,
     JoinOption,
+    PerhapsEpsilonOption,
     PerRowOption,
     RecordIdOption,
     RecordsArgument,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def request_of(
     records: RecordsArgument,
-    epsilon: EpsilonOption,
+    epsilon: PerhapsEpsilonOption,
     user: UserOption = None,
     user_per_row: PerRowOption = False,
     weight: WeightOption = None,

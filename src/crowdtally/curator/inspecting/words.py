@@ -13,8 +13,8 @@ WARNING = (
 _BAR, _WIDTH = 30, 79
 _CHOSEN_BY_LOOKING = (
     "A bound that is chosen by looking at these numbers is not covered by the guarantee: it "
-    "depends on the records. Choose it by what is known without them, or let --choose rank choose it "
-    "privately, for a share of epsilon."
+    "depends on the records. Choose it by what is known without them, or let --choose rank choose "
+    "it privately, for a share of epsilon."
 )
 
 
