@@ -11,6 +11,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.inspecting.inspection import Inspection, inspect
+from crowdtally.curator.request.options import declared
 from crowdtally.curator.request.request import make_subject
 from kit.crowd import Start
 
@@ -29,7 +30,7 @@ JOINED = pa.table({"place": list(AREAS), "area": list(AREAS.values())})
 
 
 def look(start_engine: Start, domain: ct.Domain | None, **given: Any) -> Inspection:
-    options = {name: given.pop(name) for name in list(given) if name in ct.ReleaseOptions.__annotations__}
+    options = {name: given.pop(name) for name in list(given) if name in declared()}
     return inspect(make_subject(ct.read(RECORDS, **given), domain, **options), start_engine)
 
 
@@ -55,7 +56,8 @@ def test_every_column_and_join(start_engine: Start) -> None:
         "join the table:place": sum(place not in AREAS for place in ITEMS),
     }
     item, day = (reason.unmatched for reason in found.reasons[1:3])
-    assert item is not None and day is not None
+    assert item is not None
+    assert day is not None
     assert (item.listed, item.missing) == (7, 4)
     assert item.examples == ("nowhere 1", "nowhere 2", "nowhere 3")
     assert (day.missing, day.examples) == (1, ("Wed",))

@@ -54,7 +54,9 @@ def _columns(ctx: typer.Context) -> list[str]:
         from crowdtally.curator.engine.sources import locate
 
         given: dict[str, Any] = ctx.params
-        tables = [given["records"], *(joined(text)[0] for text in given.get("join") or ())]
+        # An option without its value, as here, leaves arguments unread.
+        records = given.get("records") or ctx.args[0]
+        tables = [records, *(joined(text)[0] for text in given.get("join") or ())]
         with without_rows() as engine:
             for number, table in enumerate(tables):
                 located = locate(table)

@@ -5,7 +5,7 @@ The group of an option is declared with it; ``docs/cli.md`` has its tables from 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from typer.core import TyperCommand
@@ -23,6 +23,8 @@ TITLES = {
     "output": "Output",
 }
 """Each group and how the help calls it, in the help's order."""
+GROUPED = ("release", "plan", "inspect")
+"""The commands that have so many options that their help has groups."""
 _OTHERS = "Options"
 
 
@@ -31,17 +33,18 @@ class GroupedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """The arguments, then each group that has an option."""
-        arguments = [p for p in self.get_params(ctx) if p.param_type_name == "argument"]
-        for title, parameters in [("Arguments", arguments), *grouped(self, ctx)]:
-            shown = [record for p in parameters if (record := p.get_help_record(ctx)) is not None]
+        parameters = self.get_params(ctx)
+        arguments = [p for p in parameters if p.param_type_name == "argument"]
+        for title, members in [("Arguments", arguments), *by_group(parameters)]:
+            shown = [record for p in members if (record := p.get_help_record(ctx)) is not None]
             if shown:
                 with formatter.section(title):
                     formatter.write_dl(shown)
 
 
-def grouped(command: Any, ctx: Any) -> Iterator[tuple[str, list[Any]]]:
-    """The options of a command by the titles of their groups; those without a group last."""
-    options = [p for p in command.get_params(ctx) if p.param_type_name == "option"]
+def by_group(parameters: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The options among parameters by the titles of their groups; those without a group last."""
+    options = [p for p in parameters if p.param_type_name == "option"]
     for name, title in TITLES.items():
         yield title, [p for p in options if getattr(p, "rich_help_panel", None) == name]
     yield _OTHERS, [p for p in options if getattr(p, "rich_help_panel", None) not in TITLES]

@@ -76,16 +76,18 @@ class Progress:
         """In the timer's thread, where the stage is still on."""
         from rich.console import Console
         from rich.live import Live
-        from rich.progress import Progress as Bar
-        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.spinner import Spinner
 
-        bar = Bar(SpinnerColumn(), TextColumn("{task.description}", markup=False),
-                  TimeElapsedColumn(), auto_refresh=False)  # fmt: skip
-        bar.add_task(f"{words} …")
+        spinner, began = Spinner("dots"), self._began
+
+        def line() -> Spinner:
+            spinner.update(text=f"{words} … {time.monotonic() - began:.0f} s")
+            return spinner
+
         # What others print goes its own way: nothing is redirected, and all of it is taken away.
         live = Live(
-            bar, console=Console(file=sys.stderr), transient=True, refresh_per_second=8,
-            redirect_stdout=False, redirect_stderr=False,
+            get_renderable=line, console=Console(file=sys.stderr), transient=True,
+            refresh_per_second=8, redirect_stdout=False, redirect_stderr=False,
         )  # fmt: skip
         with self._lock:
             if self._timer is threading.current_thread():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 from crowdtally.curator.inspecting.spread import Spread
 
@@ -16,7 +17,7 @@ def test_buckets_hold_every_user_once() -> None:
     assert buckets[-1].least <= max(users_with) <= buckets[-1].most
     ends = [(bucket.least, bucket.most) for bucket in buckets]
     assert ends[:6] == [(1, 1), (2, 2), (3, 5), (6, 10), (11, 20), (21, 50)]
-    assert all(low == high + 1 for (_, high), (low, _) in zip(ends, ends[1:], strict=False))
+    assert all(low == high + 1 for (_, high), (low, _) in pairwise(ends))
 
 
 def test_the_bound_that_was_asked_for_is_among_those_shown() -> None:
