@@ -45,6 +45,15 @@ def test_the_ledger_that_exists_is_left_as_it_is(town: Town) -> None:
     inspected(town, epsilon="1000")  # more than any budget: nobody is asked for it
 
 
+def test_the_command_of_a_release_is_inspected_as_it_is(town: Town) -> None:
+    arguments = [*town.arguments(ledger="mine.sqlite", dataset="d"), "--strict", "--yes"]
+    plain = inspected(town)
+    state = town.state()
+    ended = crowdtally("inspect", *arguments[1:])
+    assert (ended.code, ended.out) == (0, plain.out)
+    assert town.state() == state
+
+
 def test_numbers(town: Town) -> None:
     town.write("places.csv", "place\nbar\ncafe\nlido\nzoo\nmall\ndome\n")
     found = json.loads(

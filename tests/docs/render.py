@@ -68,7 +68,7 @@ def command_tables() -> dict[str, str]:
 def _options_of(command: Any) -> list[Any]:
     return [
         p for p in command.params
-        if p.param_type_name == "option" and not _EVERYWHERE & set(p.opts)
+        if p.param_type_name == "option" and not p.hidden and not _EVERYWHERE & set(p.opts)
     ]  # fmt: skip
 
 

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from crowdtally.cli import options, syntax
 from crowdtally.cli.requesting import takes_subject
 
 
+def _unused(*flags: str) -> Any:
+    """An option of a release, so that its command can be inspected as it is."""
+    return typer.Option(*flags, hidden=True, rich_help_panel="output", help="Taken and not used.")
+
+
 @takes_subject
 def inspect(
     make_subject: Callable[[], Any],
+    output: Annotated[str | None, _unused("--output", "-o")] = None,
+    ledger: Annotated[str | None, _unused("--ledger")] = None,
+    dataset: Annotated[str | None, _unused("--dataset")] = None,
+    strict: Annotated[bool, _unused("--strict")] = False,
+    most_dropped: Annotated[str | None, _unused("--most-dropped")] = None,
+    yes: Annotated[bool, _unused("--yes", "-y")] = False,
     engine: options.EngineOption = None,
     engine_setting: options.EngineSettingOption = None,
     as_json: options.JsonOption = False,
