@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from crowdtally.curator.request.lists import read_list
     from crowdtally.curator.request.options import ReleaseOptions
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
-    from crowdtally.facade import plan, read, release
+    from crowdtally.facade import inspect, plan, read, release
     from crowdtally.reader.opening import load
     from crowdtally.reader.release import Release
     from crowdtally.values.domain import Axis, Domain
@@ -45,6 +45,7 @@ _HOMES = {
     "Release": "reader.release",
     "ReleaseOptions": "curator.request.options",
     "UsageError": "errors",
+    "inspect": "facade",
     "load": "reader.opening",
     "plan": "facade",
     "read": "facade",
@@ -66,6 +67,7 @@ __all__ = [
     "Release",
     "ReleaseOptions",
     "UsageError",
+    "inspect",
     "load",
     "plan",
     "read",

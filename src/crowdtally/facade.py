@@ -10,15 +10,19 @@ from typing import Unpack
 
 from crowdtally.budget import Ledger
 from crowdtally.curator.dataset import dataset_of
-from crowdtally.curator.dropping import Tell
+from crowdtally.curator.dropping import Confirm, Tell
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.starting import starter
+from crowdtally.curator.inspecting.inspection import Inspection
+from crowdtally.curator.inspecting.inspection import inspect as look_into
+from crowdtally.curator.inspecting.schema import check_columns
 from crowdtally.curator.planning.plan import Plan, make_plan
 from crowdtally.curator.publish import Outside, publish
 from crowdtally.curator.request.declaring import declare
 from crowdtally.curator.request.options import ReleaseOptions, with_options
-from crowdtally.curator.request.request import make_request
+from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.curator.request.wording import python_words
+from crowdtally.curator.steps.step import Stage
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published, check_target, temporary_target
 from crowdtally.reader.release import Release
@@ -90,6 +94,7 @@ def release(
     delta: Number = 0,
     split: Mapping[str, Number] | None = None,
     strict: bool = False,
+    most_dropped: Number | None = None,
     output: str | os.PathLike[str] | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
@@ -107,6 +112,9 @@ def release(
         delta: 0, unless items are discovered.
         split: each part's share of ε, such as ``{"items": "0.5", "edges": "0.5"}``.
         strict: stop, before anything is charged, where a row would be dropped.
+        most_dropped: stop, before anything is charged, where more than this share of all rows would
+            be dropped: exact, such as ``"0.1"``. Readers see whether there is a release, and the
+            guarantee does not cover what they learn from that.
         output: the folder to write; without one the release lives as long as the object, and
             :meth:`Release.save` keeps it.
         ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER or
@@ -121,8 +129,9 @@ def release(
     """
     with python_words():
         request = make_request(
-            records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict, **options
-        )
+            records, domain, epsilon=epsilon, delta=delta, split=split, strict=strict,
+            most_dropped=most_dropped, **options,
+        )  # fmt: skip
         outside, held = surroundings(
             request.sources, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
             engine=engine, engine_settings=engine_settings,
@@ -138,6 +147,8 @@ def surroundings(
     ledger: Ledger | str | os.PathLike[str] | None,
     dataset: str | None,
     tell: Tell,
+    confirm: Confirm | None = None,
+    stage: Stage = lambda _: None,
     engine: str | None = None,
     engine_settings: Mapping[str, str] | None = None,
 ) -> tuple[Outside, object]:
@@ -147,7 +158,8 @@ def surroundings(
     check_target(target)
     books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
     charged = dataset_of(sources, dataset, books.names())
-    return Outside(charged, target, books, SystemDraws(), tell, start_engine), held
+    draws = SystemDraws()
+    return Outside(charged, target, books, draws, tell, start_engine, confirm, stage), held
 
 
 @with_options
@@ -165,6 +177,8 @@ def plan(
 ) -> Plan:
     """Noise, size and cost of a release before anything is spent; reads no record.
 
+    It looks at the sources' columns and types, and refuses a declaration that does not fit them.
+
     Takes what :func:`release` takes, and public guesses of the number of users and of records; with
     ``query_cells``, the number of cells that a question will sum over, it advises on publishing.
     """
@@ -172,6 +186,39 @@ def plan(
         request = make_request(
             records, domain, epsilon=epsilon, delta=delta, split=split, **options
         )
+        unseen = check_columns(request.sources, request.domain)
         return make_plan(
-            request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
-        )
+            request, guess_users=guess_users, guess_records=guess_records,
+            query_cells=query_cells, unseen=unseen,
+        )  # fmt: skip
+
+
+@with_options
+def inspect(
+    records: Records,
+    domain: Domain | None = None,
+    *,
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    split: Mapping[str, Number] | None = None,
+    engine: str | None = None,
+    engine_settings: Mapping[str, str] | None = None,
+    **options: Unpack[ReleaseOptions],
+) -> Inspection:
+    """The records as a release would see them: exact, private, for the curator's eyes only.
+
+    Says how many rows would be dropped because of each column, which listed values no row has, how
+    records are spread over users, and what ``max_records`` would keep. Nothing is charged, because
+    nothing is published: no number of it may be, and a parameter that is chosen by looking at it is
+    not covered by the guarantee.
+
+    Takes what :func:`release` takes. Without ``epsilon`` the cost and the form are not checked.
+    """
+    with python_words():
+        if epsilon is None:
+            subject = make_subject(records, domain, **options)
+        else:
+            subject = make_request(
+                records, domain, epsilon=epsilon, delta=delta, split=split, **options
+            ).subject
+        return look_into(subject, starter(engine, engine_settings or {}, subject.sources.every))

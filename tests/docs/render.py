@@ -1,25 +1,35 @@
-"""The tables of docs/api.md, from the registries and the declared options.
+"""The tables of docs/api.md and docs/cli.md, from the registries and the declared options.
 
-``python tests/docs/render.py`` writes them into the page; a test holds the page to them.
+``python tests/docs/render.py`` writes them into the pages; tests hold the pages to them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from crowdtally.cli.grouping import GROUPED, by_group
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import declared
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.values.registry import Registry
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "api.md"
+_DOCS = Path(__file__).parent.parent.parent / "docs"
+PAGE = _DOCS / "api.md"
+COMMANDS_PAGE = _DOCS / "cli.md"
+REQUEST = "request"
+"""The table of what release, plan and inspect share."""
+_FLAT = ("demo", "top", "sum", "check")
+_EVERYWHERE = {"--help", "--debug"}
+_APART = {"--json", "--quiet", "--engine", "--engine-setting"}
+"""Options that say how a command runs, and not what is asked for."""
 
 
 def tables() -> dict[str, str]:
-    """Every table of the page by its name."""
+    """Every table of the page on Python by its name."""
     registries = (BOUNDINGS, CHOICES, TRANSFORMS, PUBLISHINGS)
     return {"options": "\n".join(_options())} | {
         registry.option.removeprefix("--"): "\n".join(_registry(registry))
@@ -43,9 +53,56 @@ def _options() -> Iterator[str]:
         yield f"| `{name}` | `{flag}` | `{option.default!r}` | {option.help} |"
 
 
-def rendered(page: str) -> str:
+def command_tables() -> dict[str, str]:
+    """Every table of the page on the command line by its name, from the commands themselves."""
+    from kit.command import COMMANDS
+
+    options = {name: _options_of(COMMANDS[f"crowdtally {name}"]) for name in (*GROUPED, *_FLAT)}
+    shared = set.intersection(*({p.opts[0] for p in options[name]} for name in GROUPED)) - _APART
+    found = {REQUEST: _table(p for p in options["release"] if p.opts[0] in shared)}
+    for name in GROUPED:
+        found[name] = _table(p for p in options[name] if p.opts[0] not in shared)
+    return found | {name: "\n".join(_rows(options[name])) for name in _FLAT}
+
+
+def _options_of(command: Any) -> list[Any]:
+    return [
+        p for p in command.params
+        if p.param_type_name == "option" and not p.hidden and not _EVERYWHERE & set(p.opts)
+    ]  # fmt: skip
+
+
+def _table(options: Iterable[Any]) -> str:
+    """A table of options, each under its group's name."""
+    listed = [*_rows(())]
+    for title, members in by_group(options):
+        if members:
+            _, _, *rows = _rows(members)
+            listed += [f"| **{title}** | |", *rows]
+    return "\n".join(listed)
+
+
+def _rows(options: Iterable[Any]) -> Iterator[str]:
+    yield "| option | meaning |"
+    yield "|---|---|"
+    for p in options:
+        flags = ", ".join(f"`{flag}`" for flag in sorted(p.opts, key=len, reverse=True))
+        metavar = "" if p.is_flag else f" {p.metavar}"
+        yield f"| {flags}{_cell(metavar)} | {_cell(p.help)}{_default(p)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _default(p: Any) -> str:
+    plain = p.default in (None, (), [], False) or p.is_flag
+    return "" if plain or not p.show_default else f" By default {p.default}."
+
+
+def rendered(page: str, made: Mapping[str, str] | None = None) -> str:
     """The page with its tables made anew."""
-    for name, table in tables().items():
+    for name, table in (tables() if made is None else made).items():
         mark = rf"(<!-- table: {name} -->\n).*?(<!-- end -->)"
         escaped = table.replace("\\", "\\\\")
         page = re.sub(mark, rf"\1{escaped}\n\2", page, flags=re.DOTALL)
@@ -54,3 +111,5 @@ def rendered(page: str) -> str:
 
 if __name__ == "__main__":
     PAGE.write_text(rendered(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    text = COMMANDS_PAGE.read_text(encoding="utf-8")
+    COMMANDS_PAGE.write_text(rendered(text, command_tables()), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/api.md names everything that is public, with its tables as the code has them."""
+"""docs/api.md names everything public, and docs/cli.md's tables are those of the commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.request.options import declared
-from docs.render import PAGE, rendered, tables
+from docs.render import COMMANDS_PAGE, PAGE, command_tables, rendered, tables
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -19,12 +19,20 @@ def test_the_tables_are_those_of_the_code() -> None:
         assert f"<!-- table: {name} -->" in TEXT
 
 
+def test_the_tables_of_the_command_line_are_those_of_its_help() -> None:
+    text, made = COMMANDS_PAGE.read_text(encoding="utf-8"), command_tables()
+    assert rendered(text, made) == text, "run python tests/docs/render.py"
+    for name in made:
+        assert f"<!-- table: {name} -->" in text
+    assert text.count("| option | meaning |") == len(made), "a table that is not made"
+
+
 @pytest.mark.parametrize("name", ct.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert f"`ct.{name}" in TEXT
 
 
-@pytest.mark.parametrize("verb", [ct.read, ct.release, ct.plan, ct.load, ct.read_list])
+@pytest.mark.parametrize("verb", [ct.read, ct.release, ct.plan, ct.inspect, ct.load, ct.read_list])
 def test_every_parameter_of_a_verb_is_there(verb: object) -> None:
     for name in inspect.signature(verb).parameters:  # type: ignore[arg-type]
         assert name in declared() or f"`{name}`" in TEXT, name

@@ -31,7 +31,7 @@ DATASET = "data"
 _REQUEST = SimpleNamespace(
     records=SimpleNamespace(unit=UNIT, joins=(), weight=None),
     domain=None,
-    strict=False,
+    most_dropped=None,
     sources=None,
 )
 

@@ -58,7 +58,7 @@ def sections() -> dict[str, str]:
 def test_every_command_and_option_is_in_the_reference(name: str) -> None:
     written = sections()
     assert name in written, f"docs/cli.md has no section {name!r}"
-    shared = "Options of a request" if name.split()[-1] in ("release", "plan") else ""
+    shared = "Options of a request" if name.split()[-1] in ("release", "plan", "inspect") else ""
     text = written[name] + written.get(shared, "") + written["Options of every command"]
     for parameter in COMMANDS[name].params:
         for flag in parameter.opts if parameter.param_type_name == "option" else ():

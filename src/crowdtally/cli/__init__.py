@@ -18,6 +18,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from crowdtally.cli.grouping import GROUPED, GroupedCommand
 from crowdtally.cli.printing import printing
 from crowdtally.errors import CrowdtallyError
 
@@ -25,6 +26,7 @@ _COMMANDS = {
     "demo": "demonstrating:demo",
     "release": "releasing:release",
     "plan": "planning:plan",
+    "inspect": "inspecting:inspect",
     "top": "reading:top",
     "sum": "reading:sum_cells",
     "ledger": "ledgering:app",
@@ -49,7 +51,7 @@ class _Commands(TyperGroup):
             found = getattr(import_module(f"crowdtally.cli.{module}"), name)
             if not isinstance(found, typer.Typer):
                 alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-                alone.command(cmd_name)(found)
+                alone.command(cmd_name, cls=GroupedCommand if cmd_name in GROUPED else None)(found)
                 found = alone
             made = typer.main.get_command(found)
             made.name, made.context_settings = cmd_name, dict(self.context_settings)

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, each with its group; ``docs/cli.md`` has them from here."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 from typing import Annotated, Any
 
 import typer
+
+from crowdtally.cli import completing
 
 
 def typed_whole(text: object) -> int:
@@ -29,105 +31,177 @@ RecordsArgument = Annotated[
 ]
 UserOption = Annotated[
     str | None,
-    typer.Option("--user", metavar="COL[,COL…]", help="Whose record it is; several make one id."),
-]
+    typer.Option(
+        "--user", metavar="COL[,COL…]", rich_help_panel="first",
+        autocompletion=completing.columns,
+        help="Whose record it is; all of a user's records are protected together. Several columns "
+        "make one id.",
+    ),
+]  # fmt: skip
 SamePersonOption = Annotated[
     str | None,
     typer.Option(
-        "--same-person", metavar="FILE[:COL]", help="A table of which ids are one person's."
+        "--same-person", metavar="FILE[:COL]", rich_help_panel="who",
+        help="A table of which ids are one person's: the columns of --user, and COL, which names "
+        "the person. What is protected is then the person.",
     ),
-]
+]  # fmt: skip
 PerRowOption = Annotated[
-    bool, typer.Option("--user-per-row", help="Each row is one person (instead of --user).")
-]
+    bool,
+    typer.Option(
+        "--user-per-row", rich_help_panel="who",
+        help="Instead of --user: each row is one person, and the release says so.",
+    ),
+]  # fmt: skip
 WeightOption = Annotated[
     str | None,
-    typer.Option("--weight", metavar="COL", help="With --user-per-row: persons a row stands for."),
-]
+    typer.Option(
+        "--weight", metavar="COL", rich_help_panel="who", autocompletion=completing.column,
+        help="With --user-per-row: how many persons a row stands for.",
+    ),
+]  # fmt: skip
 ItemOption = Annotated[
-    str | None, typer.Option("--item", metavar="COL|NAME=EXPR", help="What is counted.")
-]
+    str | None,
+    typer.Option(
+        "--item", metavar="COL|NAME=EXPR", rich_help_panel="first",
+        autocompletion=completing.column,
+        help="What is counted: a column, also of a joined table, or a row-wise SQL expression.",
+    ),
+]  # fmt: skip
 WhereOption = Annotated[
-    str | None, typer.Option("--where", metavar="EXPR", help="Take only rows for which this holds.")
-]
+    str | None,
+    typer.Option(
+        "--where", metavar="EXPR", rich_help_panel="what",
+        help="Take only rows for which this row-wise SQL condition holds; others are no records.",
+    ),
+]  # fmt: skip
 TimezoneOption = Annotated[
     str,
     typer.Option(
-        "--timezone", metavar="ZONE", help="Where days and hours are, e.g. Europe/Vienna."
+        "--timezone", metavar="ZONE", rich_help_panel="what",
+        help="Where days and hours are: UTC, or an Area/City such as Europe/Vienna. Times stored "
+        "without a zone stay as they are.",
     ),
-]
+]  # fmt: skip
 QuantityOption = Annotated[
     str | None,
-    typer.Option("--quantity", metavar="COL", help="How often a record counts."),
-]
+    typer.Option(
+        "--quantity", metavar="COL", rich_help_panel="what", autocompletion=completing.column,
+        help="How often a record counts: a whole number of at least 1.",
+    ),
+]  # fmt: skip
 MaxQuantityOption = Annotated[
     int | None,
     typer.Option(
-        "--max-quantity", metavar="C", parser=typed_whole, help="The most that a record counts."
+        "--max-quantity", metavar="C", parser=typed_whole, rich_help_panel="what",
+        help="With --quantity: the most that one record counts.",
     ),
-]
+]  # fmt: skip
 AttributesOption = Annotated[
     str | None,
-    typer.Option("--attributes", metavar="A,B,…", help="A table of attributes (not --item)."),
-]
+    typer.Option(
+        "--attributes", metavar="A,B,…", rich_help_panel="what",
+        autocompletion=completing.columns,
+        help="Instead of --item: the columns of one table of attributes.",
+    ),
+]  # fmt: skip
 ItemsOption = Annotated[
-    str | None, typer.Option("--items", metavar="FILE[:COL]", help="The public list of items.")
-]
-EpsilonOption = Annotated[
-    str, typer.Option("--epsilon", metavar="E", help="Privacy loss, exact: 0.1, 1/3, 2.")
-]
+    str | None,
+    typer.Option(
+        "--items", metavar="FILE[:COL]", rich_help_panel="first",
+        help="The public list of items; COL is by default the item's column, else the only one.",
+    ),
+]  # fmt: skip
+_EPSILON = typer.Option(
+    "--epsilon", metavar="E", rich_help_panel="first",
+    help="The whole cost, exact: 0.1, 1/3, 2, 1e-3.",
+)  # fmt: skip
+EpsilonOption = Annotated[str, _EPSILON]
+PerhapsEpsilonOption = Annotated[str | None, _EPSILON]
 ContextOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--context", metavar="COL|NAME=EXPR", help="Count items in this context too. Repeatable."
+        "--context", metavar="COL|NAME=EXPR", rich_help_panel="first",
+        autocompletion=completing.column,
+        help="Count items in this context too: a column, or a row-wise SQL expression. "
+        "Repeatable: several make one joint table.",
     ),
-]
+]  # fmt: skip
 ValuesOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--values", metavar="NAME=a,b|0..9|@FILE[:COL]", help="A context's public values."
+        "--values", metavar="NAME=a,b|0..9|@FILE[:COL]", rich_help_panel="what",
+        help="The public values of a context or attribute, in the order of the table. Repeatable.",
     ),
-]
+]  # fmt: skip
 JoinOption = Annotated[
     list[str] | None,
-    typer.Option("--join", metavar="FILE:KEY[=KEY]", help="Look up a table by a key. Repeatable."),
-]
+    typer.Option(
+        "--join", metavar="FILE:KEY[=KEY]", rich_help_panel="what",
+        help="Look up columns of another table, in which KEY must not repeat; the second KEY is "
+        "the table's, where it has another name. Repeatable.",
+    ),
+]  # fmt: skip
 RecordIdOption = Annotated[
     str | None,
-    typer.Option("--record-id", metavar="COL", help="A stored id of each record (quicker)."),
-]
+    typer.Option(
+        "--record-id", metavar="COL", rich_help_panel="who", autocompletion=completing.column,
+        help="A stored column that tells a user's records apart; quicker than without.",
+    ),
+]  # fmt: skip
 DeltaOption = Annotated[
-    str, typer.Option("--delta", metavar="D", help="Only with --discover-items, e.g. 1e-9.")
-]
+    str,
+    typer.Option(
+        "--delta", metavar="D", rich_help_panel="budget",
+        help="Only with --discover-items: the probability of exceeding epsilon, such as 1e-9.",
+    ),
+]  # fmt: skip
 SplitOption = Annotated[
     str | None,
-    typer.Option("--split", metavar="NAME=SHARE,…", help="Shares of epsilon."),
-]
+    typer.Option(
+        "--split", metavar="NAME=SHARE,…", rich_help_panel="budget",
+        help="Exact shares of epsilon that sum to 1; a plan prints the usual ones.",
+    ),
+]  # fmt: skip
 LedgerOption = Annotated[
     str | None,
     typer.Option(
-        "--ledger", metavar="PATH|URL", help="The ledger; else $CROWDTALLY_LEDGER, else your own."
+        "--ledger", metavar="PATH|URL", rich_help_panel="budget",
+        help="The ledger: a SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else your own.",
     ),
-]
+]  # fmt: skip
 DatasetOption = Annotated[
     str | None,
-    typer.Option("--dataset", metavar="NAME", help="The name to charge under; else the source."),
-]
+    typer.Option(
+        "--dataset", metavar="NAME", rich_help_panel="budget", autocompletion=completing.dataset,
+        help="The name to charge under, one for the same records wherever they lie; else the "
+        "source's own.",
+    ),
+]  # fmt: skip
 EngineOption = Annotated[
     str | None,
     typer.Option(
-        "--engine",
-        metavar="ENGINE",
+        "--engine", metavar="ENGINE", rich_help_panel="engine",
+        autocompletion=completing.one_of(("duckdb", "spark")),
         help="duckdb (default), spark, or Spark's spark://…, sc://…, yarn, local[N].",
     ),
-]
+]  # fmt: skip
 EngineSettingOption = Annotated[
     list[str] | None,
-    typer.Option("--engine-setting", metavar="KEY=VALUE", help="A setting of Spark's. Repeatable."),
+    typer.Option(
+        "--engine-setting", metavar="KEY=VALUE", rich_help_panel="engine",
+        help="A setting of Spark's. Repeatable.",
+    ),
+]  # fmt: skip
+JsonOption = Annotated[
+    bool, typer.Option("--json", rich_help_panel="output", help="Print JSON on stdout.")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", help="Print no remarks on stderr.")]
-DebugOption = Annotated[bool, typer.Option("--debug", help="Show a traceback on failure.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", rich_help_panel="output", help="Print no remarks on stderr.")
+]
+DebugOption = Annotated[
+    bool, typer.Option("--debug", rich_help_panel="output", help="Show a traceback on failure.")
+]
 
 
 def remark(quiet: bool) -> Any:

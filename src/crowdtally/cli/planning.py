@@ -24,14 +24,31 @@ if TYPE_CHECKING:
 def plan(
     make_request: Callable[[Any], Any],
     guess_users: Annotated[
-        int | None, typer.Option(metavar="N", parser=positive, help="A public guess.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=positive,
+            rich_help_panel="guess",
+            help="A public guess of the number of users.",
+        ),
     ] = None,
     guess_records: Annotated[
-        int | None, typer.Option(metavar="N", parser=positive, help="A public guess.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=positive,
+            rich_help_panel="guess",
+            help="A public guess of the number of records.",
+        ),
     ] = None,
     query_cells: Annotated[
         int | None,
-        typer.Option(metavar="R", parser=positive, help="Cells that a question will sum over."),
+        typer.Option(
+            metavar="R",
+            parser=positive,
+            rich_help_panel="guess",
+            help="Cells that a question will sum over: compares ways of publishing for it.",
+        ),
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
@@ -39,12 +56,15 @@ def plan(
     debug: options.DebugOption = False,
 ) -> None:
     """Show noise, size and cost of a release before anything is spent. Reads no record."""
+    from crowdtally.curator.inspecting.schema import check_columns
     from crowdtally.curator.planning.plan import make_plan
 
     request = make_request(check_budget(ledger, dataset))
+    unseen = check_columns(request.sources, request.domain)
     made = make_plan(
-        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
-    )
+        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells,
+        unseen=unseen,
+    )  # fmt: skip
     show_plan(made, as_json, ledger, dataset)
 
 

@@ -21,15 +21,52 @@ from crowdtally.cli.requesting import takes_request
 def release(
     make_request: Callable[[Any], Any],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="DIR", help="The folder to write.")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            rich_help_panel="first",
+            help="The folder to write; it must not exist, the folder around it must.",
+        ),
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Stop, uncharged, if a row would be dropped.")
+        bool,
+        typer.Option(
+            "--strict",
+            rich_help_panel="stop",
+            help="Stop, uncharged, if a row would be dropped: --most-dropped 0.",
+        ),
+    ] = False,
+    most_dropped: Annotated[
+        str | None,
+        typer.Option(
+            "--most-dropped",
+            metavar="SHARE",
+            rich_help_panel="stop",
+            help="Stop, uncharged, if more than this share of all rows would be dropped, exact: "
+            "0.1, 1/10. Readers see whether there is a release.",
+        ),
+    ] = None,
+    yes: Annotated[
+        bool,
+        typer.Option(
+            "--yes",
+            "-y",
+            rich_help_panel="stop",
+            help="Do not ask, on a terminal, where more than half of all rows would be dropped.",
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check and show the cost; read and charge nothing.")
+        bool,
+        typer.Option(
+            "--dry-run",
+            rich_help_panel="stop",
+            help="Check parameters, columns and budget, and show the plan; read no record, charge "
+            "and write nothing.",
+        ),
     ] = False,
     engine: options.EngineOption = None,
     engine_setting: options.EngineSettingOption = None,
@@ -38,23 +75,32 @@ def release(
     debug: options.DebugOption = False,
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
+    from crowdtally.cli.asking import asker, somebody_is_there
     from crowdtally.cli.planning import check_budget, show_plan
+    from crowdtally.cli.progress import Progress
+    from crowdtally.curator.inspecting.schema import check_columns
     from crowdtally.curator.planning.plan import make_plan
     from crowdtally.curator.publish import publish
+    from crowdtally.curator.request.request import share_dropped
     from crowdtally.facade import surroundings
 
     settings = syntax.settings(engine_setting or [])
     with _together(lambda: _check_output(output, dry_run)):
-        request = replace(make_request(check_budget(ledger, dataset)), strict=strict)
+        most = share_dropped(most_dropped, strict=strict)
+        request = replace(make_request(check_budget(ledger, dataset)), most_dropped=most)
     if dry_run:
-        show_plan(make_plan(request), as_json, ledger, dataset)
+        unseen = check_columns(request.sources, request.domain)
+        show_plan(make_plan(request, unseen=unseen), as_json, ledger, dataset)
         return
     say = remark(quiet)
-    outside, _ = surroundings(
-        request.sources, output=output, ledger=ledger, dataset=dataset, tell=say,
-        engine=engine, engine_settings=settings,
-    )  # fmt: skip
-    made = publish(request, outside)
+    with Progress.on_terminal(quiet=quiet) as progress:
+        asked = somebody_is_there() and not yes
+        outside, _ = surroundings(
+            request.sources, output=output, ledger=ledger, dataset=dataset,
+            tell=progress.between(say), confirm=asker(progress.clear) if asked else None,
+            stage=progress.stage, engine=engine, engine_settings=settings,
+        )  # fmt: skip
+        made = publish(request, outside)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
     for words in _found(made.metadata):
         say(words)

@@ -6,23 +6,24 @@ one declaration, ``curator/request/options.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from crowdtally.cli import syntax
+from crowdtally.cli.completing import one_of
 from crowdtally.cli.options import (
     AttributesOption,
     ContextOption,
     DeltaOption,
-    EpsilonOption,
     ItemOption,
     ItemsOption,
     JoinOption,
     MaxQuantityOption,
+    PerhapsEpsilonOption,
     PerRowOption,
     QuantityOption,
     RecordIdOption,
@@ -40,15 +41,18 @@ from crowdtally.curator.request.options import Option, declared
 
 if TYPE_CHECKING:
     from crowdtally.curator.engine.located import Sources
-    from crowdtally.curator.request.request import Request
+    from crowdtally.curator.request.request import Request, Subject
     from crowdtally.values.epsilon import Delta, Epsilon
 
     Check = Callable[[Sources, Epsilon, Delta], None]
 
 
+Value = TypeVar("Value")
+
+
 def request_of(
     records: RecordsArgument,
-    epsilon: EpsilonOption,
+    epsilon: PerhapsEpsilonOption,
     user: UserOption = None,
     user_per_row: PerRowOption = False,
     weight: WeightOption = None,
@@ -67,43 +71,73 @@ def request_of(
     split: SplitOption = None,
     delta: DeltaOption = "0",
     *,
-    check: Check,
+    check: Check | None,
     **options: Any,
-) -> Request:
-    """The request that the options describe; every command that makes one takes these."""
+) -> Request | Subject:
+    """The request that the options describe; every command that makes one takes these.
+
+    Without ``epsilon``, where a command does not need it, what the request would count.
+    """
     from crowdtally.cli.domains import domain_of
     from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.request.declaring import declare
-    from crowdtally.curator.request.request import check_options, make_request
+    from crowdtally.curator.request.request import check_options, make_request, make_subject
     from crowdtally.values.epsilon import Delta, Epsilon
 
     # Public parameters first: a slip in one should not cost the reading of a long list.
-    exact_epsilon, exact_delta = Epsilon.of(epsilon), Delta.of(delta)
-    shares = syntax.shares(split) if split is not None else None
+    exact_epsilon = Epsilon.of(epsilon) if epsilon is not None else None
+    exact_delta = Delta.of(delta)
+    shares = _given(split, syntax.shares)
     declaration = declare(
         records,
-        user=syntax.names(user, "--user") if user is not None else None,
+        user=_given(user, lambda text: syntax.names(text, "--user")),
         user_per_row=user_per_row,
         weight=weight,
-        item=syntax.item(item) if item is not None else None,
+        item=_given(item, syntax.item),
         contexts=syntax.once_each(syntax.definition(text) for text in context or []),
         where=where,
         timezone=timezone,
         record_id=record_id,
         joins=[syntax.joined(text) for text in join or []],
-        same_person=syntax.file_and_column(same_person) if same_person is not None else None,
+        same_person=_given(same_person, syntax.file_and_column),
         quantity=quantity,
         max_quantity=max_quantity,
-        attributes=syntax.names(attributes, "--attributes") if attributes is not None else [],
+        attributes=_given(attributes, lambda text: syntax.names(text, "--attributes")) or [],
     )
     check_options(declaration, options)
     sources = Sources(declaration)
-    check(sources, exact_epsilon, exact_delta)
+    if check is not None and exact_epsilon is not None:
+        check(sources, exact_epsilon, exact_delta)
     domain = domain_of(sources, items, values, discover=options["discover_items"])
+    if exact_epsilon is None:
+        return make_subject(declaration, domain, sources=sources, **options)
     return make_request(
         declaration, domain, epsilon=exact_epsilon, delta=exact_delta, split=shares,
         sources=sources, **options,
     )  # fmt: skip
+
+
+def subject_of(**given: Any) -> Subject:
+    """What the options would count. No ledger is asked: nothing is charged."""
+    from crowdtally.curator.request.request import Subject
+
+    made = request_of(**given, check=None)
+    return made if isinstance(made, Subject) else made.subject
+
+
+def takes_subject(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all options of a request, of which ``--epsilon`` may be left out.
+
+    The command's first parameter receives a function that says what would be counted.
+    """
+    shared = _shared()
+    shared["epsilon"] = shared["epsilon"].replace(default=None)
+    return _taking(command, shared, lambda options: lambda: subject_of(**options))
+
+
+def _given(text: str | None, parse: Callable[[str], Value]) -> Value | None:
+    """What was typed, parsed; None where nothing was."""
+    return None if text is None else parse(text)
 
 
 def takes_request(command: Callable[..., None]) -> Callable[..., None]:
@@ -112,18 +146,33 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
     The command's first parameter receives a function that makes the request, so that it can check
     its own options before any list is read; that function takes a check of the budget.
     """
+
+    def maker(options: Mapping[str, Any]) -> Callable[[Check], Any]:
+        return lambda check: request_of(**options, check=check)
+
+    return _taking(command, _shared(), maker)
+
+
+def _shared() -> dict[str, Parameter]:
     *given_by_options, _, _ = signature(request_of).parameters.values()
-    shared = {parameter.name: parameter for parameter in given_by_options}
+    return {parameter.name: parameter for parameter in given_by_options}
+
+
+def _taking(
+    command: Callable[..., None],
+    shared: Mapping[str, Parameter],
+    maker: Callable[[Mapping[str, Any]], Callable[..., Any]],
+) -> Callable[..., None]:
     formed = {name: _parameter(name, *option) for name, option in declared().items()}
     _, *mine = signature(command).parameters.values()
 
     @wraps(command)
     def run(**given: Any) -> None:
         options = {name: given.pop(name) for name in (*shared, *formed)}
-        command(lambda check: request_of(**options, check=check), **given)
+        command(maker(options), **given)
 
     # The request's own type would import the engine, and the command line does not need it.
-    known = {**globals(), "Request": object, "Check": object}
+    known = {**globals(), "Request": object, "Subject": object, "Check": object}
     hints = get_type_hints(request_of, known, include_extras=True)
     hints |= get_type_hints(command, include_extras=True)
     together = [p.replace(annotation=hints[p.name]) for p in (*shared.values(), *mine)]
@@ -139,11 +188,15 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
 def _parameter(name: str, kind: Any, option: Option) -> Parameter:
     """A declared option as the command line's: whole numbers are parsed, all else is text."""
     flag = f"--{name.replace('_', '-')}"
+    told: dict[str, Any] = {"help": option.help, "rich_help_panel": option.group}
     if option.metavar is None:
-        shown: Any = Annotated[bool, typer.Option(flag, help=option.help)]
+        shown: Any = Annotated[bool, typer.Option(flag, **told)]
         return Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=shown)
     parser = typed_whole if option.is_whole else None
-    typed = typer.Option(flag, metavar=option.metavar, help=option.help, parser=parser)
+    offered = one_of(option.names) if option.names else None
+    typed = typer.Option(
+        flag, metavar=option.metavar, parser=parser, autocompletion=offered, **told
+    )
     default = None if option.default == () else option.default
     kind = int if option.is_whole else str
     shown = Annotated[kind if default is not None else kind | None, typed]

@@ -1,19 +1,97 @@
-"""What the curator is told about rows that are not counted. Never in a release."""
+"""What the curator is told about rows that are not counted, and asked. Never in a release.
+
+Whether there is a release is seen by its readers, so by default the records do not decide it: rows
+fall out, the curator is told, and the release is made. It stops where a person at the terminal says
+so, or where ``--most-dropped`` (or ``--strict``) was given: both before anything is charged.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 
 from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.inspecting.reasons import Reason
 from crowdtally.curator.request.request import Request
-from crowdtally.errors import InputError
+from crowdtally.errors import CrowdtallyError, InputError
+from crowdtally.values.rational import show
 
 Tell = Callable[[str], None]
 """Says something to the curator; never to a reader."""
+Confirm = Callable[[str], bool]
+"""Asks the curator a question: whether to go on."""
+Explain = Callable[[], Sequence[Reason]]
+"""Says how many rows fall out because of each column; takes a pass over the records."""
+
+ASKED_ABOVE = Fraction(1, 2)
+"""The share of dropped rows beyond which a person at a terminal is asked."""
 
 
-def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
-    """Say which rows fall out; with --strict, stop: nothing was charged yet."""
+def settle_dropped(
+    dropped: Dropped, request: Request, tell: Tell, confirm: Confirm | None, explain: Explain
+) -> None:
+    """Say which rows fall out; stop where there are too many. Nothing was charged yet."""
+    if request.most_dropped is not None:
+        _refuse_many(dropped, request, request.most_dropped)
+    elif confirm is not None and exceeds(dropped, ASKED_ABOVE):
+        _ask(dropped, request, confirm, explain())
+    _tell_dropped(dropped, request, tell)
+
+
+def exceeds(dropped: Dropped, share: Fraction) -> bool:
+    """Whether more than this share of all rows falls out, compared exactly.
+
+    >>> exceeds(Dropped(10, 0, 5), Fraction(1, 2)), exceeds(Dropped(10, 1, 5), Fraction(1, 2))
+    (False, True)
+    """
+    return _lost(dropped) > share * dropped.rows
+
+
+def _lost(dropped: Dropped) -> int:
+    return dropped.without_user + dropped.outside
+
+
+def _refuse_many(dropped: Dropped, request: Request, most: Fraction) -> None:
+    if not exceeds(dropped, most):
+        return
+    option = f"--most-dropped {show(most)}" if most else "--strict"
+    raise InputError(
+        f"{option}: {_words(dropped, request)}, would be dropped. Extend the lists or mend the "
+        f"rows, or run without {option.split()[0]}; `crowdtally inspect` says which columns they "
+        "fail in. Nothing was charged."
+    )
+
+
+def _ask(dropped: Dropped, request: Request, confirm: Confirm, reasons: Sequence[Reason]) -> None:
+    lost = _lost(dropped)
+    because = "".join(f"\n  {reason.rows} because of {_named(reason)}" for reason in _most(reasons))
+    hopeless = "".join(
+        f"\nNo row matches the list of {reason.name!r}: compare its spelling and its type."
+        for reason in reasons
+        if reason.rows == dropped.rows and reason.role in ("item", "context", "attribute")
+    )
+    left = "\nNothing would be left but noise." if lost == dropped.rows else ""
+    question = (
+        f"Of {dropped.rows} rows, {lost} would be dropped (a row may have several reasons):"
+        f"{because}{hopeless}{left}\nCharge epsilon {request.epsilon} and release all the same?"
+    )
+    if not confirm(question):
+        raise CrowdtallyError(
+            "stopped before the charge, because too many rows would be dropped: nothing was "
+            "charged and nothing was released. `crowdtally inspect` says more about the rows; "
+            "--yes answers beforehand."
+        )
+
+
+def _most(reasons: Sequence[Reason]) -> Iterator[Reason]:
+    yield from sorted((r for r in reasons if r.rows), key=lambda reason: -reason.rows)
+
+
+def _named(reason: Reason) -> str:
+    return f"{reason.role} {reason.name!r}"
+
+
+def _words(dropped: Dropped, request: Request) -> str:
     reasons = []
     if dropped.without_user:
         reasons.append(f"{dropped.without_user} without a user")
@@ -24,18 +102,16 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
         reasons.append(
             f"{dropped.outside} with a value outside the lists{joined}{weighed}{counted}"
         )
-    left = dropped.rows - dropped.without_user - dropped.outside
-    if not reasons:
-        if not left:
+    return f"of {dropped.rows} rows, {' and '.join(reasons)}"
+
+
+def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
+    if not _lost(dropped):
+        if not dropped.rows:
             held = " for which --where holds" if request.records.where is not None else ""
             tell(f"The source has no rows{held}: what is released is noise alone.")
         return
-    words = f"of {dropped.rows} rows, {' and '.join(reasons)}"
-    if request.strict:
-        raise InputError(
-            f"--strict: {words}, would be dropped. Extend the lists or mend the rows, or run "
-            "without --strict. Nothing was charged."
-        )
+    words = _words(dropped, request)
     tell(f"Dropped, {words} (for your eyes only: the release does not say so).")
     if dropped.inexact:
         tell(
@@ -43,7 +119,7 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
             "declared type (NaN, or 2^53 and beyond). A Parquet file, an Arrow table or pandas's "
             "nullable types (convert_dtypes) keep such numbers; see docs/sources.md."
         )
-    if not left:
+    if _lost(dropped) == dropped.rows:
         tell(
             "No row is left to count, so what is released is noise alone. Compare the spelling and "
             "the types of the lists with the records; --strict would have stopped, uncharged."

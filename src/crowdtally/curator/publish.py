@@ -17,14 +17,15 @@ from pathlib import Path
 from crowdtally.budget import Ledger
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.describe import describe, versions
-from crowdtally.curator.dropping import Tell, tell_dropped
+from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import prepare
+from crowdtally.curator.inspecting.reasons import reasons
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.stages import making, marking, placing, reading, reserving
 from crowdtally.curator.steps.making import charge_of, steps_of
-from crowdtally.curator.steps.step import Reading, Released, finish
+from crowdtally.curator.steps.step import Reading, Released, Stage, finish
 from crowdtally.noise.draws import Draws
 from crowdtally.published import Published, staging
 
@@ -45,6 +46,10 @@ class Outside:
     """Says something to the curator."""
     start_engine: Callable[[], Engine] = DuckDBEngine
     """What opens the engine that counts."""
+    confirm: Confirm | None = None
+    """Asks the curator where most rows would be dropped; None: nobody is asked."""
+    stage: Stage = lambda _: None
+    """Is told what is being done, by public names alone."""
 
 
 def publish(request: Request, outside: Outside) -> Published:
@@ -55,17 +60,23 @@ def publish(request: Request, outside: Outside) -> Published:
         to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen
     )
     with staging(outside.target) as staged, outside.start_engine() as engine:
+        outside.stage("reading and counting")
         with reading():  # every record, once: damage shows here, and nothing is charged
             prepared = prepare(engine, request.records, request.domain, request.sources)
             records = Reading(engine, prepared)  # (user, cell[, id])
             counted = steps[0].count(records, Released())  # exact counts; no noise is drawn
-        tell_dropped(counted.dropped, request, outside.tell)
+            settle_dropped(  # too many: refused, or asked about while it costs nothing
+                counted.dropped, request, outside.tell, outside.confirm,
+                lambda: reasons(engine, prepared, request.sources),
+            )  # fmt: skip
+        outside.stage("charging")
         with reserving():  # durable when it returns
             reservation = ledger.reserve(
                 to.name, unit, charge, staged=staged.path, sources=to.sources, chosen=to.chosen
             )
         with making(reservation, staged):
-            released = finish(steps, counted, records, outside.draws)  # exact counts → noisy ones
+            released = finish(steps, counted, records, outside.draws, outside.stage)  # with noise
+            outside.stage("writing")
             metadata = describe(request, to, reservation, released, began)
             digest = staged.write(metadata, released.tables)  # under a temporary name
             staged.ready()

@@ -27,8 +27,12 @@ class Join:
 
     def __repr__(self) -> str:
         """Without a frame's rows and a URL's password."""
-        keys = self.key if self.key == self.partner_key else f"{self.key}={self.partner_key}"
-        return f"{_shown(self.source)}:{keys}"
+        return f"{_shown(self.source)}:{self.keys}"
+
+    @property
+    def keys(self) -> str:
+        """Both keys, as a person types them: once where they have one name."""
+        return self.key if self.key == self.partner_key else f"{self.key}={self.partner_key}"
 
 
 @dataclass(frozen=True)

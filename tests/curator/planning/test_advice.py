@@ -84,8 +84,10 @@ def test_a_question_larger_than_the_table_is_the_table():
 
 def test_the_command_says_it(tmp_path, monkeypatch):
     monkeypatch.setenv("CROWDTALLY_LEDGER", str(tmp_path / "ledger.sqlite"))
+    (tmp_path / "people.csv").write_text("a\n")
     command = [
-        "plan", "nowhere.parquet", "--user-per-row", "--attributes", "a", "--values", "a=0..9999",
+        "plan", str(tmp_path / "people.csv"), "--user-per-row", "--attributes", "a",
+        "--values", "a=0..9999",
         "--epsilon", "0.1", "--dataset", "x", "--publishing", "filter", "--size", "100",
         "--guess-total", "5000", "--query-cells", "10",
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import crowdtally as ct
@@ -13,11 +14,11 @@ from crowdtally.curator.request.wording import in_python
 from crowdtally.errors import UsageError
 from kit.command import COMMANDS
 
-VISITS = ct.read("nowhere.parquet", user="who", item="item")
+VISITS = ct.read(pa.table({"who": ["u"], "item": ["a"]}), user="who", item="item")
 PLACES = ct.Domain(["a", "b"])
 
 
-@pytest.mark.parametrize("verb", [ct.release, ct.plan])
+@pytest.mark.parametrize("verb", [ct.release, ct.plan, ct.inspect])
 def test_they_are_parameters_of_the_verbs(verb: Any) -> None:
     """What completes at a prompt, and what help() shows."""
     parameters = inspect.signature(verb).parameters
@@ -27,7 +28,7 @@ def test_they_are_parameters_of_the_verbs(verb: Any) -> None:
     assert not [p for p in parameters.values() if p.kind is inspect.Parameter.VAR_KEYWORD]
 
 
-@pytest.mark.parametrize("command", ["crowdtally release", "crowdtally plan"])
+@pytest.mark.parametrize("command", ["crowdtally release", "crowdtally plan", "crowdtally inspect"])
 def test_they_are_options_of_the_commands(command: str) -> None:
     found = {p.name: p for p in COMMANDS[command].params}
     for name, (_, option) in declared().items():

@@ -17,10 +17,14 @@ _BUFFER = 2**27
 _DELIMITERS = ",\t;|"
 
 
-def rows_of(paths: tuple[str, ...]) -> str:
-    """SQL that reads the files as records: empty fields are null."""
+def rows_of(paths: tuple[str, ...], *, checked: bool = True) -> str:
+    """SQL that reads the files as records: empty fields are null.
+
+    With ``checked`` the whole files are looked through first, for quotes that do not pair up; else
+    their headers alone are read.
+    """
     delimiter, columns = common_header(paths)
-    for path in paths:
+    for path in paths if checked else ():
         _require_paired_quotes(path, delimiter)
     return (
         f"read_csv([{files(paths)}], {_declared(columns)}, header = true, "

@@ -7,7 +7,7 @@ releases need not match.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -41,11 +41,15 @@ _SHORT = 8  # values; to search through more of them takes longer than a join
 _PLACE_MACRO = "CREATE MACRO crowdtally_place(l, x) AS map(l, range(len(l)))[x]"
 _LARGEST_HEAP = 100_000  # DuckDB refuses a million; with so many a window is no slower
 
+Reach = Callable[[duckdb.DuckDBPyConnection, Located, str, Path], Opened]
+"""What brings a source within DuckDB's reach: (connection, source, name, folder)."""
+
 
 class DuckDBEngine:
     """One in-memory DuckDB with a private folder to spill to; close it after use."""
 
-    def __init__(self) -> None:
+    def __init__(self, reach: Reach = opening.opened) -> None:
+        self._reach = reach
         self._folder = tempfile.TemporaryDirectory(prefix="crowdtally-")
         self._connection = duckdb.connect(
             ":memory:",
@@ -85,7 +89,7 @@ class DuckDBEngine:
         if located.needs_spark:
             raise UsageError(f"{located.label or 'a Spark DataFrame'} is read by --engine spark.")
         with translated(f"opening {label}"), self._copying_in_utc():
-            found = opening.opened(self._connection, located, name, Path(self._folder.name))
+            found = self._reach(self._connection, located, name, Path(self._folder.name))
             self._held.append(found.keep)
             types = self._types(found.rows)
             self._rows[name] = sizing.rows_of(self._connection, located, found, len(types))

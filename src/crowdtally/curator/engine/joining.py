@@ -24,8 +24,8 @@ class Joined:
     """What to write after FROM."""
     columns: Mapping[str, SourceColumn]
     """What it offers."""
-    partner: str
-    """SQL for whether a record has a partner in every join."""
+    partners: tuple[str, ...]
+    """SQL for whether a record has a partner, for each join."""
     name: str = "the table"
     """What a message calls the records."""
 
@@ -37,7 +37,7 @@ def join(
     name: str = "the table",
 ) -> Joined:
     """Join the view ``source`` with each table, by the records' key column and the table's."""
-    clause, known, partners = quoted("source"), dict(schema), ["TRUE"]
+    clause, known, partners = quoted("source"), dict(schema), list[str]()
     for number, found in enumerate(joins):
         table, key, partner_key = f"join_{number}", found.declared.key, found.declared.partner_key
         label = found.table.label or "the joined table"
@@ -59,7 +59,7 @@ def join(
         clause += f" LEFT JOIN {quoted(keyed)} ON {quoted('source')}.{quoted(mine)} = {partner}"
         partners.append(f"{partner} IS NOT NULL")
         known = offered | known
-    return Joined(clause, known, " AND ".join(partners), name)
+    return Joined(clause, known, tuple(partners), name)
 
 
 def _keyed_rows(table: str, key: str, offered: Mapping[str, SourceColumn]) -> str:

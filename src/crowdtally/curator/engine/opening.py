@@ -48,11 +48,19 @@ class Opened:
 
 
 def opened(
-    connection: duckdb.DuckDBPyConnection, located: Located, name: str, folder: Path
+    connection: duckdb.DuckDBPyConnection,
+    located: Located,
+    name: str,
+    folder: Path,
+    *,
+    rows: bool = True,
 ) -> Opened:
-    """Bring a source within reach; one outside DuckDB is first copied into ``folder``."""
+    """Bring a source within reach; one outside DuckDB is first copied into ``folder``.
+
+    Without ``rows`` nothing but columns is copied, and no more of a CSV file than its header read.
+    """
     if located.kind == "csv":
-        return Opened(csv_files.rows_of(located.paths))
+        return Opened(csv_files.rows_of(located.paths, checked=rows))
     if located.kind == "parquet":
         _require_one_schema(connection, located)
         return Opened(_parquet(located.paths))
@@ -60,7 +68,7 @@ def opened(
         return _attached(connection, located, name)
     if located.kind == "frame":
         return _registered(connection, located.held, f"{name}_held")
-    return _copied(connection, located, name, folder)
+    return _copied(connection, located, name, folder, rows)
 
 
 def plain(schema: Mapping[str, str]) -> str:
@@ -166,18 +174,20 @@ def _leaves(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _copied(
-    connection: duckdb.DuckDBPyConnection, located: Located, name: str, folder: Path
+    connection: duckdb.DuckDBPyConnection, located: Located, name: str, folder: Path, filled: bool
 ) -> Opened:
     """A relation, an Ibis table or a database's table, copied into a database of our own."""
     database = quoted(f"copy_of_{name}")
     connection.execute(f"ATTACH {csv_files.text(str(folder / f'{name}.duckdb'))} AS {database}")
     rows, spool = f"{database}.rows", folder / f"{name}.spool"
     if located.kind == "sqlite":
-        sqlite_rows.copy_table(located.paths[0], str(located.table), connection, rows)
+        table = str(located.table)
+        sqlite_rows.copy_table(located.paths[0], table, connection, rows, rows=filled)
         return Opened(rows)
     if located.kind == "postgres":
         label, table = str(located.label), str(located.table)
-        postgres_rows.copy_table(str(located.held), label, table, connection, rows, spool)
+        url = str(located.held)
+        postgres_rows.copy_table(url, label, table, connection, rows, spool, rows=filled)
         return Opened(rows)
     if located.kind == "relation":
         return _from_relation(connection, located.held, rows, spool)

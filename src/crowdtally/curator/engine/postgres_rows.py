@@ -35,12 +35,23 @@ _SETTINGS = (
 
 
 def copy_table(
-    url: str, label: str, table: str, into: duckdb.DuckDBPyConnection, name: str, spool: Path
+    url: str,
+    label: str,
+    table: str,
+    into: duckdb.DuckDBPyConnection,
+    name: str,
+    spool: Path,
+    *,
+    rows: bool = True,
 ) -> None:
-    """Copy a table or view into the new table ``name``; ``spool`` is a file to use on the way."""
+    """Copy a table or view into the new table ``name``; ``spool`` is a file to use on the way.
+
+    Without ``rows``, its columns alone.
+    """
     with _connected(url, label) as connection:
         found = _resolve(connection, label, table)
-        copy_query(connection, f"SELECT * FROM {found}", into, name, spool)
+        some = "" if rows else " LIMIT 0"
+        copy_query(connection, f"SELECT * FROM {found}{some}", into, name, spool)
 
 
 def copy_query(

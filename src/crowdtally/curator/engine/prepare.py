@@ -44,6 +44,10 @@ class Prepared:
     ``inexact``, where a value may be one that its column cannot vouch for."""
     lists: Domain | None
     """The domain; None where the items have no public list."""
+    matched: Rows
+    """The same rows before what only explains them was left out: beside the above the place of
+    each value in its list (``code_0``, …; ``item`` where there is none), and whether each join
+    found a partner (``partner_0``, …). For the curator's eyes."""
 
     @property
     def domain(self) -> Domain:
@@ -77,7 +81,20 @@ def prepare(
     engine: Engine, records: Records, domain: Domain | None, sources: Sources | None = None
 ) -> Prepared:
     """Open the sources, check the declaration against their schema, build the expression."""
-    sources = sources or Sources(records)
+    persons = open_records(engine, records, domain, sources or Sources(records))
+    return _match(engine, records, domain, persons)
+
+
+def open_records(
+    engine: Engine, records: Records, domain: Domain | None, sources: Sources
+) -> Rows | None:
+    """Define the view ``records``, or refuse a declaration that does not fit the schema.
+
+    No row of the records is read: of joined tables, whether their keys repeat.
+
+    Returns:
+        Which ids are one person's, where a table says so.
+    """
     source, joins = sources.records, sources.joins
     for axis in domain.axes if domain is not None else ():
         refuse_own_list(axis.name, axis.origin, sources)
@@ -93,12 +110,12 @@ def prepare(
     elif records.item is not None:
         selected["item"] = discovered(engine, records, joined)
     selected |= _inexact(records, domain, joined.columns)
-    if records.joins:
-        selected["partner"] = joined.partner
+    selected |= {f"partner_{number}": sql for number, sql in enumerate(joined.partners)}
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     taken = condition(engine, records, joined)
     engine.define("records", f"SELECT {projection} FROM {joined.clause}{taken}")
-    return _match(engine, records, domain, sources)
+    same = sources.same_person
+    return None if same is None else open_persons(engine, records, same)
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
@@ -129,30 +146,35 @@ def _inexact(
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
 
 
-def _match(engine: Engine, records: Records, domain: Domain | None, sources: Sources) -> Prepared:
+def _match(
+    engine: Engine, records: Records, domain: Domain | None, persons: Rows | None
+) -> Prepared:
     """Every record with its cell; null where a value, a partner, a weight or quantity is missing.
 
     Its user is the person, where a table says who that is.
     """
     rows = engine.table("records")
-    if sources.same_person is not None:
-        rows = with_persons(rows, open_persons(engine, records, sources.same_person))
+    if persons is not None:
+        rows = with_persons(rows, persons)
     rows = rows.mutate(cell=rows.item) if domain is None else with_cells(engine, rows, domain)
-    if records.joins:
-        rows = rows.mutate(cell=_only(rows.partner, rows.cell))
+    for number in range(len(records.joins)):
+        rows = rows.mutate(cell=_only(rows[f"partner_{number}"], rows.cell))
     if "weight" in rows.columns:
         # A row that stands for nobody is a fault. One of more persons than there are is cut, not
         # dropped: one person more would otherwise take all of its persons away.
         rows = rows.mutate(
-            cell=_only(rows.weight > 0, rows.cell), weight=smaller(rows.weight, _MOST_PERSONS)
+            cell=_only(rows.weight > 0, rows.cell),
+            weight=smaller(rows.weight, _MOST_PERSONS),
+            weighs=rows.weight > 0,
         )
     if records.quantity is not None:
         rows = rows.mutate(
             cell=_only(rows.quantity > 0, rows.cell),
             quantity=smaller(rows.quantity, records.quantity.most),
+            counts=rows.quantity > 0,
         )
     names = ("user", "id", "weight", "cell", "quantity", "inexact")
-    return Prepared(rows.select(*(name for name in names if name in rows.columns)), domain)
+    return Prepared(rows.select(*(name for name in names if name in rows.columns)), domain, rows)
 
 
 def _only(condition: Column, value: Column) -> Column:

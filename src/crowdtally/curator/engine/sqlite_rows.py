@@ -24,13 +24,19 @@ _BLOCK = 100_000
 _WHOLE = 2**53
 
 
-def copy_table(path: str, table: str, into: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Copy a table or view of the database file ``path`` into the new table ``name``."""
+def copy_table(
+    path: str, table: str, into: duckdb.DuckDBPyConnection, name: str, *, rows: bool = True
+) -> None:
+    """Copy a table or view of the database file ``path`` into the new table ``name``.
+
+    Without ``rows``, its columns alone.
+    """
     with _opened(path) as connection:
         found = _resolve(connection, path, table)
         described = connection.execute(f"PRAGMA table_xinfo({quoted(found)})").fetchall()
         kinds = {str(row[1]): declared_type(str(row[2])) for row in described if row[6] != 1}
-        copy_query(connection, f"SELECT * FROM {quoted(found)}", kinds, into, name)
+        some = "" if rows else " LIMIT 0"
+        copy_query(connection, f"SELECT * FROM {quoted(found)}{some}", kinds, into, name)
 
 
 def copy_query(

@@ -96,6 +96,8 @@ class Plan:
     """What public guesses say about the bound; None without guesses."""
     query_cells: int | None = None
     """r: how many cells a typical question will sum over; None where nothing was said."""
+    unseen: tuple[str, ...] = ()
+    """Sources whose columns could not be looked at, by their names."""
 
     def __str__(self) -> str:
         delta = f", delta {self.request.delta}" if self.request.delta.value else ""
@@ -132,9 +134,14 @@ class Plan:
 
     def unknown(self) -> list[str]:
         """What no plan can know, in words."""
+        unseen = [
+            f"whether the columns exist and fit: {name} is not opened for a plan"
+            for name in self.unseen[:1]
+        ]
         if self.request.records.user is None:
-            return ["how many rows lie outside the lists"]
+            return [*unseen, "how many rows lie outside the lists"]
         words = [
+            *unseen,
             "how many rows lie outside the lists or lack a user",
             "how unevenly records are spread over users, hence how many records bounding drops",
         ]
@@ -158,12 +165,13 @@ def make_plan(
     guess_users: int | None = None,
     guess_records: int | None = None,
     query_cells: int | None = None,
+    unseen: tuple[str, ...] = (),
 ) -> Plan:
     """The plan of a request, from its public parameters and public guesses alone."""
     has_items = request.domain is not None and request.domain.has_items
     guessed = guess_users and guess_records and has_items
     trade = _trade(request, guess_users or 1, guess_records or 1) if guessed else None
-    return Plan(request, trade, query_cells)
+    return Plan(request, trade, query_cells, unseen)
 
 
 def _trade(request: Request, users: int, records: int) -> Trade:

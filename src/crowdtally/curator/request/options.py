@@ -6,7 +6,7 @@ line, their help and their defaults. To add one: declare it here, and read it wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from inspect import Parameter, Signature, signature
@@ -28,76 +28,127 @@ class Option:
     metavar: str | None
     """What stands for its value in the help; None for a flag."""
     help: str
-    """One line."""
+    """One line or two."""
+    group: str
+    """The group of the help that it stands in: ``what``, ``method`` or ``form``."""
     is_whole: bool = False
     """Whether it is a whole number."""
+    names: Collection[str] = ()
+    """The words that it may be, for a shell to complete."""
+
+
+_COUNTED, _SIDES = ("records", "users"), ("one", "two")
 
 
 class ReleaseOptions(TypedDict, total=False):
     """How users are bounded, what is counted, and in which form it is published."""
 
-    count: Annotated[str, Option("records", "records|users", "What a count counts.")]
+    count: Annotated[
+        str,
+        Option("records", "records|users", "What a count counts.", "what", names=_COUNTED),
+    ]
     """``records`` (default), or ``users`` for distinct users per cell."""
     bounding: Annotated[
         str | object,
-        Option("sra", "RULE", f"How a user is bounded: {BOUNDINGS.listed()}."),
-    ]
+        Option(
+            "sra", "RULE", f"How a user is bounded: {BOUNDINGS.listed()}.", "method",
+            names=BOUNDINGS,
+        ),
+    ]  # fmt: skip
     """The name of a rule (default ``sra``), or a rule object of your own."""
-    max_records: Annotated[int, Option(10, "L", "The bound per user.", is_whole=True)]
+    max_records: Annotated[
+        int,
+        Option(
+            10, "L", "The bound per user; with --choose the largest candidate.", "method",
+            is_whole=True,
+        ),
+    ]  # fmt: skip
     """The bound per user (default 10); with ``choose``, the largest one to choose from."""
     choose: Annotated[
         str | None,
-        Option(None, "|".join(CHOICES), "Choose the bound privately, up to --max-records."),
-    ]
+        Option(
+            None, "|".join(CHOICES), "Choose the bound privately, for a share of epsilon.",
+            "method", names=CHOICES,
+        ),
+    ]  # fmt: skip
     """``rank`` or ``dpsense``: choose the bound privately, for a share of ε."""
     popularity_records: Annotated[
-        int | None, Option(None, "D", "hpa, tempered: records per user to rank by.", is_whole=True)
+        int | None,
+        Option(None, "D", "hpa, tempered: records per user to rank by.", "method", is_whole=True),
     ]
     """For ``hpa`` and ``tempered``: records per user in the popularity estimate (default 10)."""
     temper: Annotated[
-        Number | None, Option(None, "G", "tempered: 0 is sra; larger is nearer to hpa.")
+        Number | None, Option(None, "G", "tempered: 0 is sra; larger is nearer to hpa.", "method")
     ]
     """For ``tempered``: γ from 0 (as ``sra``) upwards (towards ``hpa``); default 1/2."""
     cap: Annotated[
         int | None,
-        Option(None, "R", "dpsense with --count records: most in one cell.", is_whole=True),
-    ]
+        Option(
+            None, "R", "dpsense, dpsense-s with --count records: the most in one cell.", "method",
+            is_whole=True,
+        ),
+    ]  # fmt: skip
     """For ``dpsense`` and ``dpsense-s`` with ``count="records"``: the most in one cell."""
     scalings: Annotated[
-        str | Sequence[Number] | None, Option(None, "S,…", "dpsense-s: factors within 1 … 2.")
+        str | Sequence[Number] | None,
+        Option(None, "S,…", "dpsense-s: factors within 1 … 2 to choose from.", "method"),
     ]
     """For ``dpsense-s``: the scaling factors, within 1 … 2, to choose from (1.00, 1.01, … 2.00)."""
-    pairs: Annotated[bool, Option(False, None, "Count pairs of items of one user too.")]
+    pairs: Annotated[bool, Option(False, None, "Count pairs of items of one user too.", "what")]
     """Count pairs of items of one user too ("who used i also used j")."""
     discover_items: Annotated[
-        bool, Option(False, None, "Release items that enough users have (needs --delta).")
-    ]
+        bool,
+        Option(
+            False, None, "Release the items that enough users have, without a public list; needs "
+            "--delta.", "what",
+        ),
+    ]  # fmt: skip
     """Release the items that enough users have, without a public list; needs ``delta``."""
-    publishing: Annotated[str, Option("dense", "WAY", f"Which cells: {PUBLISHINGS.listed()}.")]
+    publishing: Annotated[
+        str,
+        Option("dense", "WAY", f"Which cells: {PUBLISHINGS.listed()}.", "form", names=PUBLISHINGS),
+    ]
     """``dense`` (default), ``filter``, ``threshold``, ``priority`` or ``filter-priority``."""
-    sides: Annotated[str, Option("two", "one|two", "Keep positive counts only, or both.")]
+    sides: Annotated[
+        str,
+        Option(
+            "two", "one|two", "Not dense: keep positive counts only, or both signs.", "form",
+            names=_SIDES,
+        ),
+    ]  # fmt: skip
     """``two`` (default), or ``one`` for positive counts only."""
     size: Annotated[
-        int | None, Option(None, "S", "How many cells to publish, about.", is_whole=True)
+        int | None, Option(None, "S", "How many cells to publish, about.", "form", is_whole=True)
     ]
     """How many cells to publish, about; cuts and thresholds follow from it."""
     cut: Annotated[
-        int | None, Option(None, "K", "filter: drop noisy counts below it.", is_whole=True)
+        int | None,
+        Option(None, "K", "filter: drop noisy counts nearer to 0.", "form", is_whole=True),
     ]
     """Noisy counts below it are dropped."""
-    threshold: Annotated[Number | None, Option(None, "T", "threshold: sample below it.")]
+    threshold: Annotated[
+        Number | None, Option(None, "T", "threshold: sample counts nearer to 0.", "form")
+    ]
     """Noisy counts below it are kept in proportion to them."""
-    guess_total: Annotated[int, Option(0, "N", "A public guess of the total count.", is_whole=True)]
+    guess_total: Annotated[
+        int,
+        Option(0, "N", "A public guess of the total count, for the sizes.", "form", is_whole=True),
+    ]
     """A public guess of the total count, for the threshold and for advice."""
-    transform: Annotated[str, Option("none", "T", f"{TRANSFORMS.listed()}.")]
+    transform: Annotated[
+        str, Option("none", "T", f"{TRANSFORMS.listed()}.", "form", names=TRANSFORMS)
+    ]
     """``none`` (default), ``dyadic``, ``haar`` or ``sketch``."""
     ordered: Annotated[
-        str | Sequence[str], Option((), "A,B", "dyadic, haar: whose ranges will be asked.")
+        str | Sequence[str],
+        Option((), "A,B", "dyadic, haar: the columns whose ranges will be asked.", "form"),
     ]
     """The contexts or attributes whose ranges will be asked for."""
-    buckets: Annotated[int | None, Option(None, "B", "sketch: buckets in a row.", is_whole=True)]
+    buckets: Annotated[
+        int | None, Option(None, "B", "sketch: buckets in a row.", "form", is_whole=True)
+    ]
     """Buckets of a sketch's row."""
-    sketch_rows: Annotated[int, Option(5, "R", "sketch: rows.", is_whole=True)]
+    sketch_rows: Annotated[int, Option(5, "R", "sketch: rows.", "form", is_whole=True)]
     """Rows of a sketch; default 5."""
 
 

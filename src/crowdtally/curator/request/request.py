@@ -27,9 +27,27 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.rational import exact
 from crowdtally.values.records import Records
 from crowdtally.values.table_kinds import ITEMS, POPULARITY
 from crowdtally.values.whole import whole_number
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What would be counted, and how users would be bounded: a request without cost and form."""
+
+    sources: Sources
+    """Where the records are: found once."""
+    domain: Domain | None
+    """The public cells; None where the items are discovered."""
+    method: Method
+    """How users are bounded and what is counted."""
+
+    @property
+    def records(self) -> Records:
+        """The records and the roles of their columns."""
+        return self.sources.declared
 
 
 @dataclass(frozen=True)
@@ -56,13 +74,18 @@ class Request:
     """How items are discovered, where they have no public list."""
     guess_total: int = 0
     """A public guess of the total count, for advice."""
-    strict: bool = False
-    """Stop, before anything is charged, where a row would be dropped."""
+    most_dropped: Fraction | None = None
+    """Stop, before anything is charged, where a larger share of the rows would be dropped."""
 
     @property
     def records(self) -> Records:
         """The records and the roles of their columns."""
         return self.sources.declared
+
+    @property
+    def subject(self) -> Subject:
+        """The request without its cost and its form."""
+        return Subject(self.sources, self.domain, self.method)
 
     def part(self, name: str) -> Epsilon:
         """The ε of one part."""
@@ -77,6 +100,7 @@ def make_request(
     delta: object = 0,
     split: Mapping[str, object] | None = None,
     strict: bool = False,
+    most_dropped: object = None,
     sources: Sources | None = None,
     **options: Any,
 ) -> Request:
@@ -90,7 +114,36 @@ def make_request(
     total = Epsilon.of(epsilon)
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
     made = _checked(asked, method, total, shares, sources or Sources(records))
-    return replace(made, strict=strict)
+    return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))
+
+
+def make_subject(
+    records: Records, domain: Domain | None, *, sources: Sources | None = None, **options: Any
+) -> Subject:
+    """Check what is to be counted, and put it together; what it costs is not said."""
+    _check_kinds(records, domain, None)
+    given = completed(options)
+    # δ is a part of the cost: whatever it will be, it is there where items are discovered.
+    delta = Delta.of("1e-9") if given["discover_items"] else Delta()
+    asked = _asked(given, records, domain, delta)
+    refuse(asked)
+    _check_lists(records, asked.domain)
+    return Subject(sources or Sources(records), asked.domain, method_of(given, asked.rule))
+
+
+def share_dropped(most: object, *, strict: bool) -> Fraction | None:
+    """The largest share of the rows that may be dropped; None where any may."""
+    if most is None:
+        return Fraction(0) if strict else None
+    if strict:
+        raise UsageError("--strict means --most-dropped 0: give one of the two.")
+    share = exact(most, "--most-dropped")
+    if not 0 <= share <= 1:
+        raise UsageError(
+            "--most-dropped is the share of all rows that may be dropped, between 0 and 1, such as "
+            f"0.1 or 1/10: received {most}."
+        )
+    return share
 
 
 def check_options(records: Records, options: Mapping[str, Any]) -> None:

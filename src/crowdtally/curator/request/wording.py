@@ -26,7 +26,7 @@ _OTHERWISE = {
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
 }
 """What has another name, or another shape, in Python; the longer ones first."""
-_FLAGS = ("user-per-row", "discover-items", "pairs", "strict")
+_FLAGS = ("user-per-row", "discover-items", "pairs", "strict", "yes")
 _VALUES = {
     *BOUNDINGS,
     *CHOICES,

@@ -8,7 +8,7 @@ made before it, its noise after it. What :meth:`Step.count` returns is private; 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -78,10 +78,28 @@ class Step(Protocol):
         """Draw the noise; everything returned is public."""
 
 
-def finish(steps: Sequence[Step], counted: Read[Any], reading: Reading, draws: Draws) -> Released:
+Stage = Callable[[str], None]
+"""Is told what is being done, in words that any request of this kind would have."""
+
+
+def finish(
+    steps: Sequence[Step],
+    counted: Read[Any],
+    reading: Reading,
+    draws: Draws,
+    stage: Stage = lambda _: None,
+) -> Released:
     """All that the steps release; ``counted`` is what the first of them counted."""
     first, *later = steps
+    stage(f"drawing noise for {_named(first)}")
     released = first.release(counted, Released(), draws)
     for step in later:
-        released = step.release(step.count(reading, released), released, draws)
+        stage(f"counting for {_named(step)}")
+        read = step.count(reading, released)
+        stage(f"drawing noise for {_named(step)}")
+        released = step.release(read, released, draws)
     return released
+
+
+def _named(step: Step) -> str:
+    return " and ".join(part.name for part in step.parts())

@@ -1,0 +1,1 @@
+"""What the curator may look at before a release: exact, private, never published."""

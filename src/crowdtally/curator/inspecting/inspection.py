@@ -1,0 +1,93 @@
+"""``crowdtally inspect``: the records as a release would see them, for the curator's eyes only.
+
+Nothing is charged, because nothing is published: what is shown here must stay with whoever holds
+the records. It reads what a release reads, by the same expressions, and draws nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from crowdtally.curator.counting.reading import dropped_in
+from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.curator.inspecting.reasons import Reason, reasons
+from crowdtally.curator.inspecting.spread import Spread, spread
+from crowdtally.curator.inspecting.words import WARNING, lines, wrapped
+from crowdtally.curator.request.request import Subject
+from crowdtally.curator.request.wording import in_python
+from crowdtally.curator.stages import reading
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a curator sees. Exact and private: not to be published, nor anything chosen by it."""
+
+    dropped: Dropped
+    """How many rows there are, and how many would not be counted."""
+    reasons: tuple[Reason, ...]
+    """Each column and join, with the rows that fall out because of it."""
+    spread: Spread | None
+    """How records are spread over users; None where each row is one person."""
+    persons: int | None
+    """Where rows have weights: how many persons the rows that are left stand for."""
+    limit: int
+    """The bound that was asked for, or that would be the largest candidate."""
+    bounding: str
+    """The rule that would bound users."""
+
+    @property
+    def left(self) -> int:
+        """How many rows would be counted, before users are bounded."""
+        return self.dropped.rows - self.dropped.without_user - self.dropped.outside
+
+    def __str__(self) -> str:
+        # Who prints it is in Python; the command line has its own way.
+        return wrapped(in_python("\n".join(lines(self.to_dict()))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "warning": WARNING,
+            "rows": self.dropped.rows,
+            "left": self.left,
+            "inexact": self.dropped.inexact,
+            "columns": [reason.to_dict() for reason in self.reasons],
+            "bounding": self.bounding,
+            "max_records": self.limit,
+            "spread": None if self.spread is None else self.spread.to_dict(self.limit),
+            "persons": self.persons,
+        }
+
+
+def inspect(
+    subject: Subject,
+    start_engine: Callable[[], Engine],
+    stage: Callable[[str], None] = lambda _: None,
+) -> Inspection:
+    """Read the records and say what a release would drop and keep; no ledger is opened."""
+    method, by_user = subject.method, subject.records.user is not None
+    with reading(), start_engine() as engine:
+        stage("reading and matching")
+        prepared = prepare(engine, subject.records, subject.domain, subject.sources)
+        found = reasons(engine, prepared, subject.sources, lists=True)
+        dropped = dropped_in(engine, prepared.rows)
+        stage("counting records of users")
+        return Inspection(
+            dropped,
+            found,
+            spread(engine, prepared, method) if by_user else None,
+            _persons(engine, prepared) if subject.records.weight is not None else None,
+            method.rule.limit,
+            method.rule.name,
+        )
+
+
+def _persons(engine: Engine, prepared: Prepared) -> int:
+    inside = prepared.rows.filter(prepared.rows.cell.notnull())
+    found = engine.arrays(inside.group_by("weight").agg(rows=inside.count()))
+    pairs = zip(found["weight"].tolist(), found["rows"].tolist(), strict=True)
+    return sum(weight * rows for weight, rows in pairs)

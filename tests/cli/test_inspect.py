@@ -1,0 +1,149 @@
+"""``crowdtally inspect``: never a record's value, nothing charged, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crowdtally as ct
+from kit.command import Ended, crowdtally
+from kit.town import SECRETS, Town
+
+USAGE, INPUT = 2, 4
+
+
+def inspected(town: Town, *more: str, **options: str | None) -> Ended:
+    """Inspects, and checks that nothing is told, charged or left."""
+    before, entries = town.state(), town.charged()
+    held = town.ledger.read_bytes() if town.ledger.exists() else None
+    given = {"output": None, "epsilon": None} | options
+    ended = crowdtally("inspect", *town.arguments(**given)[1:], *more)
+    assert ended.code == 0, str(ended)
+    for secret in SECRETS:
+        assert secret not in ended.out + ended.err
+    assert town.state() == before
+    assert town.charged() == entries
+    assert (town.ledger.read_bytes() if town.ledger.exists() else None) == held
+    return ended
+
+
+def test_it_says_first_that_it_is_private(town: Town) -> None:
+    ended = inspected(town)
+    assert ended.out.startswith("For your eyes only: these numbers are exact and private.")
+    assert "do not publish" in " ".join(ended.out.split())
+    assert "--choose rank" in ended.out
+    assert "not covered by the guarantee" in " ".join(ended.out.split())
+    assert max(map(len, ended.out.splitlines())) < 80
+    assert not town.ledger.exists()
+
+
+def test_the_ledger_that_exists_is_left_as_it_is(town: Town) -> None:
+    assert crowdtally(*town.arguments()).code == 0
+    inspected(town, epsilon="1000")  # more than any budget: nobody is asked for it
+
+
+def test_the_command_of_a_release_is_inspected_as_it_is(town: Town) -> None:
+    arguments = [*town.arguments(ledger="mine.sqlite", dataset="d"), "--strict", "--yes"]
+    plain = inspected(town)
+    state = town.state()
+    ended = crowdtally("inspect", *arguments[1:])
+    assert (ended.code, ended.out) == (0, plain.out)
+    assert town.state() == state
+
+
+def test_numbers(town: Town) -> None:
+    town.write("places.csv", "place\nbar\ncafe\nlido\nzoo\nmall\ndome\n")
+    found = json.loads(
+        inspected(town, "--json", context="weekday", values="weekday=Mon,Tue,Wed").out
+    )
+    assert (found["rows"], found["left"]) == (240, 80)
+    user, place, weekday = found["columns"]
+    assert (user["rows"], place["rows"], weekday["rows"]) == (0, 120, 80)
+    assert place["list"] == {"listed": 6, "missing": 4, "examples": ["lido", "zoo", "mall"]}
+    assert weekday["list"]["examples"] == ["Wed"]
+    assert found["spread"]["records"] == 80
+    assert sum(bucket["users"] for bucket in found["spread"]["histogram"]) == 37
+    shown = [one["limit"] for one in found["spread"]["max_records"]]
+    assert shown == [2, 5, 10, 20, 50]
+    assert found["warning"].startswith("For your eyes only")
+
+
+def test_shapes(town: Town) -> None:
+    rows = inspected(town, "--user-per-row", user=None)
+    assert "nothing to bound" in rows.out
+    weighed = inspected(town, "--user-per-row", user=None, weight="count")
+    assert "Persons that the rows left stand for: 180." in weighed.out
+    found = inspected(town, "--discover-items", items=None)
+    assert "item place" in found.out
+    table = inspected(town, item=None, items=None, attributes="weekday", values="weekday=Mon")
+    assert "attribute weekday" in table.out
+    town.write("areas.csv", "place,area\nbar,north\ncafe,south\n")
+    joined = inspected(town, join="areas.csv:place")
+    assert "join areas.csv:place" in joined.out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        ({"user": "usr_id"}, INPUT, "Did you mean 'user_id'?"),
+        ({"item": "plaec"}, INPUT, "Did you mean 'place'?"),
+        ({"items": None}, USAGE, "--items FILE"),
+        ({"max_records": "0"}, USAGE, "--max-records"),
+        ({"bounding": "sar"}, USAGE, "Did you mean 'sra'?"),
+        ({"epsilon": "0"}, USAGE, "epsilon"),
+        ({"epsilon": "1", "delta": "1e-6"}, USAGE, "--discover-items and --delta go together"),
+        ({"engine": "sparc"}, USAGE, "there is no engine 'sparc'"),
+        ({"engine_setting": "a"}, USAGE, "KEY=VALUE"),
+        ({"join": "records.parquet:user_id"}, INPUT, "user_id"),
+    ],
+)
+def test_bad_input(town: Town, options: dict[str, str | None], code: int, words: str) -> None:
+    given = {"output": None, "epsilon": None} | options
+    town.refuses(["inspect", *town.arguments(**given)[1:]], code, words)
+
+
+def test_damage_and_missing_files(town: Town) -> None:
+    given: dict[str, Any] = {"output": None, "epsilon": None}
+    town.refuses(
+        ["inspect", *town.arguments("recrods.parquet", **given)[1:]], INPUT, "Did you mean"
+    )
+    whole = Path("records.parquet").read_bytes()
+    town.write("half.parquet", whole[: len(whole) // 2])
+    town.refuses(["inspect", *town.arguments("half.parquet", **given)[1:]], INPUT, "damaged")
+
+
+def test_in_python_it_names_pythons_parameters(town: Town) -> None:
+    records = ct.read("records.parquet", user="user_id", item="place")
+    found = ct.inspect(records, ct.Domain(["bar"]))
+    assert "What max_records would keep" in str(found)
+    assert "choose='rank'" in str(found)
+    assert not town.ledger.exists()
+    assert ct.inspect(records, ct.Domain(["bar"]), epsilon=1) == found
+    with pytest.raises(ct.UsageError, match="discover_items=True and delta"):
+        ct.inspect(records, None, epsilon=1, discover_items=True)
+    with pytest.raises(ct.UsageError, match="records come from"):
+        ct.inspect([1], ct.Domain(["bar"]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("command", ["plan", "dry run"])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"user": "usr_id"}, "Did you mean 'user_id'?"),
+        ({"context": "wekday", "values": "wekday=Mon"}, "Did you mean 'weekday'?"),
+        ({"item": "price", "items": "places.csv:place"}, "has type DOUBLE"),
+        ({"record_id": "vist"}, "Did you mean 'visit'?"),
+    ],
+)
+def test_a_plan_and_a_dry_run_refuse_a_misspelled_column(
+    town: Town, command: str, options: dict[str, str | None], words: str
+) -> None:
+    given = town.arguments(**options)
+    released = town.refuses(given, INPUT, words)
+    asked = [*given, "--dry-run"]
+    if command == "plan":
+        asked = ["plan", *town.arguments(**options | {"output": None})[1:]]
+    assert town.refuses(asked, INPUT, words).err == released.err
