@@ -23,8 +23,10 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
         reasons.append(f"{dropped.outside} with a value outside the lists{joined}{weighed}")
     left = dropped.rows - dropped.without_user - dropped.outside
     if not reasons:
+        if not left and request.strict and _once(request):
+            raise InputError(f"--strict: the source has no rows.{_once(request)}")
         if not left:
-            tell("The source has no rows: what is released is noise alone.")
+            tell(f"The source has no rows: what is released is noise alone.{_once(request)}")
         return
     words = f"of {dropped.rows} rows, {' and '.join(reasons)}"
     if request.strict:
@@ -36,11 +38,19 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
     if dropped.inexact:
         tell(
             f"Of the rows, {dropped.inexact} hold a number that is not exact in a column without a "
-            "declared type (NaN, or 2^53 and beyond). A Parquet file, an Arrow table or pandas's "
-            "nullable types (convert_dtypes) keep such numbers; see docs/sources.md."
+            "declared type (NaN, or 2^53 and beyond; as a user or record id also a fraction). A "
+            "Parquet file, an Arrow table or pandas's nullable types (convert_dtypes) keep whole "
+            "numbers; see docs/sources.md."
         )
     if not left:
         tell(
             "No row is left to count, so what is released is noise alone. Compare the spelling and "
             "the types of the lists with the records; --strict would have stopped, uncharged."
         )
+
+
+def _once(request: Request) -> str:
+    """A reader that somebody has read is empty, and nothing tells it from one without rows."""
+    if request.sources.records.kind != "stream":
+        return ""
+    return " A reader of Arrow batches gives its rows once: was it read before? Then make it anew."

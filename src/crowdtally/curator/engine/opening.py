@@ -18,6 +18,7 @@ from crowdtally.curator.engine import (
     postgres_rows,
     sqlite_rows,
     sqlite_text,
+    streams,
 )
 from crowdtally.curator.engine.canonical import Knowledge
 from crowdtally.curator.engine.sources import Located
@@ -68,6 +69,8 @@ def opened(
         return _attached(connection, located, name)
     if located.kind == "frame":
         return _registered(connection, located.held, f"{name}_held")
+    if located.kind == "stream":
+        return _streamed(connection, located.held, name, folder)
     return _copied(connection, located, name, folder)
 
 
@@ -109,6 +112,13 @@ def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, name: str) ->
             "integers, or leave it out."
         ) from error
     return Opened(quoted(name), knowledge, held)
+
+
+def _streamed(connection: duckdb.DuckDBPyConnection, held: Any, name: str, folder: Path) -> Opened:
+    """Whatever offers Arrow batches, once: its types are as good as those of any frame."""
+    path, database = streams.stored(held, folder, name), quoted(f"stream_of_{name}")
+    connection.execute(f"ATTACH {csv_files.text(str(path))} AS {database} (READ_ONLY)")
+    return Opened(f"{database}.{streams.TABLE}", "inferred")
 
 
 def _require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) -> None:

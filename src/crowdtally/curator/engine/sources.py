@@ -12,14 +12,15 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 from crowdtally.curator.engine.naming import POSTGRES, one_name, postgres_name
+from crowdtally.curator.engine.streams import is_stream
 from crowdtally.curator.engine.tables import plain_name
 from crowdtally.errors import InputError, UsageError, closest, did_you_mean
 from crowdtally.values.origin import Origin
 from crowdtally.values.records import without_secrets
 
 Kind = Literal[
-    "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "relation", "ibis", "spark-table",
-    "spark-frame",
+    "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "stream", "relation", "ibis",
+    "spark-table", "spark-frame",
 ]  # fmt: skip
 
 _SPARK_TABLE = "spark:"
@@ -31,6 +32,11 @@ _ENDINGS: dict[str, Kind] = {
     ".duckdb": "duckdb", ".ddb": "duckdb",
     ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite",
 }  # fmt: skip
+_STREAMS = {
+    ("deltalake", "DeltaTable"): " Of a Delta table that is "
+    "table.to_pyarrow_dataset().scanner().to_reader().",
+    ("pyiceberg", "Table"): " Of an Iceberg table that is table.scan().to_arrow_batch_reader().",
+}
 _READABLE = (
     "Crowdtally reads .parquet and .csv files (also .tsv, .gz and globs such as 'data/*.parquet'), "
     "file.duckdb#table, file.sqlite#table and postgresql://HOST/DATABASE#table; on Spark also "
@@ -113,9 +119,12 @@ def _locate_object(source: object) -> Located:
         return Located("frame", None, held=source)
     if (module, name) == ("pyspark", "DataFrame"):
         return Located("spark-frame", None, held=source)
+    if is_stream(source):
+        return Located("stream", None, held=source)
     raise UsageError(
         f"records cannot be read from a {module}.{name}: pass a path, a pandas, Polars or Spark "
-        "DataFrame, a pyarrow Table, a DuckDB relation or an Ibis table."
+        "DataFrame, a pyarrow Table, a DuckDB relation, an Ibis table or anything that offers "
+        f"Arrow batches (__arrow_c_stream__).{_STREAMS.get((module, name), '')}"
     )
 
 
