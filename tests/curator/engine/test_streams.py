@@ -20,20 +20,10 @@ from crowdtally.budget import Ledger
 from crowdtally.curator.engine import streams
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import locate
-from kit.every_source import DAYS, PLACES, counted, expected, table
+from kit.every_source import DAYS, PLACES, Stream, counted, expected, table
 from kit.loud import LOUD
 
 SECRET = "Xanadu"
-
-
-class Offers:
-    """An object that offers Arrow batches and nothing else."""
-
-    def __init__(self, held: Any) -> None:
-        self._held = held
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        return self._held.__arrow_c_stream__(requested_schema)
 
 
 class Refuses:
@@ -83,7 +73,7 @@ def test_what_is_kept_of_a_reader_goes_with_it(
 
 
 def test_types_of_a_stream_are_inferred_as_any_frames() -> None:
-    for source in (Offers(table()), table().to_reader()):
+    for source in (Stream(table()), table().to_reader()):
         with DuckDBEngine() as engine:
             columns = engine.open(locate(source), "t")
         assert not any(column.declared for column in columns.values())
@@ -97,7 +87,7 @@ def test_a_guest_among_integers_changes_nobody() -> None:
         frame = pa.table(
             {"who": users, "place": ["park"] * len(users), "day": ["Mon"] * len(users)}
         )
-        items, _, _ = counted(Offers(frame), limit=1)
+        items, _, _ = counted(Stream(frame), limit=1)
         assert items[0] == 9 + len(extra)
 
 
@@ -110,15 +100,15 @@ def test_columns_of_many_types(kind: str) -> None:
         "null column": lambda: pl.from_arrow(whole).with_columns(n=None),
         "string view": lambda: whole.set_column(0, "who", whole["who"].cast(pa.string_view())),
     }[kind]()
-    assert counted(Offers(source))[:2] == expected()
+    assert counted(Stream(source))[:2] == expected()
 
 
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "find_spec", lambda _: None)
-    assert counted(Offers(pl.from_arrow(table())))[:2] == expected()
+    assert counted(Stream(pl.from_arrow(table())))[:2] == expected()
     odd = pl.from_arrow(table()).with_columns(n=pl.lit(2**70, dtype=pl.Int128))
     with pytest.raises(ct.InputError, match=r"type that cannot be read.*'crowdtally\[frames\]'"):
-        counted(Offers(odd))
+        counted(Stream(odd))
 
 
 BAD = {
@@ -220,7 +210,7 @@ FRAMES = {
     "pandas objects": lambda values: pd.DataFrame(_users(pd.Series(values, dtype=object))),
     "pandas nullable": lambda values: pd.DataFrame(_users(pd.array(values, "Float64"))),
     "arrow": lambda values: pa.table(_users(values)),
-    "stream": lambda values: Offers(pa.table(_users(values))),
+    "stream": lambda values: Stream(pa.table(_users(values))),
     "polars": lambda values: pl.DataFrame(_users(values)),
 }
 

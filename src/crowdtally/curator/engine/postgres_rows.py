@@ -154,7 +154,8 @@ def _resolve(connection: Any, label: str, table: str) -> str:
     """The table's full name in SQL; without a schema the server's search path decides."""
     parts = parts_of(table)
     small = tuple(part.lower() for part in parts)
-    for named in (parts, (table,), small):
+    known = [(table,)] if len(parts) > 2 else [parts, (table,), small]
+    for named in known:
         row = connection.execute(
             "SELECT to_regclass(%s)::oid::regclass::text", [".".join(map(quoted, named))]
         ).fetchone()
