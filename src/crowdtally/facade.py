@@ -44,8 +44,9 @@ def read(
     """Declare records: where they are and which column plays which role. Nothing is read yet.
 
     Args:
-        source: a path, glob, ``file.duckdb#table`` or ``URL#table``; or a pandas, Polars or
-            Spark DataFrame, pyarrow Table, DuckDB relation or Ibis table.
+        source: a path, glob, ``file.duckdb#table``, ``file.sqlite#table`` or ``URL#schema.table``;
+            or a pandas, Polars or Spark DataFrame, pyarrow Table, DuckDB relation, Ibis table or
+            any object that offers Arrow batches (``__arrow_c_stream__``).
         user: the column that says whose record it is; all of a user's records are protected.
         item: the column that is counted.
         contexts: columns to count items in, or a mapping from a name to a row-wise SQL expression,

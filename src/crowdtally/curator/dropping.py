@@ -23,10 +23,8 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
         reasons.append(f"{dropped.outside} with a value outside the lists{joined}{weighed}")
     left = dropped.rows - dropped.without_user - dropped.outside
     if not reasons:
-        if not left and request.strict and _once(request):
-            raise InputError(f"--strict: the source has no rows.{_once(request)}")
         if not left:
-            tell(f"The source has no rows: what is released is noise alone.{_once(request)}")
+            _tell_empty(request, tell)
         return
     words = f"of {dropped.rows} rows, {' and '.join(reasons)}"
     if request.strict:
@@ -47,6 +45,13 @@ def tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
             "No row is left to count, so what is released is noise alone. Compare the spelling and "
             "the types of the lists with the records; --strict would have stopped, uncharged."
         )
+
+
+def _tell_empty(request: Request, tell: Tell) -> None:
+    once = _once(request)
+    if request.strict and once:
+        raise InputError(f"--strict: the source has no rows.{once}")
+    tell(f"The source has no rows: what is released is noise alone.{once}")
 
 
 def _once(request: Request) -> str:

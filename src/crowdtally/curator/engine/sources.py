@@ -86,23 +86,25 @@ def locate(source: object) -> Located:
     if _SPARK_FILES.match(source):
         return _locate_spark_files(source)
     name, hash_sign, table = source.rpartition("#")
-    if hash_sign and "://" in name:
-        return _locate_url(name, table)
-    if source.startswith(("sqlite://", "duckdb://")):
-        return _locate_url(source, "")
-    if source.startswith(("http://", "https://")):
-        raise UsageError(
-            f"files are not read over the web: received {without_secrets(source)!r}; download it "
-            "and give its path."
-        )
-    if "://" in source:
-        raise UsageError(
-            f"a database URL must name its table: received {without_secrets(source)!r}; "
-            "type URL#table."
-        )
+    if "://" in (name or source):
+        return _locate_url(name, table) if hash_sign else _locate_bare_url(source)
     if hash_sign and _ending(name) in ("duckdb", "sqlite"):
         return _locate_database(name, table)
     return _locate_files(source)
+
+
+def _locate_bare_url(url: str) -> Located:
+    """A URL that names no table."""
+    if url.startswith(("sqlite://", "duckdb://")):
+        return _locate_url(url, "")  # says which tables there are
+    if url.startswith(("http://", "https://")):
+        raise UsageError(
+            f"files are not read over the web: received {without_secrets(url)!r}; download it "
+            "and give its path."
+        )
+    raise UsageError(
+        f"a database URL must name its table: received {without_secrets(url)!r}; type URL#table."
+    )
 
 
 def _locate_object(source: object) -> Located:
