@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from budget.ledger_kit import running_server
+
 BENCH = Path(__file__).parent.parent / "bench"
 SCRIPTS = sorted(p.name for p in BENCH.glob("*.py") if '__name__ == "__main__"' in p.read_text())
 
 
 def test_the_benchmarks_are_found() -> None:
-    assert {"bounding.py", "ledger.py", "noise.py", "release.py", "spark.py"} <= set(SCRIPTS)
+    assert {"bounding.py", "ledger.py", "noise.py", "release.py", "sources.py", "spark.py"} <= set(
+        SCRIPTS
+    )
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -35,3 +39,13 @@ def test_help_is_answered_and_nothing_runs(
     assert said.startswith(f"usage: {script} ")
     described = said.split("\n\n")[1].split()
     assert len(described) > 5, "nothing says what is measured"
+
+
+def test_every_kind_of_source_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    running_server()  # skips where PostgreSQL cannot be started
+    monkeypatch.syspath_prepend(BENCH)
+    found = runpy.run_path(str(BENCH / "sources.py"))["measured"](2_000, 1)
+    kinds = {"parquet", "csv", "duckdb", "sqlite", "postgresql"}
+    assert set(found["seconds"]) == set(found["ratio"]) == set(found["reading"]) == kinds
+    assert found["ratio"]["parquet"] == 1
+    assert all(0 < found["reading"][kind] < found["seconds"][kind] for kind in kinds)

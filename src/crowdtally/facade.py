@@ -53,8 +53,9 @@ def read(
     """Declare records: where they are and which column plays which role. Nothing is read yet.
 
     Args:
-        source: a path, glob, ``file.duckdb#table`` or ``URL#table``; or a pandas, Polars or
-            Spark DataFrame, pyarrow Table, DuckDB relation or Ibis table.
+        source: a path, glob, ``file.duckdb#table``, ``file.sqlite#table`` or ``URL#schema.table``;
+            or a pandas, Polars or Spark DataFrame, pyarrow Table, DuckDB relation, Ibis table or
+            any object that offers Arrow batches (``__arrow_c_stream__``).
         user: the column that says whose record it is; all of a user's records are protected.
             Several columns are one compound id: ``["shop", "customer"]``.
         item: the column that is counted, of the records or of a joined table; or a name and its

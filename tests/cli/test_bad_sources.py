@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import sys
 from contextlib import closing
 
+import duckdb
 import pytest
 
 from kit.command import crowdtally
@@ -40,7 +42,23 @@ def test_the_records_own_values_are_no_list(town: Town) -> None:
     ("source", "code", "words"),
     [
         ("sqlite://base.db#vists", INPUT, ("no table 'vists'", "Did you mean 'visits'?")),
-        ("sqlite://base.db#", USAGE, ("URL#table",)),
+        ("sqlite://base.db#", USAGE, ("needs its table", "type base.db#visits.")),
+        ("base.db", USAGE, ("needs its table", "There are: visits.")),
+        ("base.db#raw.visits", INPUT, ("no table 'raw.visits'", "Did you mean 'visits'?")),
+        ("base.db#vists", INPUT, ("no table 'vists'", "Did you mean 'visits'?")),
+        ("bse.db#visits", INPUT, ("no such file: 'bse.db'", "Did you mean 'base.db'?")),
+        ("sqlite:///base.db#visits", INPUT, ("no such file: '/base.db'", "type 'base.db'")),
+        ("false.sqlite#visits", INPUT, ("cannot be read as a SQLite database",)),
+        ("false.sqlite", INPUT, ("cannot be read as a SQLite database",)),
+        ("false.duckdb#visits", INPUT, ("false.duckdb", "damaged, cut off or not of the kind")),
+        ("false.duckdb", INPUT, ("cannot be read as a DuckDB database",)),
+        ("folder.db#visits", INPUT, ("'folder.db' is a folder",)),
+        ("folder.db", INPUT, ("'folder.db' is a folder",)),
+        ("town.duckdb", USAGE, ("needs its table", "type town.duckdb#raw.visits.")),
+        ("town.duckdb#visits", INPUT, ("no table 'visits'", "Did you mean 'raw.visits'?")),
+        ("town.duckdb#row.visits", INPUT, ("no table 'row.visits'", "Did you mean 'raw.visits'?")),
+        ("postgresql://host/base", USAGE, ("must name its table", "type URL#table")),
+        ("postgresql://host/base#", USAGE, ("no table after '#'", "type URL#table")),
         ("sqlite://records.parquet#visits", INPUT, ("cannot be read as a SQLite database",)),
         ("mysql://ana:Xanadu@host/base#visits", USAGE, ("mysql", "Parquet or CSV", "host/base")),
     ],
@@ -48,7 +66,37 @@ def test_the_records_own_values_are_no_list(town: Town) -> None:
 def test_no_such_database(town: Town, source: str, code: int, words: tuple[str, ...]) -> None:
     with closing(sqlite3.connect(town.folder / "base.db")) as base, base:
         base.execute("CREATE TABLE visits (user_id TEXT, place TEXT)")
+    with duckdb.connect(str(town.folder / "town.duckdb")) as base:
+        base.execute("CREATE SCHEMA raw; CREATE TABLE raw.visits (user_id TEXT, place TEXT)")
+    for name in ("false.sqlite", "false.duckdb"):
+        town.write(name, "Xanadu, no database at all\n" * 200)
+    (town.folder / "folder.db").mkdir()
     town.refuses(town.arguments(source), code, *words)
+
+
+def test_postgresql_without_its_driver(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    source = "postgresql://ana:Xanadu@host/base#raw.visits"
+    town.refuses(town.arguments(source), 1, "pip install 'crowdtally[postgres]'")
+
+
+def test_lists_and_joins_from_a_database(town: Town) -> None:
+    """By the same names as records: FILE#[SCHEMA.]TABLE, and :COLUMN after it."""
+    with closing(sqlite3.connect(town.folder / "base.sqlite")) as base, base:
+        base.execute("CREATE TABLE places (place TEXT, kind TEXT)")
+        base.execute("INSERT INTO places VALUES ('bar', 'loud'), ('cafe', 'quiet')")
+    with duckdb.connect(str(town.folder / "town.duckdb")) as base:
+        base.execute("CREATE SCHEMA raw; CREATE TABLE raw.days AS SELECT 'Mon' AS d, 1 AS n")
+    lists = {
+        "items": "base.sqlite#places:place", "join": "base.sqlite#places:place",
+        "context": "kind", "values": "kind=@base.sqlite#places:kind",
+    }  # fmt: skip
+    ended = crowdtally(*town.arguments(**lists))
+    assert ended.code == 0, ended
+    days = {"context": "weekday", "values": "weekday=@town.duckdb#raw.days:d", "output": "days"}
+    assert crowdtally(*town.arguments(**days)).code == 0
+    wrong = {"context": "weekday", "values": "weekday=@town.duckdb#days:d", "output": "no"}
+    town.refuses(town.arguments(**wrong), INPUT, "no table 'days'", "Did you mean 'raw.days'?")
 
 
 EXPRESSIONS = {

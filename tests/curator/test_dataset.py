@@ -36,6 +36,7 @@ SAME = [
     "postgresql://host/town?application_name=x&sslmode=require#visits",
     "postgresql://host?dbname=town#visits",
     "postgresql://?host=host&port=5432&dbname=town#visits",
+    'postgresql://host/town#public."visits"',
 ]
 
 

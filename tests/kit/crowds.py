@@ -16,6 +16,7 @@ from typing import Any
 from kit.kinds import Kind, Rows, Schema, Type
 
 _PLAIN = re.compile(r"0|-?[1-9][0-9]*")
+_FRACTION = re.compile(r"-?[0-9]+\.[0-9]*[1-9][0-9]*")
 _EXACT = 2**53
 """Below this every whole number is a float of its own."""
 Texts = dict[str, str | None]
@@ -106,6 +107,14 @@ def _number(value: float) -> str | None:
     return None if value.is_integer() or not isfinite(value) else str(value)
 
 
+def user_of(kind: Kind, declared: Type, value: Any) -> str | None:
+    """The user that a value stands for: where no type is declared, none with a fraction."""
+    text = canonical(kind, declared, value)
+    if text is None or kind.stored or kind.fractions:
+        return text
+    return None if _FRACTION.fullmatch(text) else text
+
+
 def histories(kind: Kind, database: Database) -> Histories:
     """Each user's records that can be counted, by cell."""
     listed = [set(map(str, values)) for values in (database.items, *database.contexts.values())]
@@ -114,11 +123,12 @@ def histories(kind: Kind, database: Database) -> Histories:
         texts = _joined(kind, database, _texts(kind, database.schema, row))
         if texts is not None and database.meaning is not None:
             texts = database.meaning(texts)
-        if texts is None or texts[database.user] is None:
+        user = user_of(kind, database.schema[database.user], row[0])
+        if texts is None or user is None:
             continue
         cell = tuple(texts[name] for name in (database.item, *database.contexts))
         if all(text in values for text, values in zip(cell, listed, strict=True)):
-            found[str(texts[database.user])][cell] += 1  # type: ignore[index]
+            found[user][cell] += 1  # type: ignore[index]
     return dict(found)
 
 

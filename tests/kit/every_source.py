@@ -88,6 +88,7 @@ def _duckdb(folder: Path) -> Path:
         base.register("incoming", table())
         base.execute("CREATE TABLE visits AS FROM incoming")
         base.execute("CREATE SCHEMA deep; CREATE VIEW deep.visits AS FROM main.visits")
+        base.execute("CREATE SCHEMA raw; CREATE TABLE raw.stays AS FROM incoming")
     return folder / "base.duckdb"
 
 
@@ -101,21 +102,32 @@ def _sqlite(folder: Path) -> Path:
     return folder / "base.db"
 
 
-def _postgres(request: pytest.FixtureRequest) -> str:
+def _postgres(request: pytest.FixtureRequest, name: str = "visits") -> str:
     started: PostgresServer = request.getfixturevalue("server")
     database = started.new_database()
     import psycopg
 
     with psycopg.connect(started.url(database)) as base:
-        base.execute("CREATE TABLE visits (who TEXT, place TEXT, day TEXT, n BIGINT)")
-        with base.cursor().copy("COPY visits FROM STDIN") as copy:
+        base.execute("CREATE SCHEMA raw")
+        base.execute(f"CREATE TABLE {name} (who TEXT, place TEXT, day TEXT, n BIGINT)")
+        with base.cursor().copy(f"COPY {name} FROM STDIN") as copy:
             for row in zip(*table().to_pydict().values(), strict=True):
                 copy.write_row(row)
-    return f"{started.url(database)}#visits"
+    return f"{started.url(database)}#{name}"
 
 
 def _ibis(folder: Path) -> Any:
     return ibis.duckdb.connect(str(_duckdb(folder)), read_only=True).table("visits")
+
+
+class Stream:
+    """An object that offers Arrow batches and nothing else."""
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._held.__arrow_c_stream__(requested_schema)
 
 
 SOURCES: dict[str, Source] = {
@@ -131,8 +143,11 @@ SOURCES: dict[str, Source] = {
     "duckdb": lambda folder, _: f"{_duckdb(folder)}#visits",
     "duckdb view": lambda folder, _: f"{_duckdb(folder)}#deep.visits",
     "duckdb url": lambda folder, _: f"duckdb://{_duckdb(folder)}#visits",
+    "duckdb schema": lambda folder, _: f"duckdb://{_duckdb(folder)}#raw.stays",
     "sqlite": lambda folder, _: f"sqlite://{_sqlite(folder)}#visits",
+    "sqlite by its ending": lambda folder, _: f"{_sqlite(folder)}#visits",
     "postgresql": lambda _, request: _postgres(request),
+    "postgresql schema": lambda _, request: _postgres(request, "raw.stays"),
     "pandas": lambda *_: table().to_pandas(),
     "pandas categorical": lambda *_: _categorical(table().to_pandas()),
     "polars": lambda *_: pl.from_arrow(table()),
@@ -140,6 +155,9 @@ SOURCES: dict[str, Source] = {
     "polars categorical": lambda *_: pl.from_arrow(table()).cast({"who": pl.Categorical}),
     "pyarrow": lambda *_: table(),
     "pyarrow dictionary": lambda *_: _dictionary(table()),
+    "arrow reader": lambda *_: table().to_reader(max_chunksize=100),
+    "arrow batch": lambda *_: table().to_batches()[0],
+    "arrow stream": lambda *_: Stream(table()),
     "relation": lambda *_: duckdb.from_arrow(table()),
     "ibis": lambda folder, _: _ibis(folder),
     "ibis expression": lambda folder, _: _ibis(folder).filter(lambda t: t.n >= 0),

@@ -57,6 +57,8 @@ class Kind:
     """Whether empty text is not told from a missing value."""
     whole_below: int | None = None
     """Whole numbers from here on are dropped, where the kind may turn them into floats."""
+    fractions: bool = False
+    """Whether a number with a fraction can be a user: where the column is declared as text."""
     on_spark: bool = False
     """Whether Spark reads it."""
     alike: bool = False

@@ -112,6 +112,9 @@ GUESSED: dict[str, Kind] = {
     "pandas arrow": Kind(_pandas_arrow, stored=False, types=_ALL, alike=True),
     "polars": Kind(_polars, stored=False, types=_ALL),
     "arrow": Kind(lambda _, *a: guessed_table(*a), stored=False, types=_ALL, alike=True),
+    "arrow reader": Kind(
+        lambda _, *a: guessed_table(*a).to_reader(), stored=False, types=_ALL, alike=True
+    ),
     "ibis": Kind(_ibis, stored=False, types=_ALL, alike=True),
 }
 

@@ -135,7 +135,10 @@ STORED: dict[str, Kind] = {
         _sqlite({**_TYPES, "mixed": "INTEGER"}), stored=True, mixed="integer", alike=True
     ),
     "sqlite untyped": Kind(
-        _sqlite({}), stored=False, types=frozenset({"integer", "text", "code", "mixed", "number"})
+        _sqlite({}),
+        stored=False,
+        fractions=True,
+        types=frozenset({"integer", "text", "code", "mixed", "number"}),
     ),
     "postgresql": Kind(_postgres, stored=True, types=_TIMED),
 }

@@ -58,7 +58,7 @@ _PLACES = ("bar", "café", "007", "7", "Bar", "new\nline")
 INTEGERS = crowd(_SMALL, "integer", "integer")
 MIXED = crowd(_SMALL, "mixed", "mixed")
 NUMBERS = crowd(_SMALL, "number", "number")
-FRACTIONS = crowd((0.5, -7.25, 1.5), "number", "number")
+FRACTIONS = crowd((0.5, -7.25, 1.5, 3, -40, 2**52), "number", "number")
 MANY = crowd(_MANY, "integer", "integer", (*ITEMS, *LARGE))
 MANY_MIXED = crowd(_MANY, "mixed", "mixed", (*ITEMS, *LARGE))
 WORDS = crowd(_WORDS, "text", "text", _PLACES)
@@ -67,7 +67,7 @@ TIMES = crowd(
     [datetime(2024, 2, 29, 23, 59, 59) + timedelta(microseconds=n) for n in range(6)],
     "timestamp", "integer",
 )  # fmt: skip
-AMOUNTS = crowd([Decimal(n) / 4 for n in range(-3, 4)], "decimal", "integer")
+AMOUNTS = crowd([Decimal(n) / 4 for n in range(-9, 10)], "decimal", "integer")
 
 
 def _numbered(base: Database) -> Database:
@@ -161,6 +161,7 @@ OF_TEXT = {
 OF_ONE_TYPE = {
     "times": Newcomer(TIMES, [*_NOBODY, *visits(datetime(1969, 12, 31, 23, 0, 0, 7))]),
     "amounts": Newcomer(AMOUNTS, [*_NOBODY, *visits(Decimal("1234567.89"))]),
+    "amounts: a whole one": Newcomer(AMOUNTS, [*_NOBODY, *visits(Decimal("1234567"))]),
 }
 """Ids that are neither text nor integers."""
 

@@ -27,7 +27,10 @@ def positive(text: object) -> int:
 
 
 RecordsArgument = Annotated[
-    str, typer.Argument(metavar="RECORDS", help="Path, glob, file.duckdb#table or URL#table.")
+    str,
+    typer.Argument(
+        metavar="RECORDS", help="Path, glob, file.duckdb#table, file.sqlite#table or URL#table."
+    ),
 ]
 UserOption = Annotated[
     str | None,

@@ -54,12 +54,17 @@ def _lost(dropped: Dropped) -> int:
 def _refuse_many(dropped: Dropped, request: Request, most: Fraction) -> None:
     if not exceeds(dropped, most):
         return
-    option = f"--most-dropped {show(most)}" if most else "--strict"
+    option = _option(most)
     raise InputError(
         f"{option}: {_words(dropped, request)}, would be dropped. Extend the lists or mend the "
         f"rows, or run without {option.split()[0]}; `crowdtally inspect` says which columns they "
         "fail in. Nothing was charged."
     )
+
+
+def _option(most: Fraction) -> str:
+    """What a person typed, as far as is known."""
+    return f"--most-dropped {show(most)}" if most else "--strict"
 
 
 def _ask(dropped: Dropped, request: Request, confirm: Confirm, reasons: Sequence[Reason]) -> None:
@@ -108,19 +113,34 @@ def _words(dropped: Dropped, request: Request) -> str:
 def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
     if not _lost(dropped):
         if not dropped.rows:
-            held = " for which --where holds" if request.records.where is not None else ""
-            tell(f"The source has no rows{held}: what is released is noise alone.")
+            _tell_empty(request, tell)
         return
     words = _words(dropped, request)
     tell(f"Dropped, {words} (for your eyes only: the release does not say so).")
     if dropped.inexact:
         tell(
             f"Of the rows, {dropped.inexact} hold a number that is not exact in a column without a "
-            "declared type (NaN, or 2^53 and beyond). A Parquet file, an Arrow table or pandas's "
-            "nullable types (convert_dtypes) keep such numbers; see docs/sources.md."
+            "declared type (NaN, or 2^53 and beyond; as a user or record id also a fraction). A "
+            "Parquet file, an Arrow table or pandas's nullable types (convert_dtypes) keep whole "
+            "numbers; see docs/sources.md."
         )
     if _lost(dropped) == dropped.rows:
         tell(
             "No row is left to count, so what is released is noise alone. Compare the spelling and "
             "the types of the lists with the records; --strict would have stopped, uncharged."
         )
+
+
+def _tell_empty(request: Request, tell: Tell) -> None:
+    once = _once(request)
+    if request.most_dropped is not None and once:
+        raise InputError(f"{_option(request.most_dropped)}: the source has no rows.{once}")
+    held = " for which --where holds" if request.records.where is not None else ""
+    tell(f"The source has no rows{held}: what is released is noise alone.{once}")
+
+
+def _once(request: Request) -> str:
+    """A reader that somebody has read is empty, and nothing tells it from one without rows."""
+    if request.sources.records.kind != "stream":
+        return ""
+    return " A reader of Arrow batches gives its rows once: was it read before? Then make it anew."

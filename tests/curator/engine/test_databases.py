@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -163,6 +164,33 @@ def test_tables_of_postgresql(base):
     with pytest.raises(ct.InputError, match=r"no table 'vists'. Did you mean 'visits'\? There are: "
                        r"Odd, raw.seen, visits\."):  # fmt: skip
         read(f"{base}#vists")
+
+
+def test_a_table_of_another_schema_is_suggested_and_not_read(base):
+    import psycopg
+
+    with psycopg.connect(base) as connection:
+        connection.execute("CREATE TABLE raw.visits (i INT); INSERT INTO raw.visits VALUES (5)")
+        connection.execute('CREATE TABLE raw."in.and.out" (i INT)')
+    assert read(f"{base}#raw.visits")[1] == [(5,)]
+    assert read(f'{base}#RAW."visits"')[1] == [(5,)]
+    assert len(read(f"{base}#visits")[0]) == 13
+    assert read(f'{base}#raw."in.and.out"') == ({"i": "BIGINT"}, [])
+    for name, words in {
+        "seen": r"no table 'seen'\. Did you mean 'raw\.seen'\? There are: Odd, raw\.\"in\.and",
+        "old.visits": r"Did you mean 'raw\.visits' or 'visits'\?",
+        "raw.vists": r"Did you mean 'raw\.visits'\?",
+        "a.b.c.d": r"no table 'a\.b\.c\.d'\.",
+        'un"paired': r"no table 'un\"paired'\.",
+    }.items():
+        with pytest.raises(ct.InputError, match=words):
+            read(f"{base}#{name}")
+
+
+def test_without_the_driver_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(ct.CrowdtallyError, match=r"pip install 'crowdtally\[postgres\]'"):
+        read("postgresql://host/town#visits")
 
 
 def test_a_wrong_password(base, server):

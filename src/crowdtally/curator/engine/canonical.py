@@ -71,6 +71,20 @@ def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | Non
     return text if sql_type.startswith(_PLAIN) else None
 
 
+def identifying(text: str) -> str:
+    """SQL for a canonical text that tells who or which: null where it is a number with a fraction.
+
+    Nobody is called 1.5: ids that are numbers are whole, and 1.5 is what is left of another one. By
+    its text, so that a ``guest`` among floats, which makes text of the column, changes nothing.
+    Also null: a spelling such as 1e+17, of a float that may have been several integers.
+    """
+    number, small = f"TRY_CAST({text} AS DOUBLE)", f"lower({text})"
+    marks = f"replace(replace(replace({small}, '.', ''), 'e+', ''), 'e-', '') <> {small}"
+    spelled = f"translate({small}, '0123456789.e+-', '') = '' AND {marks}"
+    whole = f"{number} = floor({number}) AND {number} BETWEEN {1 - EXACT} AND {EXACT - 1}"
+    return f"CASE WHEN {spelled} AND NOT ({whole}) THEN NULL ELSE {text} END"
+
+
 def _float_text(value: str, exact: int) -> str:
     """A whole number as that integer; what is not a number, or not exact, is null."""
     whole = (

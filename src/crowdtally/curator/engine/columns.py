@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from crowdtally.curator.engine.canonical import SourceColumn
+from crowdtally.curator.engine.canonical import SourceColumn, identifying
 from crowdtally.errors import InputError, did_you_mean
 from crowdtally.values.domain import Axis, Kind, plain_integer
 from crowdtally.values.sql import quoted
@@ -67,6 +67,8 @@ def identity(name: str, column: SourceColumn, role: str) -> str:
             f"column {name!r} ({role}) has type {shown(sql_type)}, which cannot identify: "
             "use text or integers (a float that came from missing values can be cast back)."
         )
+    if kind == "text" and not column.declared:
+        return identifying(value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)")
     if kind == "text":
         return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
     # Narrow and wide columns hash a negative id differently: one width for all that fit it.
@@ -86,7 +88,8 @@ def identity_text(name: str, column: SourceColumn, role: str) -> str:
             f"column {name!r} ({role}) has type {shown(sql_type)}, which cannot be part of an id "
             "of several columns, or be looked up in --same-person: use text, integers or dates."
         )
-    return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+    return text if column.declared else identifying(text)
 
 
 def matchable(value: str, sql_type: str, kind: Kind, name: str) -> str:

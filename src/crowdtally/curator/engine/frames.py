@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -38,17 +39,23 @@ def as_text(series: Any) -> Any:
     return series.astype(object).map(_text, na_action="ignore")
 
 
-def _text(value: object) -> str:
-    """One object as text.
+def _text(value: object) -> str | None:
+    """One object as text; None for a float that no integer, or more than one, may have become.
 
-    >>> [_text(value) for value in (7, 7.0, np.int64(7), "07", True, 1.5)]
-    ['7', '7', '7', '07', 'true', '1.5']
+    >>> [_text(value) for value in (7, 7.0, np.int64(7), "07", True, 1.5, 2.0**53)]
+    ['7', '7', '7', '07', 'true', '1.5', None]
     """
     if isinstance(value, str):
         return value
     if isinstance(value, bool | np.bool_):
         return str(value).lower()  # as an engine writes a column of truth values
     if isinstance(value, float | np.floating):
-        number = float(value)
-        return str(int(number)) if number.is_integer() and abs(number) < EXACT else str(number)
+        return _float_text(float(value))
     return str(value)
+
+
+def _float_text(number: float) -> str | None:
+    """As a column of floats is read: see ``canonical``."""
+    if not isfinite(number) or (number.is_integer() and abs(number) >= EXACT):
+        return None
+    return str(int(number)) if number.is_integer() else str(number)

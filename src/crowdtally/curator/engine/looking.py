@@ -39,7 +39,11 @@ def can_look(located: Located) -> bool:
 
     Spark would have to be started, a pipe can be read once, and a stream may be one too.
     """
-    if located.needs_spark or not all(Path(path).is_file() for path in located.paths):
+    if (
+        located.needs_spark
+        or located.kind == "stream"
+        or not all(Path(path).is_file() for path in located.paths)
+    ):
         return False
     return located.kind != "frame" or _emptied(located) is not None
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qsl, urlsplit
 
+from crowdtally.curator.engine.tables import plain_name
+
 POSTGRES = ("postgres", "postgresql")
 """Schemes of PostgreSQL's addresses, which mean the same."""
 _PORT = "5432"
@@ -29,7 +31,7 @@ def postgres_name(url: str, table: str) -> str:
     asked |= {name: given[name] for name in ("hostaddr", "service") if name in given}
     database = given.get("dbname", parts.path.removeprefix("/"))
     query = "&".join(f"{name}={value}" for name, value in sorted(asked.items()))
-    name = table.lower().removeprefix("public.")
+    name = plain_name(table, "public")
     return f"postgresql://{places}/{database}{'?' + query if query else ''}#{name}"
 
 

@@ -11,10 +11,19 @@ from typing import Any
 
 import duckdb
 
-from crowdtally.curator.engine import csv_files, frames, postgres_rows, sqlite_rows
+from crowdtally.curator.engine import (
+    csv_files,
+    duckdb_tables,
+    frames,
+    postgres_rows,
+    sqlite_rows,
+    sqlite_text,
+    streams,
+)
 from crowdtally.curator.engine.canonical import Knowledge
 from crowdtally.curator.engine.sources import Located
-from crowdtally.errors import InputError, UsageError, did_you_mean
+from crowdtally.curator.engine.tables import meant, no_such_table, spelled
+from crowdtally.errors import InputError, UsageError
 from crowdtally.values.sql import quoted
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
@@ -68,6 +77,8 @@ def opened(
         return _attached(connection, located, name)
     if located.kind == "frame":
         return _registered(connection, located.held, f"{name}_held")
+    if located.kind == "stream":
+        return _streamed(connection, located.held, name, folder)
     return _copied(connection, located, name, folder, rows)
 
 
@@ -111,6 +122,13 @@ def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, name: str) ->
     return Opened(quoted(name), knowledge, held)
 
 
+def _streamed(connection: duckdb.DuckDBPyConnection, held: Any, name: str, folder: Path) -> Opened:
+    """Whatever offers Arrow batches, once: its types are as good as those of any frame."""
+    path, database = streams.stored(held, folder, name), quoted(f"stream_of_{name}")
+    connection.execute(f"ATTACH {csv_files.text(str(path))} AS {database} (READ_ONLY)")
+    return Opened(f"{database}.{streams.TABLE}", "inferred")
+
+
 def _require_one_schema(connection: duckdb.DuckDBPyConnection, located: Located) -> None:
     """Refuse Parquet files that give one column two types.
 
@@ -139,24 +157,15 @@ def _attached(connection: duckdb.DuckDBPyConnection, located: Located, name: str
     """A table or view of a DuckDB file, attached read-only."""
     database, path = f"file_of_{name}", csv_files.text(located.paths[0])
     connection.execute(f"ATTACH {path} AS {quoted(database)} (READ_ONLY)")
-    parts = str(located.table).split(".")
-    rows = ".".join(quoted(part) for part in (database, *parts))
-    known = connection.execute(
-        "SELECT schema_name, table_name, 'declared' FROM duckdb_tables() WHERE database_name = $1 "
-        "UNION ALL SELECT schema_name, view_name, 'inferred' FROM duckdb_views() "
-        "WHERE database_name = $1 AND NOT internal",
-        [database],
-    ).fetchall()
-    wanted = [part.lower() for part in (["main", *parts] if len(parts) == 1 else parts)]
-    for schema, table, how in known:
-        if [schema.lower(), table.lower()] == wanted[-2:]:
-            guessed = how == "inferred" and not _stored(connection.sql(f"FROM {rows}"))
-            return Opened(rows, "guessed" if guessed else how)
-    names = [table if schema == "main" else f"{schema}.{table}" for schema, table, _ in known]
-    raise InputError(
-        f"{located.paths[0]!r} has no table {located.table!r}. "
-        f"{did_you_mean(str(located.table), names)}"
-    )
+    tables = duckdb_tables.known(connection, database)
+    found = meant(str(located.table), tables, duckdb_tables.SCHEMA)
+    if found is None:
+        names = spelled(((schema, table) for schema, table, _ in tables), duckdb_tables.SCHEMA)
+        raise no_such_table(repr(located.paths[0]), str(located.table), names)
+    schema, table, how = found
+    rows = ".".join(quoted(part) for part in (database, schema, table))
+    guessed = how == "inferred" and not _stored(connection.sql(f"FROM {rows}"))
+    return Opened(rows, "guessed" if guessed else how)
 
 
 def _stored(relation: duckdb.DuckDBPyRelation) -> bool:
@@ -213,7 +222,7 @@ def _from_ibis(connection: duckdb.DuckDBPyConnection, table: Any, rows: str, spo
     query = str(ibis.to_sql(table))
     if backend.name == "sqlite":
         kinds = {
-            column: sqlite_rows.declared_type(str(kind)) for column, kind in table.schema().items()
+            column: sqlite_text.declared_type(str(kind)) for column, kind in table.schema().items()
         }
         sqlite_rows.copy_query(backend.con, query, kinds, connection, rows)
     elif backend.name == "postgres":

@@ -1,4 +1,4 @@
-"""Rows of a PostgreSQL database, exactly, in a stream: the server writes them as text (COPY).
+"""Rows of a PostgreSQL database, exactly, in a stream: the server writes them as text.
 
 The server's catalogue declares the columns' types. Text is the one form in which it writes every
 value exactly; each is then cast by itself, and one that has no counterpart here (the year 5000 BC)
@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
+from crowdtally.curator.engine.ahead import ahead
 from crowdtally.curator.engine.csv_files import exact_text
-from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
+from crowdtally.curator.engine.postgres_blocks import Column, blocks, pages_of
+from crowdtally.curator.engine.tables import no_such_table, parts_of, spelled
+from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.values.sql import quoted
 
 _TYPES = {
@@ -50,8 +53,18 @@ def copy_table(
     """
     with _connected(url, label) as connection:
         found = _resolve(connection, label, table)
-        some = "" if rows else " LIMIT 0"
-        copy_query(connection, f"SELECT * FROM {found}{some}", into, name, spool)
+        query = f"SELECT * FROM {found}" + ("" if rows else " LIMIT 0")
+        pages = pages_of(connection, found) if rows else None
+        if pages is None:
+            copy_query(connection, query, into, name, spool)
+            return
+        connection.execute(_SETTINGS)
+        columns = _columns(connection, query)
+        _create(into, name, columns)
+        with closing(ahead(blocks(connection, found, pages, columns))) as fetched:
+            for block in fetched:
+                spool.write_bytes(block)
+                _insert(into, name, columns, spool)
 
 
 def copy_query(
@@ -59,18 +72,29 @@ def copy_query(
 ) -> None:
     """Copy the rows of a query into the new table ``name``."""
     connection.execute(_SETTINGS)
-    kinds = _kinds(connection, query)
+    columns = _columns(connection, query)
+    _create(into, name, columns)
     with (
         spool.open("wb") as file,
         connection.cursor() as cursor,
         cursor.copy(f"COPY ({query}) TO STDOUT (FORMAT csv)") as rows,
     ):
-        for block in rows:
-            file.write(block)
-    values = ", ".join(
-        f"{_from_text(quoted(column), kind)} AS {quoted(column)}" for column, kind in kinds.items()
-    )
-    into.execute(f"CREATE TABLE {name} AS SELECT {values} FROM {exact_text(spool, list(kinds))}")
+        for row in rows:
+            file.write(row)
+    _insert(into, name, columns, spool)
+
+
+def _create(into: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Column]) -> None:
+    declared = ", ".join(f"{quoted(column)} {known.kind}" for column, known in columns.items())
+    into.execute(f"CREATE TABLE {name} ({declared})")
+
+
+def _insert(
+    into: duckdb.DuckDBPyConnection, name: str, columns: Mapping[str, Column], spool: Path
+) -> None:
+    """Add the rows of the file, which is then removed."""
+    values = ", ".join(_from_text(quoted(column), known.kind) for column, known in columns.items())
+    into.execute(f"INSERT INTO {name} SELECT {values} FROM {exact_text(spool, list(columns))}")
     spool.unlink()
 
 
@@ -86,7 +110,7 @@ def duckdb_type(declared: str) -> str:
     return _TYPES.get(declared, "VARCHAR")
 
 
-def _kinds(connection: Any, query: str) -> Mapping[str, str]:
+def _columns(connection: Any, query: str) -> Mapping[str, Column]:
     """A query's columns and the types in which they are read: the server says, not the rows."""
     described = connection.execute(f"SELECT * FROM ({query}) AS described LIMIT 0").description
     oids = [column.type_code for column in described]
@@ -95,12 +119,12 @@ def _kinds(connection: Any, query: str) -> Mapping[str, str]:
         "ORDER BY place",
         [oids],
     ).fetchall()
-    kinds = {}
+    columns = {}
     for column, (declared,) in zip(described, rows, strict=True):
         if declared == "numeric" and column.precision:
             declared = f"numeric({column.precision},{column.scale or 0})"
-        kinds[str(column.name)] = duckdb_type(str(declared))
-    return kinds
+        columns[str(column.name)] = Column(str(declared), duckdb_type(str(declared)))
+    return columns
 
 
 def _from_text(column: str, kind: str) -> str:
@@ -137,21 +161,19 @@ def _connected(url: str, label: str) -> Iterator[Any]:
 
 
 def _resolve(connection: Any, label: str, table: str) -> str:
-    """The table's full name in SQL; among several schemas the search path decides."""
-    named = ".".join(quoted(part) for part in table.split("."))
-    for spelled in (named, quoted(table), table.lower()):
+    """The table's full name in SQL; without a schema the server's search path decides."""
+    parts = parts_of(table)
+    small = tuple(part.lower() for part in parts)
+    known = [(table,)] if len(parts) > 2 else [parts, (table,), small]
+    for named in known:
         row = connection.execute(
-            "SELECT to_regclass(%s)::oid::regclass::text", [spelled]
+            "SELECT to_regclass(%s)::oid::regclass::text", [".".join(map(quoted, named))]
         ).fetchone()
         if row and row[0] is not None:
             return str(row[0])
-    names = connection.execute(
-        "SELECT DISTINCT CASE WHEN schemaname = 'public' THEN name "
-        "ELSE schemaname || '.' || name END FROM ("
-        "SELECT schemaname, tablename AS name FROM pg_tables UNION "
-        "SELECT schemaname, viewname FROM pg_views UNION "
-        "SELECT schemaname, matviewname FROM pg_matviews) AS known "
-        "WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1"
+    tables = connection.execute(
+        "SELECT nspname, relname FROM pg_class JOIN pg_namespace AS n ON relnamespace = n.oid "
+        "WHERE relkind IN ('r', 'p', 'v', 'm', 'f') AND nspname <> 'information_schema' "
+        "AND nspname !~ '^pg_'"
     ).fetchall()
-    listed = did_you_mean(table, [str(name) for (name,) in names])
-    raise InputError(f"{label} has no table {table!r}. {listed}")
+    raise no_such_table(label, table, spelled(tables, "public"))

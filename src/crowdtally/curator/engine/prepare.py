@@ -138,11 +138,17 @@ def _inexact(
     used -= {name for name, text in records.contexts.items() if text is not None}
     used -= {records.item} if records.item_expression is not None else set()
     used |= {records.quantity.column} if records.quantity else set()
-    lost = [
-        f"({quoted(name)} IS NOT NULL AND {quoted(column.twin)} IS NULL)"
+    ids = {*records.user_columns, records.record_id}
+    texts = {
+        name: (
+            columns.identity(name, column, "an id")
+            if name in ids
+            else columns.stored(name, column)[0]
+        )
         for name, column in schema.items()
-        if name in used and column.twin is not None
-    ]
+        if name in used and not column.declared
+    }
+    lost = [f"({quoted(name)} IS NOT NULL AND {text} IS NULL)" for name, text in texts.items()]
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
 
 

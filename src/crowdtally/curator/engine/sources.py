@@ -5,19 +5,22 @@ from __future__ import annotations
 import glob
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
 from crowdtally.curator.engine.naming import POSTGRES, one_name, postgres_name
-from crowdtally.errors import InputError, UsageError, closest
+from crowdtally.curator.engine.streams import is_stream
+from crowdtally.curator.engine.tables import plain_name
+from crowdtally.errors import InputError, UsageError, closest, did_you_mean
 from crowdtally.values.origin import Origin
 from crowdtally.values.records import without_secrets
 
 Kind = Literal[
-    "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "relation", "ibis", "spark-table",
-    "spark-frame",
+    "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "stream", "relation", "ibis",
+    "spark-table", "spark-frame",
 ]  # fmt: skip
 
 _SPARK_TABLE = "spark:"
@@ -27,12 +30,17 @@ _ENDINGS: dict[str, Kind] = {
     ".parquet": "parquet", ".pq": "parquet",
     ".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".tsv.gz": "csv",
     ".duckdb": "duckdb", ".ddb": "duckdb",
+    ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite",
 }  # fmt: skip
+_STREAMS = {
+    ("deltalake", "DeltaTable"): " Of a Delta table that is "
+    "table.to_pyarrow_dataset().scanner().to_reader().",
+    ("pyiceberg", "Table"): " Of an Iceberg table that is table.scan().to_arrow_batch_reader().",
+}
 _READABLE = (
     "Crowdtally reads .parquet and .csv files (also .tsv, .gz and globs such as 'data/*.parquet'), "
-    "file.duckdb#table, sqlite://FILE#table and postgresql://HOST/DATABASE#table; on Spark also "
-    "addresses of files such as s3a://… "
-    "and spark:CATALOG.SCHEMA.TABLE."
+    "file.duckdb#table, file.sqlite#table and postgresql://HOST/DATABASE#table; on Spark also "
+    "addresses of files such as s3a://… and spark:CATALOG.SCHEMA.TABLE."
 )
 
 
@@ -78,21 +86,25 @@ def locate(source: object) -> Located:
     if _SPARK_FILES.match(source):
         return _locate_spark_files(source)
     name, hash_sign, table = source.rpartition("#")
-    if hash_sign and "://" in name:
-        return _locate_url(name, table)
-    if source.startswith(("http://", "https://")):
+    if "://" in (name or source):
+        return _locate_url(name, table) if hash_sign else _locate_bare_url(source)
+    if hash_sign and _ending(name) in ("duckdb", "sqlite"):
+        return _locate_database(name, table)
+    return _locate_files(source)
+
+
+def _locate_bare_url(url: str) -> Located:
+    """A URL that names no table."""
+    if url.startswith(("sqlite://", "duckdb://")):
+        return _locate_url(url, "")  # says which tables there are
+    if url.startswith(("http://", "https://")):
         raise UsageError(
-            f"files are not read over the web: received {without_secrets(source)!r}; download it "
+            f"files are not read over the web: received {without_secrets(url)!r}; download it "
             "and give its path."
         )
-    if "://" in source:
-        raise UsageError(
-            f"a database URL must name its table: received {without_secrets(source)!r}; "
-            "type URL#table."
-        )
-    if hash_sign and _ending(name) == "duckdb":
-        return _locate_duckdb(_existing(name), table)
-    return _locate_files(source)
+    raise UsageError(
+        f"a database URL must name its table: received {without_secrets(url)!r}; type URL#table."
+    )
 
 
 def _locate_object(source: object) -> Located:
@@ -109,9 +121,12 @@ def _locate_object(source: object) -> Located:
         return Located("frame", None, held=source)
     if (module, name) == ("pyspark", "DataFrame"):
         return Located("spark-frame", None, held=source)
+    if is_stream(source):
+        return Located("stream", None, held=source)
     raise UsageError(
         f"records cannot be read from a {module}.{name}: pass a path, a pandas, Polars or Spark "
-        "DataFrame, a pyarrow Table, a DuckDB relation or an Ibis table."
+        "DataFrame, a pyarrow Table, a DuckDB relation, an Ibis table or anything that offers "
+        f"Arrow batches (__arrow_c_stream__).{_STREAMS.get((module, name), '')}"
     )
 
 
@@ -132,16 +147,14 @@ def _locate_spark_files(address: str) -> Located:
 
 
 def _locate_url(url: str, table: str) -> Located:
-    if not table:
-        raise UsageError(f"no table after '#' in {without_secrets(url)!r}: type URL#table.")
     parts = urlsplit(url)
     scheme, _, driver = parts.scheme.partition("+")
+    if not table.strip() and scheme not in ("duckdb", "sqlite"):
+        raise UsageError(f"no table after '#' in {without_secrets(url)!r}: type URL#table.")
     if scheme == "duckdb":
-        return _locate_duckdb(_existing(url.removeprefix("duckdb://")), table)
+        return _locate_table("duckdb", url.removeprefix("duckdb://"), table)
     if scheme == "sqlite":
-        path = _existing(parts.netloc + parts.path)  # SQLite would make an empty one of a slip
-        name = table.lower().removeprefix("main.")
-        return Located("sqlite", f"sqlite://{Path(path).resolve()}#{name}", (path,), table)
+        return _locate_table("sqlite", url.removeprefix(f"{parts.scheme}://"), table)
     if scheme in POSTGRES:
         plain = url.replace(f"+{driver}", "", 1) if driver else url
         return Located("postgres", postgres_name(plain, table), table=table, held=plain)
@@ -151,23 +164,51 @@ def _locate_url(url: str, table: str) -> Located:
     )
 
 
-def _locate_duckdb(path: str, table: str) -> Located:
-    if not table:
-        raise UsageError(f"no table after '#': type {path}#TABLE.")
-    # To DuckDB these are one name, and one name has one budget.
-    name = table.lower().removeprefix("main.")
-    return Located("duckdb", f"{Path(path).resolve()}#{name}", (path,), table)
+def _locate_database(path: str, table: str) -> Located:
+    """A table of a file: which kind of database that is, its ending says, or else its content."""
+    kind = _ending(path)
+    return _locate_table(
+        "duckdb" if kind == "duckdb" or _holds_duckdb(path) else "sqlite", path, table
+    )
 
 
-def _existing(path: str) -> str:
+def _holds_duckdb(path: str) -> bool:
+    """Whether a file is a DuckDB database whatever it is called: .db is said of both kinds."""
+    with suppress(OSError), Path(path).open("rb") as file:
+        return file.read(12)[8:] == b"DUCK"
+    return False
+
+
+def _locate_table(kind: Literal["duckdb", "sqlite"], path: str, table: str) -> Located:
+    """A table of a database file that exists: SQLite would make an empty file of a slip."""
+    # To the system one slash and several are one.
+    path = re.sub("^/+", "/", path)
     if not Path(path).exists():
         raise InputError(_missing(path))
-    return path
+    if not Path(path).is_file():
+        raise InputError(f"{path!r} is a folder, not a database: type its file, as FILE#TABLE.")
+    if not table.strip():
+        raise _needs_table(kind, path)
+    name = plain_name(table, "main")
+    scheme = "sqlite://" if kind == "sqlite" else ""
+    return Located(kind, f"{scheme}{Path(path).resolve()}#{name}", (path,), table)
+
+
+def _needs_table(kind: Literal["duckdb", "sqlite"], path: str) -> UsageError:
+    from crowdtally.curator.engine import duckdb_tables, sqlite_rows
+
+    names = (duckdb_tables if kind == "duckdb" else sqlite_rows).tables_of(path)
+    return UsageError(
+        f"a database needs its table: type {path}#{names[0] if len(names) == 1 else 'TABLE'}. "
+        f"{did_you_mean('', names)}"
+    )
 
 
 def _missing(path: str) -> str:
     """What to say of a file that is not there: the one beside it that was probably meant."""
     folder = Path(path).parent
+    if path.startswith("/") and Path(path[1:]).is_file():
+        return f"no such file: {path!r}. For one in this folder type {path[1:]!r}, without a slash."
     if not folder.is_dir():
         return f"no such file: {path!r}. There is no folder {str(folder)!r}: check the path."
     alike = [found for found in folder.iterdir() if _ending(found.name) == _ending(path)]
@@ -186,8 +227,8 @@ def _locate_files(pattern: str) -> Located:
     kind = kinds.pop()
     if kind is None:
         raise InputError(f"{pattern!r} is not of a kind that can be read. {_READABLE}")
-    if kind == "duckdb":
-        raise UsageError(f"a database needs its table: type {pattern}#TABLE.")
+    if kind in ("duckdb", "sqlite"):
+        _locate_database(paths[0], "")  # says which tables there are
     for path in paths:
         if not os.access(path, os.R_OK):
             raise InputError(f"{path!r} cannot be read: permission denied. Check its mode.")

@@ -1,9 +1,9 @@
 """Rows of a SQLite database, exactly, in a stream.
 
 SQLite's columns have declared types that bind nobody: any row may hold a value of another kind. So
-the declared type alone decides how a column is read, each value is brought to it by itself, in SQL,
-and one that does not fit is null. A column without a declared type is text. Values travel as text:
-no number becomes a float on the way.
+the declared type alone decides how a column is read, each value is brought to it by itself, and one
+that does not fit is null. A column without a declared type is text. No number becomes a float on
+the way.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import Any
 from urllib.parse import quote
 
 import duckdb
-import numpy as np
 
-from crowdtally.errors import InputError, did_you_mean
+from crowdtally.curator.engine.ahead import ahead
+from crowdtally.curator.engine.sqlite_blocks import Block, blocks, numbered, text_block
+from crowdtally.curator.engine.sqlite_text import as_text, declared_type, decoded
+from crowdtally.curator.engine.tables import meant, no_such_table, spelled
+from crowdtally.errors import InputError
 from crowdtally.values.sql import quoted
 
-_BLOCK = 100_000
-_WHOLE = 2**53
+_ROWS = 100_000
+_SCHEMA = "main"
 
 
 def copy_table(
@@ -35,8 +37,13 @@ def copy_table(
         found = _resolve(connection, path, table)
         described = connection.execute(f"PRAGMA table_xinfo({quoted(found)})").fetchall()
         kinds = {str(row[1]): declared_type(str(row[2])) for row in described if row[6] != 1}
-        some = "" if rows else " LIMIT 0"
-        copy_query(connection, f"SELECT * FROM {quoted(found)}{some}", kinds, into, name)
+        numbers = numbered(connection, found, kinds) if rows else None
+        if numbers is None:
+            some = "" if rows else " LIMIT 0"
+            copy_query(connection, f"SELECT * FROM {quoted(found)}{some}", kinds, into, name)
+        else:
+            with closing(ahead(blocks(connection, numbers))) as fetched:
+                _insert(fetched, kinds, into, name)
 
 
 def copy_query(
@@ -47,82 +54,43 @@ def copy_query(
     name: str,
 ) -> None:
     """Copy the rows of a query, whose columns have these types, into the new table ``name``."""
+    with _decoding(connection):
+        _insert(_row_by_row(connection, query, kinds), kinds, into, name)
+
+
+def tables_of(path: str) -> list[str]:
+    """The tables and views of a database file."""
+    with _opened(path) as connection:
+        return spelled(_names(connection), _SCHEMA)
+
+
+def _insert(
+    rows: Iterator[Block], kinds: Mapping[str, str], into: duckdb.DuckDBPyConnection, name: str
+) -> None:
     columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in kinds.items())
     into.execute(f"CREATE TABLE {name} ({columns})")
-    texts = ", ".join(_as_text(quoted(column), kind) for column, kind in kinds.items())
-    values = ", ".join(_from_text(f"c{n}", kind) for n, kind in enumerate(kinds.values()))
-    with (
-        _decoding(connection),
-        closing(connection.execute(f"SELECT {texts} FROM ({query})")) as cursor,
-    ):
-        while rows := cursor.fetchmany(_BLOCK):
-            into.register("incoming", _block(rows))
-            into.execute(f"INSERT INTO {name} SELECT {values} FROM incoming")
-            into.unregister("incoming")
+    for block in rows:
+        into.register("incoming", dict(block.arrays))
+        into.execute(f"INSERT INTO {name} SELECT {block.values} FROM incoming")
+        into.unregister("incoming")
 
 
-def declared_type(declared: str) -> str:
-    """The type in which a column is read, by its declaration alone.
-
-    >>> [declared_type(text) for text in ("BIGINT", "varchar(9)", "", "DATETIME", "NUMERIC")]
-    ['BIGINT', 'VARCHAR', 'VARCHAR', 'TIMESTAMP', 'VARCHAR']
-    """
-    upper = declared.upper()
-    for words, kind in (
-        (("INT",), "BIGINT"),
-        (("CHAR", "CLOB", "TEXT"), "VARCHAR"),
-        (("BLOB",), "BLOB"),
-        (("REAL", "FLOA", "DOUB"), "DOUBLE"),
-        (("BOOL",), "BOOLEAN"),
-        (("DATETIME", "TIMESTAMP"), "TIMESTAMP"),
-    ):
-        if any(word in upper for word in words):
-            return kind
-    return "DATE" if upper == "DATE" else "VARCHAR"
-
-
-def _as_text(column: str, kind: str) -> str:
-    """SQLite's SQL for a value as text, null where it is not of the kind."""
-    whole = f"CAST(CAST({column} AS INTEGER) AS TEXT)"
-    digits = f"printf('%!.17g', {column})"
-    plain = f"CASE WHEN abs({column}) < {_WHOLE} AND {column} = CAST({column} AS INTEGER) "
-    readings = {
-        "BIGINT": {"integer": whole},
-        "DOUBLE": {"integer": whole, "real": digits},
-        "BOOLEAN": {"integer": whole, "text": column},
-        "BLOB": {"blob": f"hex({column})"},
-        "VARCHAR": {
-            "text": column,
-            "integer": whole,
-            "real": f"{plain} THEN {whole} ELSE {digits} END",
-        },
-    }
-    cases = readings.get(kind, {"text": column})
-    words = " ".join(f"WHEN '{stored}' THEN {sql}" for stored, sql in cases.items())
-    return f"CASE typeof({column}) {words} END"
-
-
-def _from_text(column: str, kind: str) -> str:
-    """DuckDB's SQL for the value again."""
-    if kind == "VARCHAR":
-        return column
-    return f"from_hex({column})" if kind == "BLOB" else f"TRY_CAST({column} AS {kind})"
-
-
-def _block(rows: list[tuple[Any, ...]]) -> dict[str, Any]:
-    columns = {}
-    for number, values in enumerate(zip(*rows, strict=True)):
-        column = np.empty(len(rows), dtype=object)
-        column[:] = values
-        columns[f"c{number}"] = column
-    return columns
+def _row_by_row(
+    connection: sqlite3.Connection, query: str, kinds: Mapping[str, str]
+) -> Iterator[Block]:
+    texts = ", ".join(as_text(quoted(column), kind) for column, kind in kinds.items())
+    with closing(connection.execute(f"SELECT {texts} FROM ({query})")) as cursor:
+        while rows := cursor.fetchmany(_ROWS):
+            yield text_block(rows, kinds)
 
 
 @contextmanager
 def _opened(path: str) -> Iterator[sqlite3.Connection]:
     """The database, read-only; its failures in our words, which quote no value."""
+    address = f"file:{quote(path)}?mode=ro"
     try:
-        with closing(sqlite3.connect(f"file:{quote(path)}?mode=ro", uri=True)) as connection:
+        # One thread at a time uses it: one that reads ahead, and this one before and after.
+        with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as connection:
             yield connection
     except sqlite3.Error as error:
         raise InputError(
@@ -134,27 +102,22 @@ def _opened(path: str) -> Iterator[sqlite3.Connection]:
 @contextmanager
 def _decoding(connection: sqlite3.Connection) -> Iterator[None]:
     """Within, bytes that are no text are null, or one value would stop the release."""
-    before, connection.text_factory = connection.text_factory, _decoded
+    before, connection.text_factory = connection.text_factory, decoded
     try:
         yield
     finally:
         connection.text_factory = before
 
 
-def _decoded(raw: bytes) -> str | None:
-    """Text, or null."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return None
+def _names(connection: sqlite3.Connection) -> list[tuple[str, str]]:
+    query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE ?"
+    return [(_SCHEMA, str(row[0])) for row in connection.execute(query, ["sqlite_%"])]
 
 
 def _resolve(connection: sqlite3.Connection, path: str, table: str) -> str:
     """The table's name as the database spells it."""
-    query = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE ?"
-    names = [str(row[0]) for row in connection.execute(query, ["sqlite_%"])]
-    wanted = {table.lower(), table.lower().removeprefix("main.")}
-    found = [name for name in names if name.lower() in wanted]
-    if not found:
-        raise InputError(f"{path!r} has no table {table!r}. {did_you_mean(table, names)}")
-    return found[0]
+    names = _names(connection)
+    found = meant(table, names, _SCHEMA)
+    if found is None:
+        raise no_such_table(repr(path), table, spelled(names, _SCHEMA))
+    return found[1]

@@ -1,0 +1,25 @@
+"""Fetching the next block of rows while the last one is worked on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import TypeVar
+
+Block = TypeVar("Block")
+
+
+def ahead(blocks: Generator[Block, None, None]) -> Generator[Block, None, None]:
+    """The same blocks in order, each fetched in another thread while the one before is used.
+
+    What ``blocks`` raises is raised here, and it is closed when this generator is.
+
+    >>> list(ahead(block for block in "abc"))
+    ['a', 'b', 'c']
+    """
+    with closing(blocks), ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(next, blocks, None)
+        while (block := coming.result()) is not None:
+            coming = thread.submit(next, blocks, None)
+            yield block

@@ -1,0 +1,192 @@
+"""Rows of an ordinary SQLite table in blocks: SQLite writes each column as one JSON array.
+
+A row at a time, most of the time goes into making Python objects. JSON keeps what SQLite tells
+apart: an integer (``7``), a text (``"7"``) and a null; each value is brought to its column's
+declared type by itself, as in :mod:`sqlite_rows`. What JSON does not hold exactly (a real number,
+bytes, text that is not UTF-8 or holds a zero) makes the whole block be read row by row instead:
+that takes longer and gives the same values.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.engine.sqlite_text import as_text, decoded, from_text
+from crowdtally.values.sql import quoted
+
+_ROWS = 50_000
+_FIRST, _LAST = -(2**63), 2**63 - 1
+_INTEGERS = b"0123456789,-"
+# The others pass through JSON as text.
+_AS_STORED = {"BIGINT": (int,), "VARCHAR": (str, int), "DATE": (str,), "TIMESTAMP": (str,)}
+
+
+class _NotExactError(ValueError):
+    """JSON has not kept the values of this block."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows, as arrays that DuckDB takes."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    """What to register."""
+    values: str
+    """SQL for the columns."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose rows have numbers, in which they can be cut into blocks."""
+
+    name: str
+    """As the database spells it."""
+    number: str
+    """The name by which SQLite knows a row's number here."""
+    kinds: Mapping[str, str]
+    """The columns, and the types in which they are read."""
+
+
+def numbered(connection: sqlite3.Connection, name: str, kinds: Mapping[str, str]) -> Table | None:
+    """The table, if its rows can be read in blocks; None for a view and for what is unusual."""
+    taken = {column.lower() for column in kinds}
+    free = [word for word in ("rowid", "_rowid_", "oid") if word not in taken]
+    ordinary = "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table' AND rootpage > 0"
+    if not free or not kinds or not connection.execute(ordinary, [name]).fetchone():
+        return None
+    if any(row[6] for row in connection.execute(f"PRAGMA table_xinfo({quoted(name)})")):
+        return None  # a computed column may hold JSON, which an array would take in as it is
+    if connection.execute("PRAGMA encoding").fetchone() != ("UTF-8",):
+        return None
+    try:
+        connection.execute("SELECT json_group_array(1)")
+        connection.execute(f"SELECT {free[0]} FROM {quoted(name)} LIMIT 0")
+    except sqlite3.OperationalError:
+        return None  # an old SQLite, or a table without such numbers
+    return Table(name, free[0], kinds)
+
+
+def blocks(connection: sqlite3.Connection, table: Table) -> Generator[Block, None, None]:
+    """All rows as they are at one moment, in the order of their numbers."""
+    connection.execute("BEGIN")
+    try:
+        low = _FIRST
+        while (high := _end(connection, table, low)) is not None:
+            yield _block(connection, table, low, high)
+            if high == _LAST:
+                return
+            low = high + 1
+    finally:
+        connection.rollback()
+
+
+def _end(connection: sqlite3.Connection, table: Table, low: int) -> int | None:
+    """The number of a block's last row."""
+    number = table.number
+    numbers = (
+        f"SELECT {number} AS n FROM {quoted(table.name)} WHERE {number} >= ? "
+        f"ORDER BY {number} LIMIT {_ROWS}"
+    )
+    (end,) = connection.execute(f"SELECT max(n) FROM ({numbers})", [low]).fetchone()
+    return None if end is None else int(end)
+
+
+def _block(connection: sqlite3.Connection, table: Table, low: int, high: int) -> Block:
+    try:
+        return _from_json(connection, table, low, high)
+    except (_NotExactError, UnicodeDecodeError, sqlite3.Error):
+        return _row_by_row(connection, table, low, high)
+
+
+def _from_json(connection: sqlite3.Connection, table: Table, low: int, high: int) -> Block:
+    stored = [
+        quoted(column) if kind in _AS_STORED else as_text(quoted(column), kind)
+        for column, kind in table.kinds.items()
+    ]
+    listed = ", ".join(f"json_group_array({sql})" for sql in stored)
+    connection.text_factory = bytes
+    count, *arrays = connection.execute(
+        f"SELECT count(*), {listed} FROM {quoted(table.name)} WHERE {table.number} BETWEEN ? AND ?",
+        [low, high],
+    ).fetchone()
+    registered: dict[str, NDArray[Any]] = {}
+    values = []
+    for place, (kind, array) in enumerate(zip(table.kinds.values(), arrays, strict=True)):
+        column, missing = _column(array, kind, count)
+        registered[f"c{place}"] = column
+        value = f"c{place}" if kind == "BIGINT" else from_text(f"c{place}", kind)
+        if missing is not None:
+            registered[f"n{place}"] = missing
+            value = f"CASE WHEN n{place} THEN NULL ELSE {value} END"
+        values.append(value)
+    return Block(registered, ", ".join(values))
+
+
+def _column(array: bytes, kind: str, count: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """A JSON array as values, and where they are missing; None where none is."""
+    if kind == "BIGINT" and not array[1:-1].translate(None, _INTEGERS):
+        column: NDArray[Any] = np.fromstring(array[1:-1].decode(), dtype=np.int64, sep=",")
+        return _whole(column, count), None
+    if b"\\u0000" in array:
+        raise _NotExactError
+    listed = _parsed(array.decode())
+    fitting = _AS_STORED.get(kind, (str,))
+    found = set(map(type, listed))
+    missing = None
+    if not found.issubset(fitting):
+        missing = np.array([type(value) not in fitting for value in listed])
+        empty: Any = 0 if kind == "BIGINT" else ""
+        listed = [value if type(value) in fitting else empty for value in listed]
+    if kind == "BIGINT":
+        return _whole(np.array(listed, dtype=np.int64), count), missing
+    column = np.empty(len(listed), dtype=object)
+    column[:] = listed if found == {str} else [str(value) for value in listed]
+    return _whole(column, count), missing
+
+
+def _parsed(text: str) -> list[Any]:
+    try:
+        parsed = json.loads(text, parse_float=_refused, parse_constant=_refused)
+    except json.JSONDecodeError:
+        raise _NotExactError from None
+    return list(parsed)
+
+
+def _refused(_: str) -> NoReturn:
+    raise _NotExactError
+
+
+def _whole(column: NDArray[Any], count: int) -> NDArray[Any]:
+    """The column, if it has a value for each row."""
+    if len(column) != count:
+        raise _NotExactError
+    return column
+
+
+def _row_by_row(connection: sqlite3.Connection, table: Table, low: int, high: int) -> Block:
+    texts = ", ".join(as_text(quoted(column), kind) for column, kind in table.kinds.items())
+    connection.text_factory = decoded
+    rows = connection.execute(
+        f"SELECT {texts} FROM {quoted(table.name)} WHERE {table.number} BETWEEN ? AND ?",
+        [low, high],
+    ).fetchall()
+    return text_block(rows, table.kinds)
+
+
+def text_block(rows: list[tuple[Any, ...]], kinds: Mapping[str, str]) -> Block:
+    """Rows of text, null where a value does not fit its column."""
+    columns = {}
+    for number, values in enumerate(zip(*rows, strict=True)):
+        column = np.empty(len(rows), dtype=object)
+        column[:] = values
+        columns[f"c{number}"] = column
+    return Block(
+        columns, ", ".join(from_text(f"c{n}", kind) for n, kind in enumerate(kinds.values()))
+    )
