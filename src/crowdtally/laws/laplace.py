@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from crowdtally.errors import UsageError
 from crowdtally.laws import tails
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
+from crowdtally.laws.floors import chance_of_each, least_width
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import sum_half_width
+from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import recorded, show
 
@@ -76,6 +78,38 @@ class DiscreteLaplace:
             return b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log()
 
         return max(certified_ceiling(steps) - 1, 0)
+
+    def reach(self, level: Fraction, squares: float) -> float:
+        """A w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = ``squares`` and no |a| is larger than 1.
+
+        For so many whole cells the half width; else, by Chernoff's bound, somewhat more.
+        """
+        if squares == int(squares):
+            return self.half_width(level, int(squares))
+        one_side = Fraction(1 - Fraction(level)) / 2
+        terms = Terms.of_cells(squares)
+        return float(least_width(self.scale, terms, lambda: as_ball(one_side)))
+
+    def floor(
+        self,
+        lines: int,
+        of: Terms = ONE_LINE,
+        share: Fraction = FLOOR_SHARE,
+        *,
+        independent: bool = True,
+    ) -> float:
+        """The least t that the largest of so many lines of pure noise exceeds with ≤ ``share``.
+
+        >>> law = DiscreteLaplace(Fraction(10))
+        >>> law.floor(1), law.floor(1000), law.floor(1000, Terms.of_cells(7))
+        (23, 92, 169)
+        """
+        if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
+            raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")
+        found = least_width(
+            self.scale, of, lambda: chance_of_each(lines, share, independent=independent)
+        )
+        return found.numerator if found.denominator == 1 else float(found)
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
         """The floats log Pr[X=k] = log tanh(1/(2b)) − |k|/b for each integer k of ``values``.
