@@ -24,7 +24,9 @@ from kit.releases import axes_of, empty_items
 from kit.words import Seeded
 
 RELEASES, MOST, LEAST = 1000, 65, 25
-AXES = axes_of({"item": [f"i{n}" for n in range(20)], "day": ["Mon", "Tue", "Wed"], "hour": [9, 10]})
+AXES = axes_of(
+    {"item": [f"i{n}" for n in range(20)], "day": ["Mon", "Tue", "Wed"], "hour": [9, 10]}
+)
 ITEMS = AXES[:1]
 QUESTIONS: Mapping[str, dict[str, Any]] = {
     "overall": {}, "in a context": {"day": "Tue", "hour": 9}, "summed": {"hour": 10},

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @takes_request
 def plan(
-    make_request: Callable[[Any], Any],
+    make_request: Callable[..., Any],
     guess_users: Annotated[
         int | None, typer.Option(metavar="N", parser=positive, help="A public guess.")
     ] = None,
@@ -33,18 +33,37 @@ def plan(
         int | None,
         typer.Option(metavar="R", parser=positive, help="Cells that a question will sum over."),
     ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option("--epsilon", metavar="E", help="Privacy loss, exact; or give --half-width."),
+    ] = None,
+    half_width: Annotated[
+        str | None,
+        typer.Option("--half-width", metavar="N", help="Find the smallest epsilon: noise in ±N."),
+    ] = None,
+    accuracy_of: Annotated[
+        str | None,
+        typer.Option("--for", metavar="item|cell|sum:R", help="Of what --half-width is meant."),
+    ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
     as_json: options.JsonOption = False,
     debug: options.DebugOption = False,
 ) -> None:
     """Show noise, size and cost of a release before anything is spent. Reads no record."""
+    from crowdtally.curator.planning.accuracy import LARGEST, Target, check_either
     from crowdtally.curator.planning.plan import make_plan
 
-    request = make_request(check_budget(ledger, dataset))
+    check_either(epsilon, half_width, accuracy_of)
+    if epsilon is None:
+        target = Target.of(half_width, accuracy_of)
+        request = make_request(lambda *_: None, epsilon=str(LARGEST))
+    else:
+        target, request = None, make_request(check_budget(ledger, dataset), epsilon=epsilon)
     made = make_plan(
-        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells
-    )
+        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells,
+        target=target,
+    )  # fmt: skip
     show_plan(made, as_json, ledger, dataset)
 
 
@@ -81,7 +100,7 @@ def _balance(
 
 def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
-    from crowdtally.curator.planning.words import lines
+    from crowdtally.curator.planning.words import first_lines, lines
 
     request = plan.request
     balance = _balance(ledger, dataset, request.sources, request.epsilon, request.delta)
@@ -89,6 +108,8 @@ def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
         return
+    for line in first_lines(facts):
+        print(line)
     delta = f", delta {request.delta}" if request.delta.value else ""
     who = request.records.unit.who
     print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {balance.describe(ledger)}")

@@ -42,6 +42,7 @@ def release(
     from crowdtally.curator.planning.plan import make_plan
     from crowdtally.curator.publish import publish
     from crowdtally.facade import surroundings
+    from crowdtally.published.what_counts import counting_remarks
 
     settings = syntax.settings(engine_setting or [])
     with _together(lambda: _check_output(output, dry_run)):
@@ -56,7 +57,7 @@ def release(
     )  # fmt: skip
     made = publish(request, outside)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
-    for words in _found(made.metadata):
+    for words in (*_found(made.metadata), *counting_remarks(made)):
         say(words)
     charged = made.metadata["charged"]
     limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"

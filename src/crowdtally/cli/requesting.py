@@ -93,14 +93,16 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
     its own options before any list is read; that function takes a check of the budget.
     """
     *given_by_options, _, _ = signature(request_of).parameters.values()
-    shared = {parameter.name: parameter for parameter in given_by_options}
-    formed = {name: _parameter(name, *option) for name, option in declared().items()}
     _, *mine = signature(command).parameters.values()
+    own = {parameter.name for parameter in mine}
+    # What a command takes itself, such as an epsilon that may be missing, it hands over itself.
+    shared = {one.name: one for one in given_by_options if one.name not in own}
+    formed = {name: _parameter(name, *option) for name, option in declared().items()}
 
     @wraps(command)
     def run(**given: Any) -> None:
         options = {name: given.pop(name) for name in (*shared, *formed)}
-        command(lambda check: request_of(**options, check=check), **given)
+        command(lambda check, **more: request_of(**options, **more, check=check), **given)
 
     # The request's own type would import the engine, and the command line does not need it.
     known = {**globals(), "Request": object, "Check": object}

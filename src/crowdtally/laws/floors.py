@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 from math import exp, floor, inf, nextafter
 
 from flint import arb
@@ -35,6 +36,14 @@ def chance_of_each(lines: int, share: Fraction, *, independent: bool) -> arb:
     if not independent:
         return as_ball(share) / lines
     return -((-as_ball(share)).log1p() / lines).expm1()
+
+
+@lru_cache(maxsize=256)
+def noise_floor(
+    scale: Fraction, lines: int, terms: Terms, share: Fraction, *, independent: bool
+) -> Fraction:
+    """A t that the largest of so many lines exceeds with a probability of at most ``share``."""
+    return least_width(scale, terms, lambda: chance_of_each(lines, share, independent=independent))
 
 
 def least_width(scale: Fraction, terms: Terms, chance: Callable[[], arb]) -> Fraction:

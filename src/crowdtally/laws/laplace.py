@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from crowdtally.errors import UsageError
 from crowdtally.laws import tails
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
-from crowdtally.laws.floors import chance_of_each, least_width
+from crowdtally.laws.floors import least_width, noise_floor
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import sum_half_width
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
@@ -106,9 +106,7 @@ class DiscreteLaplace:
         """
         if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
             raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")
-        found = least_width(
-            self.scale, of, lambda: chance_of_each(lines, share, independent=independent)
-        )
+        found = noise_floor(self.scale, int(lines), of, share, independent=independent)
         return found.numerator if found.denominator == 1 else float(found)
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[np.float64]:

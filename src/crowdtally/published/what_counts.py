@@ -13,13 +13,12 @@ from crowdtally.values.counted import Counted
 def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
-    what = "users" if published.counted == "users" else "records"
     if guarantee.unit != "user":
         return Counted("users", None, weight=guarantee.column)
     # A table of discovered items has its bound as its sensitivity, and no other.
     bound = method.bounds.get(table.name, BoundFacts(table.sensitivity, Fraction(1)))
     return Counted(
-        what,
+        "users" if published.counted == "users" else "records",
         bound.bound,
         method.cap is not None,
         method.cap or 1,
@@ -27,6 +26,18 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         pairs=table.kind.is_pairs,
         quantity=_quantity(published),
     )
+
+
+def counting_remarks(published: Published) -> list[str]:
+    """What each table counts that questions are answered from; said once where all do the same."""
+    said = {
+        table.name: what_counts(published, table).sentence()
+        for table in published.tables
+        if table.kind.answers
+    }
+    if len(set(said.values())) == 1:
+        return [next(iter(said.values()))]
+    return [f"In the table {name!r}: {words[0].lower()}{words[1:]}" for name, words in said.items()]
 
 
 def _quantity(published: Published) -> int | None:

@@ -21,6 +21,9 @@ _OTHERWISE = {
     "--context": "contexts",
     "--join": "joins",
     "--attributes A,B,C": "attributes=[A, B, C]",
+    "--for item|cell|sum:R": "accuracy_of='item', 'cell' or 'sum:R'",
+    "--for sum:": "accuracy_of=sum:",
+    "--for": "accuracy_of",
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
 }
 """What has another name, or another shape, in Python; the longer ones first."""

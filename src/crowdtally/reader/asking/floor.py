@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
 from crowdtally.laws.law import as_counts
 from crowdtally.laws.terms import Terms
 from crowdtally.published.table import TableFacts
@@ -62,8 +60,7 @@ def _weights(parts: Sequence[Parts]) -> tuple[tuple[float, float], ...]:
         if part.rows is None or part.rows.weights is None:
             own = {1.0: int(part.squares)}
         else:
-            values, times = np.unique(part.rows.weights, return_counts=True)
-            own = dict(zip(values.tolist(), times.tolist(), strict=True))
+            own = dict(Counter(part.rows.weights.tolist()))
         together: Counter[float] = Counter()
         for weight, times in found.items():
             for other, more in own.items():
