@@ -59,9 +59,7 @@ def least_width(scale: Fraction, terms: Terms, chance: Callable[[], arb]) -> Fra
         most = _width(scale, terms, wanted, arb(exponent)).upper()
         bound, log_chance = Fraction(nextafter(float(most), inf)), float(wanted.log())
     step = terms.step
-    if step is None:
-        return bound
-    weights = [(int(Fraction(weight) / step), int(times)) for weight, times in _felt(terms)]
+    weights = [(int(Fraction(weight) / step), times) for weight, times in _felt(terms)]
     steps = Steps.of(scale, weights, _rule(terms), exponent * float(step))
     high = max(floor(bound / step), 0)
     return step * (high if steps is None else least_passing(steps, log_chance, high))
@@ -111,7 +109,7 @@ def _width(scale: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:
     rate, total = 1 / as_ball(scale), -wanted.log()
     for weight, times in _felt(terms):
         generating = 1 + seen(rate, arb(weight) * exponent, _rule(terms))
-        total += as_ball(Fraction(times)) * generating.log()
+        total += times * generating.log()
     return total / exponent
 
 
@@ -120,7 +118,7 @@ def _rule(terms: Terms) -> Keeping:
     return terms.keeping if terms.by_itself else Keeping(terms.keeping.cut, None, "one")
 
 
-def _felt(terms: Terms) -> list[tuple[float, float]]:
+def _felt(terms: Terms) -> list[tuple[float, int]]:
     """The weights; without their signs where what is kept may be the worst of both."""
     if terms.by_itself:
         return list(terms.weights)

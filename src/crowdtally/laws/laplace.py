@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from crowdtally.errors import UsageError
 from crowdtally.laws import tails
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
-from crowdtally.laws.floors import least_width, noise_floor
+from crowdtally.laws.floors import noise_floor
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import sum_half_width
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
@@ -80,15 +80,17 @@ class DiscreteLaplace:
         return max(certified_ceiling(steps) - 1, 0)
 
     def reach(self, level: Fraction, squares: float) -> float:
-        """A w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = ``squares`` and no |a| is larger than 1.
+        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = ``squares``.
 
-        For so many whole cells the half width; else, by Chernoff's bound, somewhat more.
+        For so many whole cells the half width. Else that of one noise of the same variance: at
+        levels that are asked for, the more noises share a variance the narrower is their interval.
         """
         if squares == int(squares):
             return self.half_width(level, int(squares))
-        one_side = Fraction(1 - Fraction(level)) / 2
-        terms = Terms.of_cells(squares)
-        return float(least_width(self.scale, terms, lambda: as_ball(one_side)))
+        with precision(128):
+            b = as_ball(self.scale)
+            one = float(b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log())
+        return max(one, 0.0) * sqrt(squares)
 
     def floor(
         self,

@@ -79,7 +79,7 @@ class NoiseLaw(Protocol):
         """The least w with Pr[|noise of the sum of so many cells| ≤ w] ≥ level, in units."""
 
     def reach(self, level: Fraction, squares: float) -> float:
-        """A w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = squares and no |a| is above 1, in units."""
+        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = squares, in units."""
 
     def floor(
         self,

@@ -96,10 +96,13 @@ class Steps:
 
 
 def least_passing(steps: Steps, log_chance: float, high: int) -> int:
-    """The least width whose tail is within the chance; ``high`` is one that is known to be."""
+    """The least width whose tail is within the chance; ``high`` is one that is known to be.
+
+    Beyond 2^30 to within 2^-30 of it: floats tell no nearer ones apart.
+    """
     low, guess, fall = -1, high - 1, steps.exponent
     seen: tuple[int, float] | None = None
-    while high - low > 1:
+    while high - low > 1 + (high >> 30):
         excess = steps.log_tail(guess) - log_chance
         high, low = (guess, low) if excess <= 0 else (high, guess)
         if seen is not None:  # by how much the tail's logarithm falls a step

@@ -12,16 +12,15 @@ from crowdtally.values.keeping import Keeping
 class Terms:
     """What is summed for one line of a list: so many cells of each weight."""
 
-    weights: tuple[tuple[float, float], ...] = ((1.0, 1),)
-    """Each weight, and how many cells have it. Where only v = Σ weight² is known and no weight is
-    larger than 1, v cells of weight 1 will do: see ``floors.md``."""
+    weights: tuple[tuple[float, int], ...] = ((1.0, 1),)
+    """Each weight, and how many cells have it."""
     keeping: Keeping = Keeping()  # noqa: RUF009 - frozen
     """Which noisy cells are seen at all; the others count 0."""
     by_itself: bool = True
     """Whether each cell is kept by its own noise alone, and not by what other cells have."""
 
     @classmethod
-    def of_cells(cls, cells: float) -> Terms:
+    def of_cells(cls, cells: int) -> Terms:
         """So many cells of weight 1, all of them seen."""
         return cls(((1.0, cells),))
 
@@ -31,14 +30,12 @@ class Terms:
         return self.weights == ((1.0, 1),)
 
     @property
-    def step(self) -> Fraction | None:
-        """What the sum is a whole multiple of; None where it has no such steps.
+    def step(self) -> Fraction:
+        """What the sum is a whole multiple of: floats are whole multiples of a power of 2.
 
-        >>> Terms(((0.25, 2), (0.5, 1))).step, Terms.of_cells(1 / 3).step
-        (Fraction(1, 4), None)
+        >>> Terms(((0.25, 2), (0.5, 1))).step
+        Fraction(1, 4)
         """
-        if any(int(times) != times for _, times in self.weights):
-            return None
         return Fraction(1, max(Fraction(weight).denominator for weight, _ in self.weights))
 
 

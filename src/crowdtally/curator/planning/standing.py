@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import floor
+from math import floor, sqrt
 from typing import Any
 
 from crowdtally.curator.request.request import Request
@@ -36,8 +36,10 @@ def standing(request: Request, table: Table, guessed: int | None) -> dict[str, A
     lines = _lines(request, table)
     dense = not table.publishing.leaves_out
     squares = table.transform.squares(table.cells, 1, dense=dense)
-    # Lines of a transform may share what they are made of.
-    units = table.law.floor(lines, Terms.of_cells(squares), independent=squares == 1)
+    if squares == int(squares):
+        units = table.law.floor(lines, Terms.of_cells(int(squares)))
+    else:  # weighted noises of a transform: about as one noise of the same variance
+        units = table.law.floor(lines) * sqrt(squares)
     noise_floor, cells = as_counts(units, table.law.unit), table.cells.size
     each = None if guessed is None else guessed / cells
     return {

@@ -21,8 +21,9 @@ _OTHERWISE = {
     "--context": "contexts",
     "--join": "joins",
     "--attributes A,B,C": "attributes=[A, B, C]",
-    "--for item|cell|sum:R": "accuracy_of='item', 'cell' or 'sum:R'",
-    "--for sum:": "accuracy_of=sum:",
+    "--for item": "accuracy_of='item'",
+    "--for cell": "accuracy_of='cell'",
+    "--for sum:R": "accuracy_of='sum:R'",
     "--for": "accuracy_of",
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
 }

@@ -53,7 +53,7 @@ def _terms(table: TableFacts, question: Summed) -> Terms:
     return Terms(_weights(question.parts), summary.keeping, by_itself=not others_decide)
 
 
-def _weights(parts: Sequence[Parts]) -> tuple[tuple[float, float], ...]:
+def _weights(parts: Sequence[Parts]) -> tuple[tuple[float, int], ...]:
     """The products of the axes' weights, and how many cells have each."""
     found: Counter[float] = Counter({1.0: 1})
     for part in parts:
