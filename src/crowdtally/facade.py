@@ -153,9 +153,9 @@ def plan(
 
     Takes what :func:`release` takes, and public guesses of the number of users and of records; with
     ``query_cells``, the number of cells that a question will sum over, it advises on publishing.
-    Instead of ``epsilon``, ``half_width=N`` finds the smallest ε whose 95% noise interval is at most
-    ±N, for ``accuracy_of``: ``"item"``, one item's count (the default); ``"cell"``, one cell of the
-    contexts' table; or ``"sum:R"``, a sum of R cells of it.
+    Instead of ``epsilon``, ``half_width=N`` finds the smallest ε whose 95% noise interval is at
+    most ±N, for ``accuracy_of``: ``"item"``, one item's count (the default); ``"cell"``, one cell
+    of the contexts' table; or ``"sum:R"``, a sum of R cells of it.
     """
     with python_words():
         check_either(epsilon, half_width, accuracy_of)

@@ -24,9 +24,8 @@ from kit.words import Seeded
 
 MANY, MOST, LEAST = 1000, 65, 25
 FEW, MOST_OF_FEW = 120, 16
-AXES = axes_of(
-    {"item": [f"i{n}" for n in range(20)], "day": ["Mon", "Tue", "Wed"], "hour": [9, 10]}
-)
+ITEMS = [f"i{n}" for n in range(20)]
+AXES = axes_of({"item": ITEMS, "day": ["Mon", "Tue", "Wed"], "hour": [9, 10]})
 QUESTIONS: Mapping[str, dict[str, Any]] = {
     "overall": {}, "in a context": {"day": "Tue", "hour": 9}, "summed": {"hour": 10},
 }  # fmt: skip

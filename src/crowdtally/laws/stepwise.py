@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import ceil, log, log1p, pi, sqrt
 from typing import Any
 
@@ -61,22 +62,14 @@ class Steps:
         cells = sum(times for _, times in weights)
         if rate > _STEEPEST or (cells > _MOST_SEEN and not keeping.keeps_all):
             return None
-
-        def log_moment(at: Any) -> Any:
-            return sum(
-                times * np.log1p(seen_floats(rate, weight * at, keeping))
-                for weight, times in weights
-            )
-
+        log_moment = partial(_log_moment, rate, weights, keeping)
         middle = float(log_moment(exponent))
-        near = [float(log_moment(exponent * factor)) for factor in (0.999, 1.001)]
-        spread = sqrt(max(near[0] - 2 * middle + near[1], 0.0)) / (exponent * 0.001)
-        period = ceil(max(40 / exponent, 16 * spread)) + 2
+        period = _period(exponent, [float(log_moment(exponent * f)) for f in (0.999, 1, 1.001)])
+        # Of plain sums the moments fall with the frequency, so that the rest is smaller.
+        plain = keeping.keeps_all and all(weight == 1 for weight, _ in weights)
         most = period // 2
-        if most > _MANY and keeping.keeps_all and all(weight == 1 for weight, _ in weights):
-            most = _FEW  # the moments fall with the frequency, so the rest is smaller
-        elif most > _MANY:
-            return None
+        if most > _MANY:
+            most = _FEW if plain else 0  # none: what is left out is not negligible
         angles = 2 * pi * np.arange(most + 1) / period
         tilted = exponent + 1j * angles
         values = np.exp(log_moment(tilted) - middle)
@@ -93,6 +86,27 @@ class Steps:
         if mean <= 0:
             return self.log_moment - self.exponent * (width + 1)
         return self.log_moment - self.exponent * (width + 1) + log(mean) + log1p(_DOUBT)
+
+
+def _log_moment(
+    rate: float, weights: Sequence[tuple[int, int]], keeping: Keeping, power: Any
+) -> Any:
+    """Log E[e^(power·S)], for an array of real or complex powers."""
+    parts = (
+        times * np.log1p(seen_floats(rate, weight * power, keeping)) for weight, times in weights
+    )
+    return sum(parts)
+
+
+def _period(exponent: float, near: Sequence[float]) -> int:
+    """N: so many steps that the next tail is e^-40 of this one, or 16 deviations of the tilted law.
+
+    Args:
+        exponent: what the law is tilted by.
+        near: log E[e^(sS)] a thousandth below it, at it and above it: their curve is the variance.
+    """
+    spread = sqrt(max(near[0] - 2 * near[1] + near[2], 0.0)) / (exponent * 0.001)
+    return ceil(max(40 / exponent, 16 * spread)) + 2
 
 
 def least_passing(steps: Steps, log_chance: float, high: int) -> int:

@@ -1,4 +1,4 @@
-"""From accuracy to ε, and what will be noise: from public numbers alone, before anything is spent."""
+"""From accuracy to ε, and what will be noise: from public numbers, before anything is spent."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def planned(form: dict[str, Any], **more: Any) -> ct.Plan:
 @pytest.mark.parametrize("form", FORMS, ids=str)
 @pytest.mark.parametrize("of", ["item", "cell", "sum:5"])
 def test_it_is_the_smallest_of_four_digits(form: dict[str, Any], of: str) -> None:
-    """With the request made anew at that ε the interval fits; at the next smaller one it does not."""
+    """Made anew at that ε the interval fits; at the next smaller one it does not."""
     found = planned(form, half_width=25, accuracy_of=of).request.epsilon.value
     digits = len(str(found.numerator * 10**12 // found.denominator)) - 12
     step = Fraction(10) ** (digits - 4)
@@ -212,3 +212,13 @@ def test_guesses_of_records_are_bounded_by_users() -> None:
 def test_a_private_choice_says_at_most() -> None:
     plan = ct.plan(RECORDS, DOMAIN, epsilon=1, choose="rank", max_records=20)
     assert "At most 20 records of each user are counted (or fewer:" in str(plan)
+
+
+def test_more_cells_need_more() -> None:
+    """One item in half of ε; a sum of 100 cells about ten times the ε of one."""
+    one, cell, many = (
+        float(ct.plan(RECORDS, DOMAIN, half_width=90, accuracy_of=of).request.epsilon.value)
+        for of in ("item", "cell", "sum:100")
+    )
+    assert one == cell
+    assert 8 * cell < many < 12 * cell

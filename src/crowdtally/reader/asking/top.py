@@ -93,7 +93,8 @@ class TopList:
         return json.dumps(self.to_dicts(), ensure_ascii=False)
 
     def __str__(self) -> str:
-        return "\n".join(printed(self))
+        lines = printed(self.rows, self.floor)
+        return "\n".join([*lines, self.floor_words, self.what_counts])
 
 
 def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
