@@ -47,7 +47,7 @@ class Steps:
     angles: Floats
     """The frequencies 2πl/N."""
     values: NDArray[Any]
-    """E[e^((s+iω)S)] / E[e^(sS)] / (1 − e^(−s−iω)) at each, counted twice but for 0 and π."""
+    """E[e^((s+iω)S)] / E[e^(sS)] / (1 − e^(−s−iω)) at each, counted twice but for 0: N is odd."""
 
     @classmethod
     def of(
@@ -75,7 +75,7 @@ class Steps:
         values = np.exp(log_moment(tilted) - middle)
         if most < period // 2 and abs(values[-1]) > _NEGLIGIBLE:
             return None
-        values[1 : None if 2 * most != period else -1] *= 2
+        values[1:] *= 2
         return cls(exponent, middle, period, angles, values / -np.expm1(-tilted))
 
     def log_tail(self, width: int) -> float:
@@ -106,7 +106,7 @@ def _period(exponent: float, near: Sequence[float]) -> int:
         near: log E[e^(sS)] a thousandth below it, at it and above it: their curve is the variance.
     """
     spread = sqrt(max(near[0] - 2 * near[1] + near[2], 0.0)) / (exponent * 0.001)
-    return ceil(max(40 / exponent, 16 * spread)) + 2
+    return ceil(max(40 / exponent, 16 * spread)) | 1
 
 
 def least_passing(steps: Steps, log_chance: float, high: int) -> int:
