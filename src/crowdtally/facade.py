@@ -16,6 +16,7 @@ from crowdtally.curator.engine.starting import starter
 from crowdtally.curator.inspecting.inspection import Inspection
 from crowdtally.curator.inspecting.inspection import inspect as look_into
 from crowdtally.curator.inspecting.schema import check_columns
+from crowdtally.curator.planning.accuracy import LARGEST, Target, check_either
 from crowdtally.curator.planning.plan import Plan, make_plan
 from crowdtally.curator.publish import Outside, publish
 from crowdtally.curator.request.declaring import declare
@@ -168,12 +169,14 @@ def plan(
     records: Records,
     domain: Domain | None = None,
     *,
-    epsilon: Number,
+    epsilon: Number | None = None,
     delta: Number = 0,
     split: Mapping[str, Number] | None = None,
     guess_users: int | None = None,
     guess_records: int | None = None,
     query_cells: int | None = None,
+    half_width: Number | None = None,
+    accuracy_of: str | None = None,
     **options: Unpack[ReleaseOptions],
 ) -> Plan:
     """Noise, size and cost of a release before anything is spent; reads no record.
@@ -182,15 +185,21 @@ def plan(
 
     Takes what :func:`release` takes, and public guesses of the number of users and of records; with
     ``query_cells``, the number of cells that a question will sum over, it advises on publishing.
+    Instead of ``epsilon``, ``half_width=N`` finds the smallest ε whose 95% noise interval is at
+    most ±N, for ``accuracy_of``: ``"item"``, one item's count (the default); ``"cell"``, one cell
+    of the contexts' table; or ``"sum:R"``, a sum of R cells of it.
     """
     with python_words():
+        check_either(epsilon, half_width, accuracy_of)
+        target = None if half_width is None else Target.of(half_width, accuracy_of)
         request = make_request(
-            records, domain, epsilon=epsilon, delta=delta, split=split, **options
-        )
+            records, domain, epsilon=LARGEST if epsilon is None else epsilon, delta=delta,
+            split=split, **options,
+        )  # fmt: skip
         unseen = check_columns(request.sources, request.domain)
         return make_plan(
             request, guess_users=guess_users, guess_records=guess_records,
-            query_cells=query_cells, unseen=unseen,
+            query_cells=query_cells, target=target, unseen=unseen,
         )  # fmt: skip
 
 

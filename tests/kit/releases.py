@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,14 @@ from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
 
 DRAWS = SystemDraws()
+GUARANTEE = {
+    "words": "", "delta": "0", "unit": {"kind": "user", "column": "user"}, "neighbours": "",
+}  # fmt: skip
+METHOD = {
+    "bounding": "sra", "chosen_by": None, "largest_candidate": None, "popularity_records": None,
+    "temper": None, "cap": None, "record_id": None,
+}  # fmt: skip
+"""What a release says of itself where no records are: users of so many records each."""
 _TYPES = {"O": pa.string(), "i": pa.int64(), "f": pa.float64()}
 
 
@@ -46,6 +55,37 @@ def write(path: Path, table: NoisyTable) -> dict[str, object]:
     return table.description() | checked
 
 
+def empty_items(
+    folder: Path,
+    axes: Sequence[Axis],
+    form: ReleaseOptions,
+    epsilon: str,
+    *,
+    bound: int = 1,
+    unit: Fraction = Fraction(1),
+) -> Release:
+    """A release of items, the first axis, and perhaps in contexts, of which nobody has any."""
+    made, options = [], completed(form)
+    for name, cells in (("items", grid(axes[:1])), ("edges", grid(axes))):
+        asked = formed(name, cells, Epsilon.of(epsilon), options, bound=bound, unit=unit)
+        nobody = Counts(cells.size, np.zeros(0, np.int64), np.zeros(0, np.int64), bound, unit)
+        made.append(asked.publish(nobody, DRAWS))
+        if len(axes) == 1:
+            break
+    listed = [
+        {"name": a.name, "kind": a.kind, "size": len(a), "values": a.values.tolist()} for a in axes
+    ]
+    bounds = {table.name: {"bound": bound, "scaling": "1"} for table in made}
+    facts = {
+        "tables": [write(folder / f"{table.name}.parquet", table) for table in made],
+        "domain": {"items": listed[0], "contexts": listed[1:]},
+        "counted": "records",
+        "guarantee": GUARANTEE | {"epsilon": epsilon},
+        "method": METHOD | {"bounds": bounds},
+    }
+    return Release(Published(folder, facts))
+
+
 def release_of(
     folder: Path, axes: Sequence[Axis], counts: Counts, form: ReleaseOptions, epsilon: str
 ) -> Release:
@@ -61,5 +101,7 @@ def release_of(
         "tables": [written],
         "domain": {"attributes": attributes},
         "counted": "users",
+        "guarantee": GUARANTEE | {"epsilon": epsilon},
+        "method": METHOD | {"bounds": {"cells": {"bound": bound, "scaling": "1"}}},
     }
     return Release(Published(folder, facts))

@@ -16,6 +16,7 @@ import crowdtally as ct
 from crowdtally.laws import registry
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell
+from crowdtally.laws.terms import ONE_LINE, Terms
 from crowdtally.published import NoisyTable, staging
 from crowdtally.values.domain import Axis
 from crowdtally.values.keeping import Keeping
@@ -44,6 +45,12 @@ class HalfCorrelated:
 
     def half_width(self, level: Fraction, cells: int = 1) -> int:
         return ceil(2 * float(self.scale) * sqrt((cells + cells**2) / 2))
+
+    def floor(self, lines: int, of: Terms = ONE_LINE) -> float:
+        """By Cantelli's inequality and a union bound: correlated lines are no lines apart."""
+        squares = sum(times * weight**2 for weight, times in of.weights)
+        total = sum(times * weight for weight, times in of.weights)
+        return self.std(Combination(squares, total)) * sqrt(20 * lines - 1)
 
     def empty_cell(self, keeping: Keeping) -> EmptyCell:
         return EmptyCell(1 / 4, 0.0, float(self.scale) ** 2 / 4, 0.0)

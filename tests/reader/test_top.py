@@ -215,8 +215,9 @@ def test_more_than_there_are_and_numbers_of_numpy(release: ct.Release) -> None:
 
 
 def test_counts_that_are_not_whole_are_shown_to_a_tenth() -> None:
-    item = TopItem(1, "zoo", 4358.37786768, 1.0, 3719.08860067, 4997.66713469, 4358.37786768, 1.0)
-    assert "4358.4        3719.1 … 4997.7  zoo" in str(TopList((item,), "users"))
+    count, low, high = 4358.37786768, 3719.08860067, 4997.66713469
+    item = TopItem(1, "zoo", count, 1.0, low, high, count, 1.0, 10, True)
+    assert "4358.4        3719.1 … 4997.7  zoo" in str(TopList((item,), "users", 10, 1, "", ""))
 
 
 def test_a_table_becomes_any_frame(release: ct.Release) -> None:

@@ -56,13 +56,22 @@ def demo(
     )  # fmt: skip
     top = released.top(10)
     truth = made_up.visits([str(row.item) for row in top])
+    if not any(row.above_floor for row in top):
+        print(
+            "None of these places is told apart from noise: no count is above the noise floor, "
+            f"{top.floor}.\nSo few visits to so many places need a larger --epsilon, or more "
+            "--records."
+        )
     print(f"{'':>2}  {'place':<22} {'released':>9}  {'noise interval':>17}  {'truth':>7}")
     for row in top:
+        if not row.above_floor and row.rank > 1 and top[row.rank - 2].above_floor:
+            print(f"-- {top.floor}: the noise floor; places below are not told apart from noise --")
         interval = f"{row.low} … {row.high}"
         true = truth.get(str(row.item), 0)
         print(f"{row.rank:>2}  {row.item:<22} {row.count:>9}  {interval:>17}  {true:>7}")
+    print(f"\n{top.floor_words}")
     print(
-        "\nReleased counts differ from the truth by noise, and because at most 30 visits of each "
+        "Released counts differ from the truth by noise, and because at most 30 visits of each "
         "visitor\nare counted: the interval covers the noise only. (The truth is known only "
         "because it was invented.)"
     )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @takes_request
 def plan(
-    make_request: Callable[[Any], Any],
+    make_request: Callable[..., Any],
     guess_users: Annotated[
         int | None,
         typer.Option(
@@ -50,6 +50,26 @@ def plan(
             help="Cells that a question will sum over: compares ways of publishing for it.",
         ),
     ] = None,
+    epsilon: options.PerhapsEpsilonOption = None,
+    half_width: Annotated[
+        str | None,
+        typer.Option(
+            "--half-width",
+            metavar="N",
+            rich_help_panel="budget",
+            help="Instead of --epsilon: find the smallest one whose noise interval is at most ±N.",
+        ),
+    ] = None,
+    accuracy_of: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="item|cell|sum:R",
+            rich_help_panel="budget",
+            help="With --half-width: of one item's count (the default), of one cell of the "
+            "contexts' table, or of a sum of R cells of it.",
+        ),
+    ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
     as_json: options.JsonOption = False,
@@ -57,13 +77,18 @@ def plan(
 ) -> None:
     """Show noise, size and cost of a release before anything is spent. Reads no record."""
     from crowdtally.curator.inspecting.schema import check_columns
+    from crowdtally.curator.planning.accuracy import LARGEST, Target, check_either
     from crowdtally.curator.planning.plan import make_plan
 
-    request = make_request(check_budget(ledger, dataset))
-    unseen = check_columns(request.sources, request.domain)
+    check_either(epsilon, half_width, accuracy_of)
+    if epsilon is None:
+        target = Target.of(half_width, accuracy_of)
+        request = make_request(lambda *_: None, epsilon=str(LARGEST))
+    else:
+        target, request = None, make_request(check_budget(ledger, dataset), epsilon=epsilon)
     made = make_plan(
         request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells,
-        unseen=unseen,
+        target=target, unseen=check_columns(request.sources, request.domain),
     )  # fmt: skip
     show_plan(made, as_json, ledger, dataset)
 
@@ -101,7 +126,7 @@ def _balance(
 
 def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
-    from crowdtally.curator.planning.words import lines
+    from crowdtally.curator.planning.words import first_lines, lines
 
     request = plan.request
     balance = _balance(ledger, dataset, request.sources, request.epsilon, request.delta)
@@ -109,6 +134,8 @@ def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
         return
+    for line in first_lines(facts):
+        print(line)
     delta = f", delta {request.delta}" if request.delta.value else ""
     who = request.records.unit.who
     print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {balance.describe(ledger)}")

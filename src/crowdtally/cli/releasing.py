@@ -83,6 +83,7 @@ def release(
     from crowdtally.curator.publish import publish
     from crowdtally.curator.request.request import share_dropped
     from crowdtally.facade import surroundings
+    from crowdtally.published.what_counts import counting_remarks
 
     settings = syntax.settings(engine_setting or [])
     with _together(lambda: _check_output(output, dry_run)):
@@ -102,7 +103,7 @@ def release(
         )  # fmt: skip
         made = publish(request, outside)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
-    for words in _found(made.metadata):
+    for words in (*_found(made.metadata), *counting_remarks(made)):
         say(words)
     charged = made.metadata["charged"]
     limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"

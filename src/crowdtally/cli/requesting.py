@@ -147,8 +147,8 @@ def takes_request(command: Callable[..., None]) -> Callable[..., None]:
     its own options before any list is read; that function takes a check of the budget.
     """
 
-    def maker(options: Mapping[str, Any]) -> Callable[[Check], Any]:
-        return lambda check: request_of(**options, check=check)
+    def maker(options: Mapping[str, Any]) -> Callable[..., Any]:
+        return lambda check, **more: request_of(**options, **more, check=check)
 
     return _taking(command, _shared(), maker)
 
@@ -163,8 +163,11 @@ def _taking(
     shared: Mapping[str, Parameter],
     maker: Callable[[Mapping[str, Any]], Callable[..., Any]],
 ) -> Callable[..., None]:
-    formed = {name: _parameter(name, *option) for name, option in declared().items()}
     _, *mine = signature(command).parameters.values()
+    # What a command takes itself, such as an epsilon that may be missing, it hands over itself.
+    own = {parameter.name for parameter in mine}
+    shared = {name: one for name, one in shared.items() if name not in own}
+    formed = {name: _parameter(name, *option) for name, option in declared().items()}
 
     @wraps(command)
     def run(**given: Any) -> None:

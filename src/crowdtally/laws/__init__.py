@@ -6,6 +6,11 @@
     laplace    the discrete Laplace law
     tails      sums over its tail: what becomes of an empty cell
     sums       the noise of a sum of several cells
+    terms      what is summed for one line of a list
+    floors     the noise floor: how large the largest of many pure noises gets (floors.md)
+    stepwise   the tail of a sum, for it
+    seen       what is seen of an empty cell, for it
+    odds       what a belief can become under ε
     registry   from ``release.json`` to a law; a new law is one line there
     balls      certified ball arithmetic
 """

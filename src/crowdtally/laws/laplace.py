@@ -20,8 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from crowdtally.errors import UsageError
 from crowdtally.laws import tails
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
+from crowdtally.laws.floors import noise_floor
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import sum_half_width
+from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import recorded, show
 
@@ -76,6 +78,38 @@ class DiscreteLaplace:
             return b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log()
 
         return max(certified_ceiling(steps) - 1, 0)
+
+    def reach(self, level: Fraction, squares: float) -> float:
+        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = ``squares``.
+
+        For so many whole cells the half width. Else that of one noise of the same variance: at
+        levels that are asked for, the more noises share a variance the narrower is their interval.
+        """
+        if squares == int(squares):
+            return self.half_width(level, int(squares))
+        with precision(128):
+            b = as_ball(self.scale)
+            one = float(b * (2 / (as_ball(1 - Fraction(level)) * (1 + (-1 / b).exp()))).log())
+        return max(one, 0.0) * sqrt(squares)
+
+    def floor(
+        self,
+        lines: int,
+        of: Terms = ONE_LINE,
+        share: Fraction = FLOOR_SHARE,
+        *,
+        independent: bool = True,
+    ) -> float:
+        """The least t that the largest of so many lines of pure noise exceeds with ≤ ``share``.
+
+        >>> law = DiscreteLaplace(Fraction(10))
+        >>> law.floor(1), law.floor(1000), law.floor(1000, Terms.of_cells(7))
+        (23, 92, 169)
+        """
+        if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
+            raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")
+        found = noise_floor(self.scale, int(lines), of, share, independent=independent)
+        return found.numerator if found.denominator == 1 else float(found)
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[np.float64]:
         """The floats log Pr[X=k] = log tanh(1/(2b)) − |k|/b for each integer k of ``values``.

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, Self
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
+from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
 from crowdtally.values.keeping import Keeping
 
 
@@ -76,6 +77,19 @@ class NoiseLaw(Protocol):
 
     def half_width(self, level: Fraction, cells: int = 1) -> int:
         """The least w with Pr[|noise of the sum of so many cells| ≤ w] ≥ level, in units."""
+
+    def reach(self, level: Fraction, squares: float) -> float:
+        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = squares, in units."""
+
+    def floor(
+        self,
+        lines: int,
+        of: Terms = ONE_LINE,
+        share: Fraction = FLOOR_SHARE,
+        *,
+        independent: bool = True,
+    ) -> float:
+        """The noise floor of a list of so many lines, in units: see ``floors.md``."""
 
     def log_probabilities(self, values: ArrayLike) -> NDArray[Any]:
         """Log Pr[X = k] for one cell and each integer k of ``values``, as floats."""

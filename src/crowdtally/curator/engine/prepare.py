@@ -133,11 +133,6 @@ def _inexact(
     records: Records, domain: Domain | None, schema: Mapping[str, SourceColumn]
 ) -> dict[str, str]:
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
-    axes = () if domain is None else domain.axes
-    used = {*records.user_columns, records.record_id, records.item, *(axis.name for axis in axes)}
-    used -= {name for name, text in records.contexts.items() if text is not None}
-    used -= {records.item} if records.item_expression is not None else set()
-    used |= {records.quantity.column} if records.quantity else set()
     ids = {*records.user_columns, records.record_id}
     texts = {
         name: (
@@ -146,10 +141,18 @@ def _inexact(
             else columns.stored(name, column)[0]
         )
         for name, column in schema.items()
-        if name in used and not column.declared
+        if name in ids | _read_as_they_are(records, domain) and not column.declared
     }
     lost = [f"({quoted(name)} IS NOT NULL AND {text} IS NULL)" for name, text in texts.items()]
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
+
+
+def _read_as_they_are(records: Records, domain: Domain | None) -> set[str | None]:
+    """The columns that are matched or counted themselves, instead of read by an expression."""
+    used = {records.item, *(axis.name for axis in (() if domain is None else domain.axes))}
+    used -= {name for name, text in records.contexts.items() if text is not None}
+    used -= {records.item} if records.item_expression is not None else set()
+    return used | ({records.quantity.column} if records.quantity is not None else set())
 
 
 def _match(

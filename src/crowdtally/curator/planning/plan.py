@@ -10,9 +10,11 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
+from crowdtally.curator.planning.accuracy import Target, accuracy_facts, smallest_epsilon
 from crowdtally.curator.planning.advice import advice, planned_summary
+from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
 from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
-from crowdtally.curator.planning.words import lines
+from crowdtally.curator.planning.words import first_lines, lines
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.selecting.unknown_items import UnknownItems
@@ -20,12 +22,13 @@ from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import as_counts
 from crowdtally.published import INTERVAL_LEVEL
+from crowdtally.values.counted import Counted
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import ITEMS
 
 
-def planned_table(table: Table) -> dict[str, Any]:
+def planned_table(request: Request, table: Table, guessed: int | None) -> dict[str, Any]:
     """What is known beforehand about one table, for JSON."""
     facts = _noise(table.law, table.l1_bound * table.unit)
     return {
@@ -34,6 +37,7 @@ def planned_table(table: Table) -> dict[str, Any]:
         "cells": table.layout.size,
         "epsilon": show(table.epsilon.value),
         **facts,
+        **standing(request, table, guessed),
         "summary": planned_summary(table),
     }
 
@@ -56,6 +60,7 @@ def _discovered(request: Request, rule: UnknownItems) -> dict[str, Any]:
         "cells": None,
         "epsilon": show(rule.epsilon.value),
         **facts,
+        **NOTHING,
         "summary": None,
     }
 
@@ -96,14 +101,19 @@ class Plan:
     """What public guesses say about the bound; None without guesses."""
     query_cells: int | None = None
     """r: how many cells a typical question will sum over; None where nothing was said."""
+    guessed: int | None = None
+    """A public guess of how much will be counted in all; None where nothing was said."""
+    target: Target | None = None
+    """The accuracy that ε was found for; None where ε was given."""
     unseen: tuple[str, ...] = ()
     """Sources whose columns could not be looked at, by their names."""
 
     def __str__(self) -> str:
         delta = f", delta {self.request.delta}" if self.request.delta.value else ""
         cost = f"Cost: epsilon {self.request.epsilon}{delta} per {self.request.records.unit.who}."
+        facts = self.as_dict()
         # Who prints a plan is in Python; the command line has its own way.
-        return in_python("\n".join([cost, *lines(self.as_dict())]))
+        return in_python("\n".join([*first_lines(facts), cost, *lines(facts)]))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -115,10 +125,12 @@ class Plan:
             "bounding": method.rule.name,
             "max_records": method.rule.limit,
             "chosen_by": method.choose,
+            "what_counts": counted_of(request).sentence(),
             "tables": self.tables(),
             "trade_off": self.trade.as_dict() if self.trade else None,
             "advice": advice(request, self.query_cells),
             "unknown": self.unknown(),
+            "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
         if request.discovery is not None:
             facts["threshold"] = request.discovery.threshold
@@ -130,7 +142,7 @@ class Plan:
         if request.discovery is not None:
             return [_discovered(request, request.discovery)]
         ranked = [request.popularity] if request.popularity is not None else []
-        return [planned_table(table) for table in (*ranked, *request.tables)]
+        return [planned_table(request, table, self.guessed) for table in (*ranked, *request.tables)]
 
     def unknown(self) -> list[str]:
         """What no plan can know, in words."""
@@ -166,12 +178,35 @@ def make_plan(
     guess_records: int | None = None,
     query_cells: int | None = None,
     unseen: tuple[str, ...] = (),
+    target: Target | None = None,
 ) -> Plan:
-    """The plan of a request, from its public parameters and public guesses alone."""
+    """The plan of a request, from its public parameters and public guesses alone.
+
+    With a target: of the same request with the smallest ε that reaches it.
+    """
+    if target is not None:
+        request = smallest_epsilon(request, target)
     has_items = request.domain is not None and request.domain.has_items
-    guessed = guess_users and guess_records and has_items
-    trade = _trade(request, guess_users or 1, guess_records or 1) if guessed else None
-    return Plan(request, trade, query_cells, unseen)
+    both = guess_users and guess_records and has_items
+    trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
+    guessed = guessed_total(request, guess_users, guess_records)
+    return Plan(request, trade, query_cells, guessed, target, unseen)
+
+
+def counted_of(request: Request) -> Counted:
+    """What will be counted of one user."""
+    method, records = request.method, request.records
+    if records.user is None:
+        return Counted("users", None, weight=records.weight)
+    cap = method.rule.facts().get("cap")
+    return Counted(
+        "users" if method.discover else method.what,
+        method.rule.limit,
+        cap is not None,
+        cap or 1,
+        quantity=records.quantity.most if records.quantity is not None else None,
+        at_most=method.choose is not None,
+    )
 
 
 def _trade(request: Request, users: int, records: int) -> Trade:

@@ -5,8 +5,52 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdtally.laws.odds import percent
+from crowdtally.values.rational import recorded
+
 Facts = Mapping[str, Any]
 """What ``Plan.as_dict`` says, or a part of it."""
+
+
+def first_lines(facts: Facts) -> Iterator[str]:
+    """What comes before all else: what ε was found, and what will be noise."""
+    if facts["accuracy"] is not None:
+        yield from _accuracy(facts)
+    for table in facts["tables"]:
+        if table["will_be_noise"]:
+            yield (
+                f"This will be noise: spread evenly over the {table['cells_counted']} cells of the "
+                f"table {table['table']!r} the guessed total is {table['guessed_per_cell']:.3g} "
+                f"each, and the noise floor is {table['noise_floor']:.10g}. Only what counts more "
+                "than that will be told apart from noise."
+            )
+
+
+def _accuracy(facts: Facts) -> Iterator[str]:
+    found, delta = facts["accuracy"], facts["delta"]
+    yield (
+        f"For 95% of the noise in {found['of']} within ±{found['half_width']} type --epsilon "
+        f"{facts['epsilon']}: the smallest of four digits (it reaches ±{found['reached']:.10g})."
+    )
+    first, *others = (
+        (percent(recorded(one["belief"])), percent(recorded(one["at_most"])))
+        for one in found["odds"]
+    )
+    more = "".join(f", one of {belief} at most {most}" for belief, most in others)
+    but = "" if delta == "0" else f", but for a probability of {delta}"
+    yield (
+        "As odds: whatever somebody believes about one person, a belief of "
+        f"{first[0]} can become at most {first[1]}{more}{but}."
+    )
+
+
+def _standing(table: Facts) -> str:
+    over, cells = table["noise_floor_over"], table["cells_counted"]
+    return (
+        f"  A count above {table['noise_floor']:.10g} is told apart from noise (the noise floor of "
+        f"a list of {over}); evenly spread over {cells} cells, such counts take "
+        f"{table['stands_out_from_total']} in all."
+    )
 
 
 def lines(facts: Facts) -> Iterator[str]:
@@ -14,8 +58,11 @@ def lines(facts: Facts) -> Iterator[str]:
     yield "Split: " + ", ".join(f"{name} {share}" for name, share in facts["split"].items()) + "."
     for table in facts["tables"]:
         yield _table(table)
+        if table["noise_floor"] is not None:
+            yield _standing(table)
         if table["summary"]:
             yield _summary(table["summary"])
+    yield f"Counted: {facts['what_counts']}"
     if facts["advice"] is not None:
         yield _advice(facts["advice"])
     if "threshold" in facts:

@@ -91,6 +91,23 @@ class Request:
         """The ε of one part."""
         return self.epsilon * self.shares[name]
 
+    def at(self, epsilon: Epsilon) -> Request:
+        """The same request with another ε: every share of it is as before."""
+
+        def paid(table: Table) -> Table:
+            return replace(table, epsilon=epsilon * self.shares[table.part])
+
+        tables = tuple(paid(table) for table in self.tables)
+        popularity = None if self.popularity is None else paid(self.popularity)
+        discovery = self.discovery
+        if discovery is not None:
+            discovery = replace(discovery, epsilon=epsilon * self.shares[ITEMS.name])
+        ranked = [popularity] if popularity is not None else []
+        check_tables([*ranked, *tables], epsilon, self.method.rule)
+        return replace(
+            self, epsilon=epsilon, tables=tables, popularity=popularity, discovery=discovery
+        )
+
 
 def make_request(
     records: Records,

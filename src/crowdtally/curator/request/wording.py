@@ -23,6 +23,10 @@ _OTHERWISE = {
     "--context": "contexts",
     "--join": "joins",
     "--attributes A,B,C": "attributes=[A, B, C]",
+    "--for item": "accuracy_of='item'",
+    "--for cell": "accuracy_of='cell'",
+    "--for sum:R": "accuracy_of='sum:R'",
+    "--for": "accuracy_of",
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
 }
 """What has another name, or another shape, in Python; the longer ones first."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.published.table import TableFacts
+from crowdtally.published.what_counts import what_counts
 from crowdtally.reader.asking.answering import answer_from, shown
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.condition import Among, Box, Condition, Every, Some, boxes, every, some
@@ -38,6 +39,8 @@ class Sum:
     """What a count counts: records, users, or pairs of them."""
     unbiased_for: str
     """What it is right about on average, and what it leaves out."""
+    what_counts: str
+    """What is counted of one user, and what noise intervals do not cover, in a sentence."""
 
     def to_json(self) -> str:
         """JSON text."""
@@ -51,7 +54,7 @@ class Sum:
         return (
             f"{shown(self.value)} {self.counted}, standard error {shown(self.standard_error)}"
             f"{interval}\nover {cells} of the table {self.table!r}\n"
-            f"unbiased for {self.unbiased_for}"
+            f"unbiased for {self.unbiased_for}\n{self.what_counts}"
         )
 
 
@@ -111,6 +114,7 @@ def sum_over(axes: Axes, stated: Stated) -> Sum:
         table.name,
         table.kind.counts(axes.published.counted),
         answer.estimate.unbiased_for,
+        what_counts(axes.published, table).sentence(),
     )
 
 

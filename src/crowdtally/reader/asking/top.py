@@ -14,9 +14,12 @@ import numpy as np
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.laws.law import Combination, as_counts
 from crowdtally.published.table import TableFacts
+from crowdtally.published.what_counts import what_counts
 from crowdtally.reader import tables
-from crowdtally.reader.asking.answering import in_units, shown
+from crowdtally.reader.asking.answering import in_units
 from crowdtally.reader.asking.boxes import Summed, leaves, summed
+from crowdtally.reader.asking.floor import floor_of, floor_words
+from crowdtally.reader.asking.printing import printed
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
 from crowdtally.reader.lookup import AxisLookup, Mask
@@ -48,6 +51,11 @@ class TopItem:
     """What ``count`` stands for: the same, but where cells were sampled at least the threshold."""
     standard_error: float
     """How far ``estimate`` typically is from what it is unbiased for, by noise and by sampling."""
+    floor: float
+    """The noise floor of the list: where nobody is counted, the largest count of all items exceeds
+    it with a probability of at most 5%."""
+    above_floor: bool
+    """Whether ``count`` is above it; else the item is not told apart from noise."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,14 @@ class TopList:
     """The items, largest estimate first; fewer than asked for where fewer were published."""
     counted: str
     """What a count counts: records or users."""
+    floor: float
+    """The noise floor, the same for all items."""
+    ranked: int
+    """How many items there are to rank, published or not: the floor follows from it."""
+    floor_words: str
+    """What the floor is, in a sentence."""
+    what_counts: str
+    """What is counted of one user, and what noise intervals do not cover, in a sentence."""
 
     def __iter__(self) -> Any:
         return iter(self.rows)
@@ -77,17 +93,8 @@ class TopList:
         return json.dumps(self.to_dicts(), ensure_ascii=False)
 
     def __str__(self) -> str:
-        sampled = any(row.estimate != row.count for row in self.rows)
-        more = f"  {'stands for':>14}  {'standard error':>14}" if sampled else ""
-        lines = [f"{'rank':>4}  {'count':>10}  {'noise interval':>21}{more}  item"]
-        for row in self.rows:
-            interval = ""
-            if row.low is not None and row.high is not None:
-                interval = f"{shown(row.low)} … {shown(row.high)}"
-            if sampled:
-                more = f"  {shown(row.estimate):>14}  {shown(row.standard_error):>14}"
-            lines.append(f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}{more}  {row.item}")
-        return "\n".join(lines)
+        lines = printed(self.rows, self.floor)
+        return "\n".join([*lines, self.floor_words, self.what_counts])
 
 
 def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
@@ -103,13 +110,21 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
     item = next(iter(axes.by_name.values()))
     table = axes.table([item.name, *box])
     lists = axes.of(table)
-    asked = _Asked(table, Sampled.of(table), summed(table, lists, box).at_each(0))
-    column, rows = _item_rows(table, item, asked.question)
+    question = summed(table, lists, box).at_each(0)
+    column, rows = _item_rows(table, item, question)
+    asked = _Asked(table, Sampled.of(table), question, floor_of(table, len(item), question))
     path, least = axes.published.path(table), asked.sampled.threshold * float(table.law.unit)
     once = len(lists) == 1 and not rows
     found = tables.largest(path, rows, column, least, min(int(k), _MOST), once=once)
     lines = asked.lines(found, path, rows, column)
-    return TopList(tuple(lines), table.kind.counts(axes.published.counted))
+    return TopList(
+        tuple(lines),
+        table.kind.counts(axes.published.counted),
+        asked.floor,
+        len(item),
+        floor_words(table, len(item), asked.floor),
+        what_counts(axes.published, table).sentence(),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +137,8 @@ class _Asked:
     """How its cells were chosen."""
     question: Summed
     """What is summed for an item."""
+    floor: float
+    """What its largest count rarely exceeds by noise alone."""
 
     def lines(
         self, found: Sequence[_Found], path: Path, rows: list[Weights], column: str
@@ -137,7 +154,10 @@ class _Asked:
         for rank, (one, (error, of)) in enumerate(zip(found, errors, strict=True), start=1):
             (name, count, estimate), (std, reach) = one, noise(of)
             low, high = (None, None) if reach is None else (count - reach, count + reach)
-            lines.append(TopItem(rank, name, count, std, low, high, estimate, error))
+            above = count > self.floor
+            lines.append(
+                TopItem(rank, name, count, std, low, high, estimate, error, self.floor, above)
+            )
         return lines
 
     def _noise(self, of: Combination) -> tuple[float, float | None]:

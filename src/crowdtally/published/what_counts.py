@@ -1,0 +1,45 @@
+"""What the counts of a released table count, from what ``release.json`` says about its method."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from crowdtally.published.load import Published
+from crowdtally.published.metadata import BoundFacts
+from crowdtally.published.table import TableFacts
+from crowdtally.values.counted import Counted
+
+
+def what_counts(published: Published, table: TableFacts) -> Counted:
+    """What is counted of one user in a table."""
+    method, guarantee = published.method, published.guarantee
+    if guarantee.unit != "user":
+        return Counted("users", None, weight=guarantee.column)
+    # A table of discovered items has its bound as its sensitivity, and no other.
+    bound = method.bounds.get(table.name, BoundFacts(table.sensitivity, Fraction(1)))
+    return Counted(
+        "users" if published.counted == "users" else "records",
+        bound.bound,
+        method.cap is not None,
+        method.cap or 1,
+        bound.scaling,
+        pairs=table.kind.is_pairs,
+        quantity=_quantity(published),
+    )
+
+
+def counting_remarks(published: Published) -> list[str]:
+    """What each table counts that questions are answered from; said once where all do the same."""
+    said = {
+        table.name: what_counts(published, table).sentence()
+        for table in published.tables
+        if table.kind.answers
+    }
+    if len(set(said.values())) == 1:
+        return [next(iter(said.values()))]
+    return [f"In the table {name!r}: {words[0].lower()}{words[1:]}" for name, words in said.items()]
+
+
+def _quantity(published: Published) -> int | None:
+    found = (published.metadata.get("records") or {}).get("quantity")
+    return None if found is None else int(found["most"])

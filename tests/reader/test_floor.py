@@ -1,0 +1,167 @@
+"""What a top list says is noise, and what it says is counted."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import crowdtally as ct
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.terms import Terms
+from crowdtally.published import Published, load
+from crowdtally.published.what_counts import what_counts
+from kit.command import crowdtally
+from kit.made import GivenNoise, made, visits
+from kit.releases import axes_of, empty_items
+from kit.silent import SilentDraws
+
+CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
+PLACES = [f"p{n}" for n in range(50)]
+DAYS = ["Mon", "Tue", "Wed"]
+LAW = DiscreteLaplace(Fraction(4))
+"""--epsilon 1/2 for one table, and --max-records 2."""
+FORM = {"epsilon": "1/2", "max_records": 2}
+
+
+def released(folder: Path, noise: list[int]) -> ct.Release:
+    domain, rows = ct.Domain(PLACES), visits({-1: 1})
+    return made(folder, rows, domain, draws=GivenNoise(noise), **FORM)
+
+
+def test_a_list_of_noise_says_so_first(tmp_path: Path) -> None:
+    floor = LAW.floor(50)
+    found = released(tmp_path, [floor] + [0] * 49).top(3)
+    assert (found.floor, found.ranked) == (floor, 50)
+    assert not any(row.above_floor for row in found)
+    first, *rest = str(found).splitlines()
+    assert first.startswith("None of these items is told apart from noise")
+    assert f"noise floor, {floor}." in first
+    assert "----" not in "".join(rest)
+    assert rest[-2:] == [found.floor_words, found.what_counts]
+
+
+def test_the_line_is_drawn_between(tmp_path: Path) -> None:
+    floor = LAW.floor(50)
+    found = released(tmp_path, [floor + 1, floor + 9, floor] + [0] * 47).top(4)
+    assert [row.above_floor for row in found] == [True, True, False, False]
+    lines = str(found).splitlines()
+    assert lines[0].split()[0] == "rank"
+    assert [line.split()[-1] for line in lines[1:6] if "----" not in line] == [
+        "p1", "p0", "p2", "p3",
+    ]  # fmt: skip
+    assert lines[3].startswith(f"---- {floor}: the noise floor")
+    assert "not told apart from noise" in lines[3]
+    assert "----" not in str(released(tmp_path / "more", [99] * 50).top(4))
+
+
+def test_in_json_and_as_dicts(tmp_path: Path) -> None:
+    release = released(tmp_path, [99] + [0] * 49)
+    rows = json.loads(crowdtally("top", release.folder, "--json", "-k", "2").out)
+    assert [(row["item"], row["floor"], row["above_floor"]) for row in rows] == [
+        ("p0", LAW.floor(50), True), ("p1", LAW.floor(50), False),
+    ]  # fmt: skip
+    assert release.top(2).to_dicts() == rows
+    found = json.loads(crowdtally("sum", release.folder, "--json").out)
+    assert found["what_counts"] == release.top(2).what_counts
+
+
+def test_the_floor_is_that_of_what_is_asked(tmp_path: Path) -> None:
+    """Of all items, whether k are shown; of one cell each in a context, of a sum where summed."""
+    domain = ct.Domain(PLACES, {"day": DAYS, "hour": [9, 10]})
+    rows = visits({("p0", "Mon", 9): 1}, "day", "hour")
+    split = {"items": "1/2", "edges": "1/2"}
+    release = made(tmp_path, rows, domain, draws=SilentDraws(), split=split, **FORM)
+    law = DiscreteLaplace(Fraction(8))
+    for k in (1, 50):
+        assert release.top(k).floor == law.floor(50)
+        assert release.top(k, day="Mon", hour=10).floor == law.floor(50)
+        assert release.top(k, day="Mon").floor == law.floor(50, Terms.of_cells(2))
+        assert release.top(k, hour=9).floor == law.floor(50, Terms.of_cells(3))
+
+
+def test_a_filter_has_the_floor_of_all_cells(tmp_path: Path) -> None:
+    """Not of the few that passed: they are the largest noises of all."""
+    items = axes_of({"item": list(range(5000))})
+    release = empty_items(tmp_path, items, {"publishing": "filter", "size": 30}, "1/10")
+    found = release.top(5000)
+    assert 5 < len(found) < 100
+    assert (found.floor, found.ranked) == (DiscreteLaplace(Fraction(10)).floor(5000), 5000)
+    assert found.floor > DiscreteLaplace(Fraction(10)).floor(len(found))
+
+
+def test_a_sampled_list_keeps_its_ranks_on_both_sides_of_the_line(tmp_path: Path) -> None:
+    """An estimate may be above the floor where the count that it stands for is not."""
+    sampled = {"publishing": "threshold", "threshold": "40", "max_records": 2, "epsilon": "1/2"}
+    rows = visits(dict.fromkeys(PLACES[:20], 30) | {"p40": 60})
+    found = made(tmp_path, rows, ct.Domain(PLACES), **sampled).top(50)
+    for row in found:
+        assert row.above_floor == (row.count > found.floor)
+        assert abs(row.estimate) >= 40
+    ranks = [int(line.split()[0]) for line in str(found).splitlines() if line[:4].strip().isdigit()]
+    assert sorted(ranks) == list(range(1, len(found) + 1))
+
+
+def test_discovered_items_are_all_somebodys() -> None:
+    found = ct.load(CORPUS / "discovered").top(99)
+    assert all(row.above_floor for row in found)
+    assert "each item here has a user" in found.floor_words
+    (table,) = ct.load(CORPUS / "discovered").metadata["tables"]
+    assert found.floor >= table["threshold"] - 1
+
+
+# ---- what is counted ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("sra-one-context", "At most 4 records of each user are counted; noise intervals cover"),
+        ("declared", "records of each user are counted"),
+        ("sra-count-users", "Each user is counted at most once in a cell, and in at most 4 cells"),
+        ("dpsense-users", "Each user is counted at most once in a cell, and their row scaled down"),
+        ("dpsense-cap", "times in a cell, and their row scaled down to a sum of at most"),
+        ("user-per-row", "Each row is counted once, as a person of its own"),
+        ("user-per-row-weight", "Each row is counted as many times as its column 'persons' says"),
+        ("discovered", "Each user is counted at most once in a cell, and in at most 3 cells"),
+        ("older-one-context", "records of each user are counted; noise intervals cover the noise"),
+    ],
+)
+def test_old_releases_say_what_they_count(name: str, words: str) -> None:
+    release = ct.load(CORPUS / name)
+    found = release.top(1)
+    assert words in found.what_counts
+    assert release.sum().what_counts == found.what_counts
+    assert str(found).endswith(found.what_counts)
+    assert str(release.sum()).endswith(found.what_counts)
+
+
+def test_pairs_and_quantities_in_words() -> None:
+    release = ct.load(CORPUS / "pairs")
+    item, other = (release.metadata["domain"]["items"]["values"][n] for n in (0, 1))
+    name = release.metadata["domain"]["items"]["name"]
+    pair = release.sum(**{name: item, f"other_{name}": other})
+    assert pair.table == "pairs"
+    assert pair.what_counts.startswith("Pairs of at most 4 records of each user are counted;")
+    quantity = {"records": {"quantity": {"column": "amount", "most": 20}}}
+    found = load(CORPUS / "sra-items")
+    told = Published(found.folder, {**found.metadata, **quantity})
+    words = what_counts(told, told.tables[0]).words()
+    assert words == "at most 4 records of each user are counted, each at most 20 times"
+
+
+def test_a_release_says_it_once_on_stderr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROWDTALLY_LEDGER", str(tmp_path / "ledger.sqlite"))
+    records = tmp_path / "visits.csv"
+    records.write_text("user,item,day\n1,a,x\n2,b,y\n")
+    listed = tmp_path / "items.csv"
+    listed.write_text("item\na\nb\n")
+    ended = crowdtally(
+        "release", records, "--user", "user", "--item", "item", "--items", listed,
+        "--context", "day", "--values", "day=x,y", "--epsilon", "1", "--max-records", "3",
+        "-o", tmp_path / "out",
+    )  # fmt: skip
+    assert ended.code == 0, str(ended)
+    assert ended.err.count("At most 3 records of each user are counted; noise intervals") == 1
