@@ -27,6 +27,7 @@ _COMMANDS = {
     "plan": "planning:plan",
     "top": "reading:top",
     "sum": "reading:sum_cells",
+    "describe": "describing:describe",
     "ledger": "ledgering:app",
     "check": "checking:check",
 }

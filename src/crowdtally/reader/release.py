@@ -13,6 +13,8 @@ from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
 from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
 from crowdtally.reader.axes import Axes
+from crowdtally.reader.describing.description import Description
+from crowdtally.reader.describing.description import describe as _describe
 from crowdtally.reader.stated import all_of
 from crowdtally.values.rational import show
 
@@ -86,6 +88,10 @@ class Release:
             known = [one.name for one in self._published.tables]
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")
         return parquet.relation(self._published.path(table))
+
+    def describe(self) -> Description:
+        """The release in plain words: what, from whom, how protected, and what is not covered."""
+        return _describe(self._published)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
