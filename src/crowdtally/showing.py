@@ -33,14 +33,28 @@ def one_line(text: str, end: str = ">") -> str:
     return plain if len(plain) <= SCREEN else f"{plain[: SCREEN - 1 - len(end)]}…{end}"
 
 
-def some(values: Sequence[object], most: int = 3) -> str:
-    """The first values, and how many more there are.
+def call(name: str, arguments: Sequence[str]) -> str:
+    """A call as it could be typed: on one line where it fits, else an argument on each.
 
-    >>> some(range(1000)), some(["a"])
+    >>> print(call("Records", ["'a.csv'", "user='u'"]))
+    Records('a.csv', user='u')
+    """
+    line = f"{name}({', '.join(arguments)})"
+    if len(line) <= SCREEN:
+        return line
+    width = SCREEN - 5
+    cut = [one if len(one) <= width else f"{one[: width - 1]}…" for one in arguments]
+    return "\n".join([f"{name}(", *(f"    {one}," for one in cut), ")"])
+
+
+def some(first: Sequence[object], total: int) -> str:
+    """The first values of so many, and how many more there are.
+
+    >>> some(range(3), 1000), some(["a"], 1)
     ('0, 1, 2 … and 997 more', "'a'")
     """
-    shown = ", ".join(map(_clipped, values[:most]))
-    return shown if len(values) <= most else f"{shown} … and {len(values) - most:,} more"
+    shown = ", ".join(map(_clipped, first))
+    return shown if len(first) == total else f"{shown} … and {total - len(first):,} more"
 
 
 def _clipped(value: object) -> str:

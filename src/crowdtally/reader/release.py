@@ -15,7 +15,9 @@ from crowdtally.reader.asking.top import top as _top
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.describing.description import Description
 from crowdtally.reader.describing.description import describe as _describe
+from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
+from crowdtally.showing import one_line
 from crowdtally.values.rational import show
 
 
@@ -100,4 +102,7 @@ class Release:
     def __repr__(self) -> str:
         promised = self._published.guarantee
         names = ", ".join(f"{t.name} ({t.cells} cells)" for t in self._published.tables)
-        return f"<Release ε={show(promised.epsilon)} per {promised.unit}: {names}>"
+        return one_line(f"<Release ε={show(promised.epsilon)} per {promised.unit}: {names}>")
+
+    def _repr_html_(self) -> str:
+        return release_table(self._published)

@@ -11,6 +11,7 @@ from math import sqrt
 from typing import Any
 
 from crowdtally.curator.planning.advice import advice, planned_summary
+from crowdtally.curator.planning.notebook import plan_line, plan_table
 from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
 from crowdtally.curator.planning.words import lines
 from crowdtally.curator.request.request import Request
@@ -101,6 +102,13 @@ class Plan:
         cost = f"Cost: epsilon {self.request.epsilon}{delta} per {self.request.records.unit.who}."
         # Who prints a plan is in Python; the command line has its own way.
         return in_python("\n".join([cost, *lines(self.as_dict())]))
+
+    def __repr__(self) -> str:
+        cost = f"ε={self.request.epsilon} per {self.request.records.unit.who}"
+        return plan_line(cost, self.tables())
+
+    def _repr_html_(self) -> str:
+        return plan_table(self.tables(), str(self).splitlines())
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -94,7 +94,5 @@ class Description:
 
 def describe(published: Published) -> Description:
     """What a release is, in plain words."""
-    sections = (
-        Section(name, title, tuple(lines(published))) for name, title, lines in _SECTIONS
-    )
+    sections = (Section(name, title, tuple(lines(published))) for name, title, lines in _SECTIONS)
     return Description(published, tuple(section for section in sections if section.lines))

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from crowdtally.laws.odds import PRIORS, odds, percent
 from crowdtally.published import Published
 from crowdtally.reader.describing.whom import who
-from crowdtally.reader.describing.words import listed, number
-from crowdtally.values import odds
+from crowdtally.reader.describing.words import WRITTEN, listed, number, power_of_e
 from crowdtally.values.rational import show
 
 LARGE = 10
 """An ε above which a remark says how little it still promises."""
-
-_WRITTEN = 700
-"""An ε up to which e^ε is a number that can be written down."""
 
 
 def promise_lines(published: Published) -> Iterator[str]:
@@ -24,14 +21,14 @@ def promise_lines(published: Published) -> Iterator[str]:
     epsilon = promised.epsilon
     yield (
         f"ε is {show(epsilon)}. Whatever comes out, the odds that a given {person} is in the data "
-        f"grow by at most a factor of e^{_power(epsilon)} ≈ {odds.factor(epsilon)}, also for "
+        f"grow by at most a factor of e^{_power(epsilon)} ≈ {power_of_e(epsilon)}, also for "
         "somebody who knows everything about all others."
     )
     yield f"A belief that the {person} is in the data, before and at most after: {_moves(epsilon)}."
     yield (
         f"Between two guesses at what the {person}'s records say, both with the {person} in the "
-        f"data, the factor is at most e^{_power(2 * epsilon)} ≈ {odds.factor(2 * epsilon)}: 50% "
-        f"can become {odds.percent(odds.belief(2 * epsilon, Fraction(1, 2)))} at most."
+        f"data, the factor is at most e^{_power(2 * epsilon)} ≈ {power_of_e(2 * epsilon)}: 50% "
+        f"can become {at_most(2 * epsilon, Fraction(1, 2))} at most."
     )
     if promised.delta:
         yield _delta(published)
@@ -44,15 +41,15 @@ def remark_lines(published: Published) -> Iterator[str]:
     epsilon = published.guarantee.epsilon
     if epsilon <= LARGE:
         return
-    first = odds.percent(odds.belief(epsilon, Fraction(1, 100)))
+    first = at_most(epsilon, Fraction(1, 100))
     yield (
-        f"ε is above {LARGE}. A factor of {odds.factor(epsilon)} lets a belief of 1% become "
+        f"ε is above {LARGE}. A factor of {power_of_e(epsilon)} lets a belief of 1% become "
         f"{first}: for somebody who had any suspicion at all, that is hardly more than no promise."
     )
-    if epsilon <= _WRITTEN:
+    if epsilon <= WRITTEN:
         yield (
             f"What is left: no outcome{_outside(published)} is proof, and a belief that starts at "
-            f"one in {odds.factor(epsilon, 10)} stays below 10%."
+            f"one in {power_of_e(epsilon, 10)} stays below 10%."
         )
     yield (
         "These are worst cases over all outcomes and all that others may know. A usual reader may "
@@ -70,11 +67,13 @@ def _power(epsilon: Fraction) -> str:
 
 
 def _moves(epsilon: Fraction) -> str:
-    moves = [
-        f"{odds.percent(prior)} → {odds.percent(odds.belief(epsilon, prior))}"
-        for prior in odds.BELIEFS
-    ]
-    return listed(moves)
+    return listed([f"{percent(prior)} → {at_most(epsilon, prior)}" for prior in PRIORS])
+
+
+def at_most(epsilon: Fraction, prior: Fraction) -> str:
+    """The most that a belief can become, in words."""
+    found = odds(epsilon, prior)
+    return "almost 100%" if found == 1 else percent(found)
 
 
 def _delta(published: Published) -> str:
@@ -91,11 +90,7 @@ def _delta(published: Published) -> str:
 
 
 def beliefs(epsilon: Fraction) -> list[dict[str, str]]:
-    """The same for programs: exact beliefs, and what each becomes at most, rounded up."""
+    """The same for programs: beliefs, and what each becomes at most, rounded up."""
     return [
-        {
-            "before": show(prior),
-            "after_at_most": odds.decimal_above(odds.belief(epsilon, prior)),
-        }
-        for prior in odds.BELIEFS
+        {"before": show(prior), "after_at_most": show(odds(epsilon, prior))} for prior in PRIORS
     ]

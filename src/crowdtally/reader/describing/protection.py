@@ -20,7 +20,7 @@ KEPT = {
     "kept",
     "hpa": "those of the items that rank highest in the noisy table 'popularity'; the others were "
     "left out",
-    "tempered": "drawn at random with odds that grow with the item's noisy popularity (to the power "
+    "tempered": "drawn at random with odds that grow with the item's noisy popularity (its power "
     "{temper}); the others were left out",
 }
 """How the records that are counted were chosen, by the rule that keeps records."""
@@ -156,7 +156,9 @@ def _parts(published: Published) -> Iterator[str]:
     if len(shares) == 1:
         yield f"All of ε {show(epsilon)} went into one table of {counts(published)}."
         return
-    parts = [f"{show(share * epsilon)} for {_part(published, name)}" for name, share in shares.items()]
+    parts = [
+        f"{show(share * epsilon)} for {_part(published, name)}" for name, share in shares.items()
+    ]
     yield f"ε {show(epsilon)} is the sum of its parts: {listed(parts)}."
 
 

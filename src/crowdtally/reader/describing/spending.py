@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from crowdtally.published import Published
-from crowdtally.values import odds
+from crowdtally.reader.describing.promise import at_most
 from crowdtally.values.rational import show
 
 
@@ -19,7 +19,7 @@ def spending_lines(published: Published) -> Iterator[str]:
             f"{show(charged.spent_after)} in all."
         )
     else:
-        half = odds.percent(odds.belief(charged.spent_after, Fraction(1, 2)))
+        half = at_most(charged.spent_after, Fraction(1, 2))
         yield (
             f"ε {show(charged.spent_before)} had been spent on the dataset before; with this "
             f"release it is {show(charged.spent_after)}. By all of them together a belief of 50% "

@@ -10,6 +10,8 @@ from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import listed
 
+_FEW = 3
+
 
 def uncovered_lines(published: Published) -> Iterator[str]:
     """What a reader must not take as protected, or as told."""
@@ -36,6 +38,8 @@ def _parameters(published: Published) -> Iterator[str]:
     method, records = published.method, published.records
     names = [repr(name) for name in published.domain.names]
     chosen = [f"the {'lists' if names[1:] else 'list'} of {listed(names)}"]
+    if len(names) > _FEW:
+        chosen = [f"the {len(names)} lists of values"]
     if published.domain.is_discovered:
         chosen = []
     if method.bounding != "row" and method.chosen_by is None:

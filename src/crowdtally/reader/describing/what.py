@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from crowdtally.published import Published
 from crowdtally.published.domain import PublicList
@@ -110,7 +111,8 @@ def _cells(published: Published, table: TableFacts) -> str:
         return f"{counted} for each unordered pair of items, {several(table.cells, 'cell')}"
     over = listed([repr(axis) for axis in table.axes])
     if table.transform.kind != "none":
-        return f"{counted} by {over}, {_transformed(table)}"
+        cells = prod(published.domain.by_name[axis].length for axis in table.axes)
+        return f"{counted} by {over} ({several(cells, 'cell')}), {_transformed(table)}"
     if table.kind is EDGES or len(table.axes) > 1:
         sizes = " × ".join(number(one.length) for one in published.domain.lists)
         return f"{counted} for every combination of {over}, {sizes} = {_cell_count(table)}"

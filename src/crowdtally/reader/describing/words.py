@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
 from typing import Any
 
 _FEW = 3
+_DIGITS = Context(prec=30)
+WRITTEN = 100_000
+"""An ε up to which e^ε is a number that can be written down."""
 
 
 def number(value: int) -> str:
@@ -48,10 +53,10 @@ def listed(parts: Iterable[str], last: str = "and") -> str:
 
 
 def code(expression: str) -> str:
-    """An expression as it was typed; what a terminal could obey is spelled out.
+    r"""An expression as it was typed; what a terminal could obey is spelled out.
 
-    >>> code("rating >= 4"), code("a\\x1b[2J")
-    ('`rating >= 4`', "`'a\\\\x1b[2J'`")
+    >>> code("rating >= 4"), code("a\x1b[2J")
+    ('`rating >= 4`', "`'a\\x1b[2J'`")
     """
     text = " ".join(expression.split())
     return f"`{text if text.isprintable() else repr(text)}`"
@@ -67,6 +72,24 @@ def examples(values: Sequence[Any] | None) -> str:
         return ""
     shown = [_clipped(value) for value in values[:_FEW]]
     return ": " + ", ".join(shown) + (", …" if len(values) > _FEW else "")
+
+
+def power_of_e(epsilon: Fraction, times: int = 1) -> str:
+    """e^ε, or a multiple: to three digits below 1,000, else whole, else by a power of ten.
+
+    >>> power_of_e(Fraction(1)), power_of_e(Fraction(10)), power_of_e(Fraction(100))
+    ('2.72', '22,026', '2.7·10^43')
+    """
+    if epsilon > WRITTEN:
+        return "a number of tens of thousands of digits"
+    power = _DIGITS.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
+    value = times * _DIGITS.exp(power)
+    if value < 1000:
+        return f"{value:.3g}"
+    if value < 10**9:
+        return number(int(value.to_integral_value()))
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}·10^{number(int(exponent))}"
 
 
 def _clipped(value: Any) -> str:
