@@ -20,6 +20,8 @@ from kit.documents import ROOT, Block, Place, blocks, marked, sessions, shape
 
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PASSED = ("PYTHONPATH", "TMPDIR")
+AFTER = {"README.md": [ROOT / "CONTRIBUTING.md"]}
+"""Documents whose blocks go on with the files that those of another one made."""
 
 
 @pytest.mark.parametrize(
@@ -31,6 +33,10 @@ def test_marked_blocks_run(document: Path, tmp_path: Path) -> None:
     place = Place.empty(tmp_path, INSTALLED.parent, PASSED)
     for block in marked(document):
         place.run_block(block)
+    for other in AFTER.get(document.name, []):
+        assert marked(other)
+        for block in marked(other):
+            place.run_block(block)
     for command, shown in sessions(document) if document.name == "README.md" else ():
         printed = [shape(line) for line in place.run(["sh", "-euc", command]).splitlines()]
         for line in shown:

@@ -102,7 +102,8 @@ class Release:
     def __repr__(self) -> str:
         promised = self._published.guarantee
         names = ", ".join(f"{t.name} ({t.cells} cells)" for t in self._published.tables)
-        return one_line(f"<Release ε={show(promised.epsilon)} per {promised.unit}: {names}>")
+        unit = "person" if promised.unit == "same-person" else promised.unit
+        return one_line(f"<Release ε={show(promised.epsilon)} per {unit}: {names}>")
 
     def _repr_html_(self) -> str:
         return release_table(self._published)

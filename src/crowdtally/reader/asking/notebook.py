@@ -1,4 +1,4 @@
-"""A top list as a notebook shows it."""
+"""A top list as a prompt and a notebook show it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
-from crowdtally.showing import table
+from crowdtally.showing import one_line, table
 
 _HEADS = ("rank", "item", "count", "noise interval")
 _SAMPLED = ("stands for", "standard error")
+_FEW = 3
+
+
+def top_line(lines: Sequence[Any], counted: str) -> str:
+    """The first of them with their counts, and how many more there are."""
+    first = [f"{line.item!r} {shown(line.count)}" for line in lines[:_FEW]]
+    more = f" … and {len(lines) - len(first):,} more" if len(lines) > len(first) else ""
+    return one_line(f"<TopList of {len(lines):,}, {counted}: {', '.join(first)}{more}>")
 
 
 def top_table(lines: Sequence[Any], counted: str) -> str:

@@ -17,16 +17,14 @@ from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units, shown
 from crowdtally.reader.asking.boxes import Summed, leaves, summed
-from crowdtally.reader.asking.notebook import top_table
+from crowdtally.reader.asking.notebook import top_line, top_table
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
 from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import Weights
-from crowdtally.showing import one_line
 
 _MOST = 2**62
 """More lines than any release has: what SQL takes as a limit."""
-_FEW = 3
 _Found = tuple[Any, float, float]
 """An item, its count as it stands, and what it counts for."""
 
@@ -80,9 +78,7 @@ class TopList:
         return json.dumps(self.to_dicts(), ensure_ascii=False)
 
     def __repr__(self) -> str:
-        first = [f"{row.item!r} {shown(row.count)}" for row in self.rows[:_FEW]]
-        more = f" … and {len(self) - len(first):,} more" if len(self) > len(first) else ""
-        return one_line(f"<TopList of {len(self):,}, {self.counted}: {', '.join(first)}{more}>")
+        return top_line(self.rows, self.counted)
 
     def _repr_html_(self) -> str:
         return top_table(self.rows, self.counted)

@@ -120,7 +120,7 @@ def _choice(published: Published) -> Iterator[str]:
     if method.bounding == "row":
         return
     if method.chosen_by is None:
-        yield "The bound is a public number that was set beforehand."
+        yield "The bound was given as a public number, not taken from the records by the program."
         return
     how = CHOSEN.get(method.chosen_by, f"by {method.chosen_by!r}").format(who=who(published))
     most = number(method.largest_candidate or 0)

@@ -25,7 +25,7 @@ def what_lines(published: Published) -> Iterator[str]:
     yield from _other(published)
     dataset = published.charged.dataset
     named = f" of the dataset {dataset!r}" if dataset is not None else ""
-    yield f"It is the release {published.id}{named}, begun {published.metadata['created']}."
+    yield f"It is the release {published.id}{named}, begun at {published.metadata['created']}."
 
 
 def _subject(published: Published) -> str:
