@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
-from crowdtally.showing import one_line, table
+from crowdtally.showing import one_line, paragraph, table
 
 _HEADS = ("rank", "item", "count", "noise interval")
 _SAMPLED = ("stands for", "standard error")
@@ -20,15 +20,15 @@ def top_line(lines: Sequence[Any], counted: str) -> str:
     return one_line(f"<TopList of {len(lines):,}, {counted}: {', '.join(first)}{more}>")
 
 
-def top_table(lines: Sequence[Any], counted: str) -> str:
-    """The first lines (``TopItem``) of a list, and how many more there are."""
+def top_table(lines: Sequence[Any], counted: str, notes: Iterable[str]) -> str:
+    """The first lines (``TopItem``) of a list, how many more there are, and notes below."""
     sampled = any(line.estimate != line.count for line in lines)
     heads = _HEADS + (_SAMPLED if sampled else ())
     rows = (_cells(line)[: len(heads)] for line in lines)
     right = tuple(head for head in heads if head != "item")
-    return table(
-        f"Top list: noisy numbers of {counted}", heads, rows, total=len(lines), right=right
-    )
+    caption = f"Top list: noisy numbers of {counted}"
+    made = table(caption, heads, rows, total=len(lines), right=right)
+    return made + "".join(map(paragraph, notes))
 
 
 def _cells(line: Any) -> tuple[object, ...]:

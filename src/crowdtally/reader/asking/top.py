@@ -25,6 +25,7 @@ from crowdtally.reader.tables import Weights
 
 _MOST = 2**62
 """More lines than any release has: what SQL takes as a limit."""
+_NOISE_ONLY = "Noise intervals cover the noise only, not what bounding left out."
 _Found = tuple[Any, float, float]
 """An item, its count as it stands, and what it counts for."""
 
@@ -81,7 +82,7 @@ class TopList:
         return top_line(self.rows, self.counted)
 
     def _repr_html_(self) -> str:
-        return top_table(self.rows, self.counted)
+        return top_table(self.rows, self.counted, [_NOISE_ONLY])
 
     def __str__(self) -> str:
         sampled = any(row.estimate != row.count for row in self.rows)
