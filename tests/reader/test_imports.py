@@ -47,6 +47,7 @@ QUESTIONS = {
     "top": command("top", str(RELEASE)),
     "sum": command("sum", str(RELEASE)),
     "check": command("check", str(RELEASE)),
+    "describe": command("describe", str(RELEASE)),
     "load": f"import crowdtally as ct; release = ct.load({str(RELEASE)!r}); release.top(3)",
     "sum of values": f"import crowdtally as ct; ct.load({str(RELEASE)!r}).sum(day='Mon')",
 }

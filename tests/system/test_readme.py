@@ -1,72 +1,27 @@
 """What the documents tell people to type works as they stand.
 
-A fenced block is run if the line before it is a comment with the mark ``test: sh`` or
-``test: python``::
-
-    <!-- test: sh -->
-    ```sh
-    crowdtally demo --output city
-    ```
-
 The marked blocks of one document run in order, in one folder that is empty at first, with a fresh
-home, by the installed program. Shell blocks stop at the first command that fails. The README marks
-every block that calls ``crowdtally``; other documents may also show calls that are not run, whose
-commands and options must exist. So must the targets of ``make`` lines, which are not run.
+home, by the installed program (``kit.documents`` says what a mark is). The README marks every block
+that calls ``crowdtally``, and the output that it shows is what is printed, but for its numbers.
+Other documents may also show calls that are not run, whose commands and options must exist. So must
+the targets of ``make`` lines, which are not run.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from kit.command import COMMANDS, INSTALLED
+from kit.documents import ROOT, Block, Place, blocks, marked, sessions, shape
 
-ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(
-    r"^(?:<!-- test: (?P<mark>\w+) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
-)
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block of a document."""
-
-    mark: str | None
-    language: str
-    text: str
-
-
-def blocks(document: Path) -> list[Block]:
-    found = BLOCK.finditer(document.read_text(encoding="utf-8"))
-    return [Block(m["mark"], m["language"], m["text"]) for m in found]
-
-
-def marked(document: Path) -> list[Block]:
-    return [block for block in blocks(document) if block.mark]
-
-
-def run(block: Block, folder: Path, home: Path) -> None:
-    programs = {"sh": ["sh", "-euc", block.text], "python": [sys.executable, "-c", block.text]}
-    assert block.mark in programs, f"unknown mark {block.mark!r}"
-    env = {
-        "PATH": f"{INSTALLED.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-        "HOME": str(home), "LANG": "C.UTF-8",
-        **{name: os.environ[name] for name in ("PYTHONPATH", "TMPDIR") if name in os.environ},
-    }  # fmt: skip
-    done = subprocess.run(
-        programs[block.mark], cwd=folder, env=env, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, f"{block.text}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
-    assert "Traceback" not in done.stderr
+PASSED = ("PYTHONPATH", "TMPDIR")
+AFTER = {"README.md": [ROOT / "CONTRIBUTING.md"]}
+"""Documents whose blocks go on with the files that those of another one made."""
 
 
 @pytest.mark.parametrize(
@@ -75,11 +30,24 @@ def run(block: Block, folder: Path, home: Path) -> None:
     ids=lambda document: str(document.relative_to(ROOT)),
 )
 def test_marked_blocks_run(document: Path, tmp_path: Path) -> None:
-    folder, home = tmp_path / "folder", tmp_path / "home"
-    folder.mkdir()
-    home.mkdir()
+    place = Place.empty(tmp_path, INSTALLED.parent, PASSED)
     for block in marked(document):
-        run(block, folder, home)
+        place.run_block(block)
+    for other in AFTER.get(document.name, []):
+        assert marked(other)
+        for block in marked(other):
+            place.run_block(block)
+    for command, shown in sessions(document) if document.name == "README.md" else ():
+        printed = [shape(line) for line in place.run(["sh", "-euc", command]).splitlines()]
+        for line in shown:
+            assert shape(line) in printed, f"{command} does not print {line!r} but {printed}"
+
+
+def test_the_readme_shows_what_is_printed() -> None:
+    ((command, shown),) = sessions(ROOT / "README.md")
+    assert command.startswith("crowdtally top")
+    assert shape(shown[0]) == "rank count noise interval item"
+    assert len(shown) >= 4
 
 
 def test_the_readme_has_commands_that_run() -> None:

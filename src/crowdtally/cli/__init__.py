@@ -29,6 +29,7 @@ _COMMANDS = {
     "inspect": "inspecting:inspect",
     "top": "reading:top",
     "sum": "reading:sum_cells",
+    "describe": "describing:describe",
     "ledger": "ledgering:app",
     "check": "checking:check",
 }

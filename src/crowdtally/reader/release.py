@@ -13,7 +13,11 @@ from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
 from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
 from crowdtally.reader.axes import Axes
+from crowdtally.reader.describing.description import Description
+from crowdtally.reader.describing.description import describe as _describe
+from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
+from crowdtally.showing import one_line
 from crowdtally.values.rational import show
 
 
@@ -87,6 +91,10 @@ class Release:
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")
         return parquet.relation(self._published.path(table))
 
+    def describe(self) -> Description:
+        """The release in plain words: what, from whom, how protected, and what is not covered."""
+        return _describe(self._published)
+
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
         return Release(self._published.save(folder))
@@ -94,4 +102,8 @@ class Release:
     def __repr__(self) -> str:
         promised = self._published.guarantee
         names = ", ".join(f"{t.name} ({t.cells} cells)" for t in self._published.tables)
-        return f"<Release ε={show(promised.epsilon)} per {promised.unit}: {names}>"
+        unit = "person" if promised.unit == "same-person" else promised.unit
+        return one_line(f"<Release ε={show(promised.epsilon)} per {unit}: {names}>")
+
+    def _repr_html_(self) -> str:
+        return release_table(self._published)

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import InputError, UsageError
+from crowdtally.showing import one_line, some
 from crowdtally.values.origin import Origin
 
 Kind = Literal["text", "integer"]
+
+_FEW = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,13 @@ class Axis:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    def __repr__(self) -> str:
+        return one_line(f"<Axis {self.name!r} of {len(self):,}: {self.first()}>")
+
+    def first(self) -> str:
+        """The first values, and how many more there are, for people."""
+        return some(self.values[:_FEW].tolist(), len(self))
 
     def renamed(self, name: str) -> Axis:
         """The same list under another name."""

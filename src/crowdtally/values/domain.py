@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from crowdtally.errors import UsageError
+from crowdtally.showing import one_line, table
 from crowdtally.values.axis import Axis, Kind, plain_integer
 
 __all__ = ["RESERVED", "Axis", "Domain", "Kind", "plain_integer"]
@@ -86,6 +87,21 @@ class Domain:
     def contexts_size(self) -> int:
         """Number of context combinations per item; 1 without contexts."""
         return prod(len(axis) for axis in self.contexts)
+
+    def __repr__(self) -> str:
+        lists = " × ".join(f"{axis.name!r} ({len(axis):,})" for axis in self.axes)
+        return one_line(f"<Domain of {self.size:,} cells: {lists}>")
+
+    def _repr_html_(self) -> str:
+        what = "items and contexts" if self.contexts else "items"
+        rows = ((a.name, a.kind, f"{len(a):,}", a.first()) for a in self.axes)
+        return table(
+            f"Domain: {self.size:,} cells, by {what if self.has_items else 'attributes'}",
+            ("column", "kind", "values", "the first of them"),
+            rows,
+            total=len(self.axes),
+            right=("values",),
+        )
 
     def with_axes(self, axes: Sequence[Axis]) -> Domain:
         """The same domain with other lists, in order."""

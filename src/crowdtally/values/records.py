@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from crowdtally.errors import UsageError
+from crowdtally.showing import call, facts
 from crowdtally.values.unit import PrivacyUnit
 
 UTC = "UTC"
@@ -97,11 +98,19 @@ class Records:
 
     def __repr__(self) -> str:
         """The declaration alone: a frame's own repr would show records, a URL a password."""
-        roles = {name: value for name, value in vars(self).items() if name != "source" and value}
+        roles = [f"{name}={value!r}" for name, value in self._roles().items()]
+        return call("Records", [repr(_shown(self.source)), *roles])
+
+    def _repr_html_(self) -> str:
+        roles = ((name, _plain(value)) for name, value in self._roles().items())
+        return facts("Records, as declared", [("source", _shown(self.source)), *roles])
+
+    def _roles(self) -> dict[str, object]:
+        """What was said beside the source, by the parameters of ``ct.read``."""
+        said = {name: value for name, value in vars(self).items() if name != "source" and value}
         if self.timezone == UTC:
-            del roles["timezone"]
-        named = "".join(f", {name}={value!r}" for name, value in roles.items())
-        return f"Records({_shown(self.source)!r}{named})"
+            del said["timezone"]
+        return said
 
     def __post_init__(self) -> None:
         if (self.item is None) == (not self.attributes):
@@ -136,6 +145,17 @@ class Records:
         if columns:
             return PrivacyUnit("user", columns)
         return PrivacyUnit("row") if self.weight is None else PrivacyUnit("person", self.weight)
+
+
+def _plain(value: object) -> str:
+    """What a column, several, or a mapping of them is called in a table."""
+    if isinstance(value, Mapping):
+        return "; ".join(name if how is None else f"{name} = {how}" for name, how in value.items())
+    if isinstance(value, tuple):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, Quantity):
+        return f"{value.column}, at most {value.most}"
+    return value if isinstance(value, str) else repr(value)
 
 
 def _shown(source: object) -> str:

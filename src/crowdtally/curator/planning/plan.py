@@ -12,6 +12,7 @@ from typing import Any
 
 from crowdtally.curator.planning.accuracy import Target, accuracy_facts, smallest_epsilon
 from crowdtally.curator.planning.advice import advice, planned_summary
+from crowdtally.curator.planning.notebook import plan_line, plan_table
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
 from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
 from crowdtally.curator.planning.words import first_lines, lines
@@ -114,6 +115,13 @@ class Plan:
         facts = self.as_dict()
         # Who prints a plan is in Python; the command line has its own way.
         return in_python("\n".join([*first_lines(facts), cost, *lines(facts)]))
+
+    def __repr__(self) -> str:
+        cost = f"ε={self.request.epsilon} per {self.request.records.unit.who}"
+        return plan_line(cost, self.tables())
+
+    def _repr_html_(self) -> str:
+        return plan_table(self.tables(), str(self).splitlines())
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

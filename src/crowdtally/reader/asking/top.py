@@ -19,6 +19,7 @@ from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units
 from crowdtally.reader.asking.boxes import Summed, leaves, summed
 from crowdtally.reader.asking.floor import floor_of, floor_words
+from crowdtally.reader.asking.notebook import top_line, top_table
 from crowdtally.reader.asking.printing import printed
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
@@ -91,6 +92,12 @@ class TopList:
     def to_json(self) -> str:
         """JSON text."""
         return json.dumps(self.to_dicts(), ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        return top_line(self.rows, self.counted)
+
+    def _repr_html_(self) -> str:
+        return top_table(self.rows, self.counted, [self.floor_words, self.what_counts])
 
     def __str__(self) -> str:
         lines = printed(self.rows, self.floor)

@@ -1,0 +1,98 @@
+"""A release described: sections of plain sentences, for a terminal, a notebook and programs."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from crowdtally import showing
+from crowdtally.published import Published
+from crowdtally.reader.describing.promise import beliefs, promise_lines, remark_lines
+from crowdtally.reader.describing.protection import protection_lines
+from crowdtally.reader.describing.spending import spending_lines
+from crowdtally.reader.describing.uncovered import uncovered_lines
+from crowdtally.reader.describing.what import what_lines
+from crowdtally.reader.describing.whom import whom_lines
+from crowdtally.values.rational import show
+
+_Lines = Callable[[Published], Iterable[str]]
+_SECTIONS: tuple[tuple[str, str, _Lines], ...] = (
+    ("what", "What is counted", what_lines),
+    ("from_whom", "From whom", whom_lines),
+    ("protection", "How it is protected", protection_lines),
+    ("odds", "What ε means as odds", promise_lines),
+    ("remark", "A remark on so large an ε", remark_lines),
+    ("spent", "What was spent", spending_lines),
+    ("not_covered", "What is not covered", uncovered_lines),
+)
+WIDTH = 88
+"""Columns of a text whose reader is not known."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a description."""
+
+    name: str
+    """What programs know it by."""
+    title: str
+    """Its heading."""
+    lines: tuple[str, ...]
+    """Sentences that belong together, in order."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A release in plain words; everything comes from ``release.json``."""
+
+    published: Published
+    """The release."""
+    sections: tuple[Section, ...]
+    """What is said of it, in order; sections without a line are left out."""
+
+    def text(self, width: int = WIDTH) -> str:
+        """The sections, wrapped to so many columns."""
+        wrapper = textwrap.TextWrapper(
+            max(width, 40), initial_indent="  - ", subsequent_indent="    ",
+            break_on_hyphens=False,
+        )  # fmt: skip
+        blocks = [
+            "\n".join([section.title, *map(wrapper.fill, section.lines)])
+            for section in self.sections
+        ]
+        return "\n\n".join(blocks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For programs: the numbers that sum it up, and all sentences."""
+        promised = self.published.guarantee
+        return {
+            "id": self.published.id,
+            "dataset": self.published.charged.dataset,
+            "epsilon": show(promised.epsilon),
+            "delta": show(promised.delta),
+            "unit": promised.unit,
+            "beliefs": beliefs(promised.epsilon),
+            **{section.name: list(section.lines) for section in self.sections},
+        }
+
+    def to_json(self) -> str:
+        """JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def __repr__(self) -> str:
+        return f"<Description of the release {self.published.id}: print it>"
+
+    def _repr_html_(self) -> str:
+        return showing.sections((section.title, section.lines) for section in self.sections)
+
+
+def describe(published: Published) -> Description:
+    """What a release is, in plain words."""
+    sections = (Section(name, title, tuple(lines(published))) for name, title, lines in _SECTIONS)
+    return Description(published, tuple(section for section in sections if section.lines))

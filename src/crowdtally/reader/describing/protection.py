@@ -1,0 +1,170 @@
+"""How one person's part was bounded, and which noise hides it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from crowdtally.published import Published
+from crowdtally.published.metadata import BoundFacts
+from crowdtally.published.table import TableFacts
+from crowdtally.reader.describing.what import counts
+from crowdtally.reader.describing.whom import who
+from crowdtally.reader.describing.words import amount, listed, number, several
+from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import PAIRS
+
+KEPT = {
+    "sra": "chosen uniformly at random among that {who}'s own; the others were left out",
+    "declared": "a bound that was meant to cut nobody; of a {who} with more, a uniform sample was "
+    "kept",
+    "hpa": "those of the items that rank highest in the noisy table 'popularity'; the others were "
+    "left out",
+    "tempered": "drawn at random with odds that grow with the item's noisy popularity (its power "
+    "{temper}); the others were left out",
+}
+"""How the records that are counted were chosen, by the rule that keeps records."""
+SCALED = {
+    "dpsense": "",
+    "dpsense-s": " Published counts were then multiplied by {scaling}, to make up for what scaling "
+    "down lost.",
+}
+"""What is said of the rules that scale rows."""
+CHOSEN = {
+    "rank": "so that about as many {who}s exceed it as the noise can bear",
+    "dpsense": "by the error that is to be expected",
+}
+"""How a bound was chosen privately."""
+PARTS = {
+    "choose": "the private choice of the bound",
+    "total": "the noisy mass of the items that are not released",
+    "popularity": "the table 'popularity'",
+}
+"""What a part of ε paid for; other parts are tables."""
+
+_BOUNDED = ": what bounding left out or scaled down is not in it"
+
+
+def protection_lines(published: Published) -> Iterator[str]:
+    """Bounding, the noise of each table, and the parts of ε."""
+    yield from _bounding(published)
+    yield from _choice(published)
+    for table in published.tables:
+        yield _noise(published, table)
+    bounded = "" if published.method.bounding == "row" else _BOUNDED
+    yield (
+        "The noise was drawn exactly, from a cryptographic source. An interval covers the noise "
+        f"alone{bounded}."
+    )
+    yield from _parts(published)
+
+
+def _bounding(published: Published) -> Iterator[str]:
+    method, person = published.method, who(published)
+    if method.bounding == "row":
+        yield f"Nothing was cut: one {person} counts once in each table."
+        return
+    if published.domain.is_discovered:
+        (table,) = published.tables
+        kept = KEPT["sra"].format(who=person)
+        yield (
+            f"Of each {person} at most {several(table.sensitivity, 'different item')} were "
+            f"counted, {kept}."
+        )
+        return
+    for bound, tables in _same_bounds(published):
+        yield _bounded(published, bound, tables)
+    if published.method.popularity_records is not None:
+        yield (
+            "The popularity was counted from at most "
+            f"{several(published.method.popularity_records, 'record')} of each {person}, with "
+            "noise of its own."
+        )
+
+
+def _same_bounds(published: Published) -> list[tuple[BoundFacts, list[str]]]:
+    """The bounds that differ, each with its tables."""
+    found: dict[BoundFacts, list[str]] = {}
+    for name, bound in published.method.bounds.items():
+        found.setdefault(bound, []).append(name)
+    return list(found.items())
+
+
+def _bounded(published: Published, bound: BoundFacts, tables: list[str]) -> str:
+    method, person = published.method, who(published)
+    where = f"In {listed([repr(name) for name in tables])}: " if len(method.bounds) > 1 else ""
+    what = several(bound.bound, "record" if published.counted == "records" else "different cell")
+    if published.records is not None and published.records.quantity is not None:
+        what += f" (each at most {several(published.records.most, 'time')})"
+    if method.bounding in SCALED:
+        scaled = "" if bound.scaling == 1 else SCALED[method.bounding]
+        more = scaled.format(scaling=show(bound.scaling))
+        cap = method.cap if method.cap is not None else 1
+        return _started(
+            f"{where}one {person} counts at most {number(cap)} in a cell, and the cells of a "
+            f"{person} that would sum to more than {number(bound.bound)} were scaled down to that "
+            f"sum.{more}"
+        )
+    own = f"by the rule {method.bounding!r}, whose author alone knows that it is right"
+    temper = show(method.temper) if method.temper is not None else ""
+    how = KEPT.get(method.bounding, own).format(who=person, temper=temper)
+    return _started(f"{where}of each {person} at most {what} were counted, {how}.")
+
+
+def _started(sentence: str) -> str:
+    return sentence[0].upper() + sentence[1:]
+
+
+def _choice(published: Published) -> Iterator[str]:
+    method = published.method
+    if method.bounding == "row":
+        return
+    if method.chosen_by is None:
+        yield "The bound was given as a public number, not taken from the records by the program."
+        return
+    how = CHOSEN.get(method.chosen_by, f"by {method.chosen_by!r}").format(who=who(published))
+    most = number(method.largest_candidate or 0)
+    yield (
+        f"The bound was chosen from the records, up to {most}, {how}: by a private mechanism that "
+        "is charged, so that the choice itself is protected."
+    )
+
+
+def _noise(published: Published, table: TableFacts) -> str:
+    person, unit = who(published), table.law.unit
+    most = table.sensitivity * unit
+    part = {"none": "count", "dyadic": "node", "haar": "coefficient", "sketch": "bucket"}
+    each = part[table.transform.kind]
+    level = f"{float(table.interval_level):.3%}".replace(".000", "")
+    reach = f"lies within ±{amount(table.interval_half_width)}"
+    if not table.interval_half_width:
+        reach = "is 0"
+    return (
+        f"Table {table.name!r}, ε {show(table.epsilon)}: one {person} changes it by at most "
+        f"{_exactly(most)} in all, over all {each}s together. Each {each} has noise of standard "
+        f"deviation {amount(table.noise_std)}: {level} of the time it {reach}."
+    )
+
+
+def _exactly(value: Fraction) -> str:
+    return number(int(value)) if value.denominator == 1 else amount(float(value))
+
+
+def _parts(published: Published) -> Iterator[str]:
+    epsilon = published.guarantee.epsilon
+    shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
+    if len(shares) == 1:
+        yield f"All of ε {show(epsilon)} went into one table of {counts(published)}."
+        return
+    parts = [
+        f"{show(share * epsilon)} for {_part(published, name)}" for name, share in shares.items()
+    ]
+    yield f"ε {show(epsilon)} is the sum of its parts: {listed(parts)}."
+
+
+def _part(published: Published, name: str) -> str:
+    if name in PARTS:
+        return PARTS[name]
+    # Pairs are paid for by the part that items in contexts are paid for by.
+    table = PAIRS.name if published.table(name) is None else name
+    return f"the table {table!r}"

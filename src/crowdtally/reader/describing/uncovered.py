@@ -1,0 +1,78 @@
+"""What the promise does not cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crowdtally.published import Published
+from crowdtally.reader.describing.protection import KEPT, SCALED
+from crowdtally.reader.describing.what import counts
+from crowdtally.reader.describing.whom import who
+from crowdtally.reader.describing.words import listed
+
+_FEW = 3
+
+
+def uncovered_lines(published: Published) -> Iterator[str]:
+    """What a reader must not take as protected, or as told."""
+    person = who(published)
+    yield from _parameters(published)
+    yield (
+        f"What the crowd shows. That many do something is what the release is for; if it says "
+        f"something about a {person} who is not in the data, it was not learnt from that {person}."
+    )
+    yield (
+        f"What several people share. One {person} is protected at a time: a family or a group of "
+        "k has k times ε, and a fact that follows from others' records is not hidden."
+    )
+    yield from _rule(published)
+    yield from _left_out(published)
+    yield (
+        "That there is a release, when it was made and how long that took, and what whoever made "
+        "it saw or told besides. Releases of copies of the records, under another name, are "
+        "added up apart."
+    )
+
+
+def _parameters(published: Published) -> Iterator[str]:
+    method, records = published.method, published.records
+    names = [repr(name) for name in published.domain.names]
+    chosen = [f"the {'lists' if names[1:] else 'list'} of {listed(names)}"]
+    if len(names) > _FEW:
+        chosen = [f"the {len(names)} lists of values"]
+    if published.domain.is_discovered:
+        chosen = []
+    if method.bounding != "row" and method.chosen_by is None:
+        chosen.append("the bound")
+    if records is not None and records.where is not None:
+        chosen.append("the condition")
+    if records is not None and records.quantity is not None:
+        chosen.append("the most that a record counts")
+    chosen.append("all other parameters")
+    text = listed(chosen)
+    yield (
+        f"{text[0].upper()}{text[1:]}: they were taken as public. If somebody chose one of them by "
+        "looking at the records, what the choice shows is not covered."
+    )
+
+
+def _rule(published: Published) -> Iterator[str]:
+    rule = published.method.bounding
+    if rule not in KEPT and rule not in SCALED and rule != "row":
+        yield (
+            f"The bounding rule {rule!r}: that it looks at each {who(published)}'s own records "
+            "alone was not checked, and the whole promise rests on it."
+        )
+
+
+def _left_out(published: Published) -> Iterator[str]:
+    users = published.guarantee.unit in ("user", "same-person")
+    without = ", or without a user," if users else ""
+    bounded = " How many records bounding left out is not told either." if users else ""
+    where = "" if published.domain.is_discovered else f" with values outside the lists{without}"
+    if published.domain.is_discovered:
+        where = " without a user or an item"
+    yield (
+        f"How near a number is to the truth about {counts(published)}, beyond its noise. Rows"
+        f"{where} were dropped, and how many is not told.{bounded}"
+    )

@@ -1,0 +1,168 @@
+"""What is counted: the first part of a description."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from crowdtally.published import Published
+from crowdtally.published.domain import PublicList
+from crowdtally.published.metadata import RecordFacts
+from crowdtally.published.table import SummaryFacts, TableFacts
+from crowdtally.reader.describing.words import amount, code, examples, listed, number, several
+from crowdtally.values.table_kinds import EDGES, PAIRS, POPULARITY
+
+_COUNTED = {"row": "rows, each of them one person", "person": "persons"}
+"""What a count counts where there are no users."""
+
+
+def what_lines(published: Published) -> Iterator[str]:
+    """What is counted, from which columns, and which tables it makes."""
+    yield _subject(published)
+    yield from _declared(published.records, published.method.record_id)
+    for table in published.tables:
+        yield _table(published, table)
+    yield from _other(published)
+    dataset = published.charged.dataset
+    named = f" of the dataset {dataset!r}" if dataset is not None else ""
+    yield f"It is the release {published.id}{named}, begun at {published.metadata['created']}."
+
+
+def _subject(published: Published) -> str:
+    domain, counted = published.domain, counts(published)
+    if domain.is_discovered:
+        return (
+            f"Noisy numbers of users for items of {domain.names[0]!r}. There was no public list of "
+            "items: the release itself found them among the records."
+        )
+    lists = [f"{one.name!r} ({_sized(one)})" for one in domain.lists]
+    if not domain.has_items:
+        return f"Noisy numbers of {counted}, for every combination of {listed(lists)}."
+    inside = f", and in every combination with {listed(lists[1:])}" if lists[1:] else ""
+    return f"Noisy numbers of {counted}, for every {lists[0]}{inside}."
+
+
+def counts(published: Published) -> str:
+    """What a count counts, in words."""
+    return _COUNTED.get(published.guarantee.unit, published.counted)
+
+
+def _sized(one: PublicList) -> str:
+    return f"a public list of {several(one.length, 'value')}{examples(one.values)}"
+
+
+def _declared(records: RecordFacts | None, record_id: str | None) -> Iterator[str]:
+    """How rows became records."""
+    if records is None:
+        yield (
+            "It was made by an earlier version, which did not store how rows became records: "
+            "whether there was a condition, in which time zone days begin, and whether items or "
+            "contexts were computed, cannot be told from the release."
+        )
+    else:
+        yield from _computed(records)
+        yield from _selected(records)
+    if record_id is not None:
+        yield f"One user's records were told apart by the column {record_id!r}."
+
+
+def _computed(records: RecordFacts) -> Iterator[str]:
+    expressions = {name: how for name, how in records.contexts.items() if how is not None}
+    if records.item is not None and records.item_expression is not None:
+        expressions = {records.item: records.item_expression, **expressions}
+    for name, how in expressions.items():
+        yield f"{name!r} was computed from each row as {code(how)}."
+    if expressions or records.where is not None or records.timezone != "UTC":
+        yield f"Where times became days and hours, it was in the zone {records.timezone}."
+
+
+def _selected(records: RecordFacts) -> Iterator[str]:
+    if records.where is not None:
+        yield f"Only rows that meet the condition {code(records.where)} were records."
+    else:
+        yield "There was no condition: every row with listed values was a record."
+    if records.quantity is not None:
+        yield (
+            f"A record counted as often as its column {records.quantity!r} says, and at most "
+            f"{several(records.most, 'time')}."
+        )
+
+
+def _table(published: Published, table: TableFacts) -> str:
+    head = f"Table {table.name!r} ({table.file}): {_cells(published, table)}"
+    summary = "" if table.summary is None else f" {_summary(table, table.summary)}"
+    return f"{head}.{summary}"
+
+
+def _cells(published: Published, table: TableFacts) -> str:
+    """What its rows are, and how many."""
+    counted = table.kind.counts(counts(published))
+    if table.is_discovered:
+        return (
+            f"users of each of {several(table.cells, 'released item')}: those with a noisy number "
+            f"of at least {number(table.discovery_threshold or 0)}"
+        )
+    if table.kind is POPULARITY:
+        return (
+            f"a rough popularity of {several(table.cells, 'item')}, by which it was decided which "
+            "records are kept; questions are not answered from it"
+        )
+    if table.kind is PAIRS:
+        return f"{counted} for each unordered pair of items, {several(table.cells, 'cell')}"
+    over = listed([repr(axis) for axis in table.axes])
+    if table.transform.kind != "none":
+        cells = prod(published.domain.by_name[axis].length for axis in table.axes)
+        return f"{counted} by {over} ({several(cells, 'cell')}), {_transformed(table)}"
+    if table.kind is EDGES or len(table.axes) > 1:
+        sizes = " × ".join(number(one.length) for one in published.domain.lists)
+        return f"{counted} for every combination of {over}, {sizes} = {_cell_count(table)}"
+    return f"{counted} for every {over}, {_cell_count(table)}"
+
+
+def _cell_count(table: TableFacts) -> str:
+    return several(table.cells, "cell")
+
+
+def _transformed(table: TableFacts) -> str:
+    transform = table.transform
+    ordered, size = listed([repr(name) for name in transform.ordered] or ["?"]), number(table.cells)
+    return {
+        "dyadic": f"as a tree of counts over ranges of {ordered} ({size} nodes)",
+        "haar": f"as Haar coefficients along {ordered} ({size} of them)",
+        "sketch": (
+            f"as a count sketch of {several(transform.rows, 'row')} of "
+            f"{several(transform.buckets, 'bucket')} under public hashes: single cells are "
+            "estimated from it"
+        ),
+    }[transform.kind]
+
+
+def _summary(table: TableFacts, summary: SummaryFacts) -> str:
+    """How the cells were chosen, all of it by their noisy counts alone."""
+    unit, keeping = float(table.law.unit), summary.keeping
+    rules = []
+    if keeping.sides == "one":
+        rules.append("only positive noisy counts were kept")
+    if keeping.cut:
+        least = amount(keeping.cut * unit)
+        rules.append(f"noisy counts nearer to 0 than {least} were dropped")
+    if summary.size is not None:
+        rules.append(f"of the rest a sample of {number(summary.size)} was drawn")
+    if keeping.samples and keeping.threshold is not None:
+        reach = amount(float(keeping.threshold) * unit)
+        rules.append(f"smaller counts were kept by chance, in proportion to them, below {reach}")
+    if summary.drops_orphans:
+        rules.append("ranges inside a dropped range were dropped too")
+    how = f": {listed(rules)}" if rules else ""
+    return (
+        f"It is a summary of type {table.publishing!r}: "
+        f"{several(summary.published_cells, 'row')} of {number(summary.domain_cells)} "
+        f"{'is' if summary.published_cells == 1 else 'are'} published{how}. Which rows these are "
+        "was decided by noisy counts, never by the true ones."
+    )
+
+
+def _other(published: Published) -> Iterator[str]:
+    other = published.metadata.get("other")
+    if other is not None:
+        yield f"Beside it: a {other['counts']}, {number(int(other['count']))}."

@@ -1,0 +1,57 @@
+"""Whose data it is, and what is protected together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from crowdtally.published import Published
+from crowdtally.reader.describing.words import listed
+
+_WHO = {"user": "user"}
+
+
+def who(published: Published) -> str:
+    """Who is protected, in a word."""
+    return _WHO.get(published.guarantee.unit, "person")
+
+
+def whom_lines(published: Published) -> Iterator[str]:
+    """The unit of protection, and what is not together in it."""
+    yield _unit(published)
+    yield f"Compared are {published.guarantee.neighbours}."
+
+
+def _unit(published: Published) -> str:
+    promised, records = published.guarantee, published.records
+    columns = [repr(name) for name in records.user] if records else [repr(promised.column)]
+    many = "Somebody with several ids is several users, each protected for itself: k ids, k times ε"
+    match promised.unit:
+        case "user" if len(columns) > 1:
+            return (
+                f"From users. Rows that agree in {listed(columns)} are one user's, and all of "
+                f"them are protected together. {many}."
+            )
+        case "user":
+            return (
+                f"From users. Rows with one value of {listed(columns)} are one user's, and all of "
+                f"them are protected together. {many}."
+            )
+        case "same-person":
+            return (
+                f"From persons. A table of the curator's says which values of {listed(columns)} "
+                "are one person's ids, and all records of a person, under all of them, are "
+                "protected together. The release does not show that table: it is as good as "
+                "whoever made it."
+            )
+        case "row":
+            return (
+                "From persons, each of them one row. Whoever has several rows is protected for "
+                "each of them alone: k rows, k times ε."
+            )
+        case "person":
+            return (
+                f"From persons. A row stands for as many of them as its weight {promised.column!r} "
+                "says, and one person of them is protected. Whoever is in several rows is "
+                "protected for each of them alone."
+            )
+    return f"From units of the kind {promised.unit!r}."

@@ -1,0 +1,31 @@
+"""A release as a notebook shows it."""
+
+from __future__ import annotations
+
+from crowdtally.published import Published
+from crowdtally.showing import paragraph, table
+from crowdtally.values.rational import show
+
+_HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interval")
+
+
+def release_table(published: Published) -> str:
+    """What is promised, and what each table holds; its counts are what questions are for."""
+    promised, tables = published.guarantee, published.tables
+    delta = f", δ {show(promised.delta)}" if promised.delta else ""
+    rows = (
+        (
+            one.name,
+            " × ".join(one.axes),
+            f"{one.cells:,}",
+            f"{one.published_cells:,}",
+            show(one.epsilon),
+            f"{one.noise_std:.4g}",
+            f"±{one.interval_half_width:.6g}",
+        )
+        for one in tables
+    )
+    caption = f"Release: ε {show(promised.epsilon)}{delta}, counts of {published.counted}"
+    made = table(caption, _HEADS, rows, total=len(tables), right=_HEADS[2:])
+    asked = "Ask it: .top(10), .sum(…), .table(…); .describe() says in words what it is."
+    return made + paragraph(promised.words) + paragraph(asked)

@@ -1,0 +1,138 @@
+"""How values show themselves: one line at a prompt, small tables in a notebook.
+
+The tables have no scripts and nothing from outside, and every value in them is escaped. Colours
+are the page's own, so that they fit light and dark ones; captions and header cells tell a screen
+reader what a number is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from html import escape
+from itertools import islice
+
+MOST_ROWS = 20
+"""Rows of a table that are shown."""
+LONGEST = 120
+"""Letters of one value that are shown."""
+SCREEN = 100
+"""Columns of a line that is shown at a prompt."""
+
+_TABLE = "border-collapse:collapse;margin:.5em 0"
+_CELL = "padding:.2em .7em;border-bottom:1px solid rgba(128,128,128,.35)"
+_CAPTION = "text-align:left;caption-side:top;padding:.2em 0;color:inherit"
+
+
+def one_line(text: str, end: str = ">") -> str:
+    """A text that fits a line of the screen; a longer one is cut and keeps its end.
+
+    >>> len(one_line("x" * 200)), one_line("<Plan: items>")
+    (100, '<Plan: items>')
+    """
+    plain = " ".join(text.split())
+    return plain if len(plain) <= SCREEN else f"{plain[: SCREEN - 1 - len(end)]}…{end}"
+
+
+def call(name: str, arguments: Sequence[str]) -> str:
+    """A call as it could be typed: on one line where it fits, else an argument on each.
+
+    >>> print(call("Records", ["'a.csv'", "user='u'"]))
+    Records('a.csv', user='u')
+    """
+    line = f"{name}({', '.join(arguments)})"
+    if len(line) <= SCREEN:
+        return line
+    width = SCREEN - 5
+    cut = [one if len(one) <= width else f"{one[: width - 1]}…" for one in arguments]
+    return "\n".join([f"{name}(", *(f"    {one}," for one in cut), ")"])
+
+
+def some(first: Sequence[object], total: int) -> str:
+    """The first values of so many, and how many more there are.
+
+    >>> some(range(3), 1000), some(["a"], 1)
+    ('0, 1, 2 … and 997 more', "'a'")
+    """
+    shown = ", ".join(map(_clipped, first))
+    return shown if len(first) == total else f"{shown} … and {total - len(first):,} more"
+
+
+def _clipped(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 24 else f"{text[:24]}…"
+
+
+def escaped(value: object) -> str:
+    """A value as text that no browser takes for anything else; a long one is cut.
+
+    >>> escaped("<script>"), escaped("Tom & 'Jerry'")
+    ('&lt;script&gt;', 'Tom &amp; &#x27;Jerry&#x27;')
+    """
+    text = str(value)
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+
+
+def table(
+    caption: str,
+    heads: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    total: int,
+    right: Collection[str] = (),
+) -> str:
+    """A table with its heads; of ``total`` rows the first are shown, and how many more there are.
+
+    Args:
+        caption: what it is.
+        heads: the columns' names.
+        rows: the values, row by row; not more of them are taken than shown.
+        total: how many rows there are.
+        right: the columns that hold numbers.
+    """
+    sides = ["right" if head in right else "left" for head in heads]
+    top = "".join(
+        f'<th scope="col" style="{_CELL};text-align:{side}">{escaped(head)}</th>'
+        for head, side in zip(heads, sides, strict=True)
+    )
+    shown = [
+        "".join(
+            f'<td style="{_CELL};text-align:{side}">{escaped(value)}</td>'
+            for value, side in zip(row, sides, strict=True)
+        )
+        for row in islice(rows, MOST_ROWS)
+    ]
+    if total > len(shown):
+        words = f"… and {total - len(shown):,} more"
+        shown.append(f'<td colspan="{len(heads)}" style="{_CELL};text-align:left">{words}</td>')
+    body = "".join(f"<tr>{row}</tr>" for row in shown)
+    return (
+        f'<table style="{_TABLE}"><caption style="{_CAPTION}">{escaped(caption)}</caption>'
+        f"<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def facts(caption: str, named: Iterable[tuple[str, object]]) -> str:
+    """A table of two columns: names, and what each is."""
+    rows = "".join(
+        f'<tr><th scope="row" style="{_CELL};text-align:left">{escaped(name)}</th>'
+        f'<td style="{_CELL};text-align:left">{escaped(value)}</td></tr>'
+        for name, value in named
+    )
+    return (
+        f'<table style="{_TABLE}"><caption style="{_CAPTION}">{escaped(caption)}</caption>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def paragraph(words: str) -> str:
+    """A line of text, whole."""
+    return f'<p style="margin:.3em 0;max-width:48em">{escape(words)}</p>'
+
+
+def sections(named: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """Headings with a list of sentences each."""
+    parts = []
+    for title, lines in named:
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        parts.append(f'<h4 style="margin:.6em 0 .2em">{escape(title)}</h4><ul>{items}</ul>')
+    return f'<div style="max-width:60em">{"".join(parts)}</div>'

@@ -1,0 +1,104 @@
+"""The package as it is installed: a wheel in an environment that does not know the checkout.
+
+The environment is new and has the libraries of the tests' own, but not what is installed there as
+editable: a ``.pth`` file adds a folder of libraries and reads no other ``.pth`` file in it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kit.documents import ROOT, Place, marked
+
+PACKAGE = ROOT / "src" / "crowdtally"
+
+
+def pip(*arguments: object) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, cwd=ROOT)
+    assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built by what the test extra brings, without the network."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip("wheel", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder, ROOT)
+    (found,) = folder.glob("crowdtally-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` folder of an environment in which the wheel is installed."""
+    folder = tmp_path_factory.mktemp("environment") / "venv"
+    venv.create(folder, with_pip=False)
+    python = folder / "bin" / "python"
+    pip("--python", python, "install", "--no-deps", "--no-index", wheel)
+    # After the wheel: pip would take what is installed beside these libraries for an older one.
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
+    return folder / "bin"
+
+
+def names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if not name.endswith("/")}
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    """Every module, the proofs beside them, the mark of its types; no test, no page of docs."""
+    wanted = {
+        str(Path("crowdtally") / path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    found = {name for name in names(wheel) if ".dist-info/" not in name}
+    assert found == wanted
+    assert "crowdtally/py.typed" in found
+    assert {Path(name).suffix for name in found} == {".py", ".md", ".typed"}
+
+
+def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        told = archive.read(metadata).decode()
+        (entries,) = (name for name in archive.namelist() if name.endswith("/entry_points.txt"))
+        assert "crowdtally = crowdtally.cli:main" in archive.read(entries).decode()
+    assert any(name.endswith("licenses/LICENSE") for name in names(wheel))
+    assert f"\nVersion: {project['version']}\n" in told
+    for dependency in project["dependencies"]:
+        assert f"\nRequires-Dist: {dependency}\n" in told
+    assert "\nRequires-Python: >=3.11\n" in told
+
+
+def test_the_readme_works_from_the_wheel(programs: Path, tmp_path: Path) -> None:
+    """Its blocks in an empty folder, by the installed program; the checkout is out of reach."""
+    place = Place.empty(tmp_path, programs, ("TMPDIR",))
+    where = place.run(
+        [str(programs / "python"), "-c", "import crowdtally; print(crowdtally.__file__)"]
+    )
+    assert Path(where.strip()).is_relative_to(programs.parent)
+    assert not Path(where.strip()).is_relative_to(ROOT)
+    for block in marked(ROOT / "README.md"):
+        place.run_block(block)
+    described = place.run(["crowdtally", "describe", "visits-release"])
+    assert "What is not covered" in described
+    place.run(["crowdtally", "check"])
+    assert place.run(["crowdtally", "--version"]).startswith("crowdtally ")
+
+
+def test_the_demonstration_is_among_the_commands_of_the_readme() -> None:
+    """What ``make demo`` runs is then run from the wheel, too."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "\t$(BIN)/crowdtally demo\n" in makefile
+    assert any("crowdtally demo " in block.text for block in marked(ROOT / "README.md"))
