@@ -14,6 +14,7 @@ import faulthandler
 import sys
 from pathlib import Path
 faulthandler.dump_traceback_later(180, exit=True)
+import pyarrow.parquet as parquet
 import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -29,8 +30,9 @@ url, folder = sys.argv[1], Path(sys.argv[2])
 def made(source, name, engine, **options):
     """A release without noise; all three tables' bytes."""
     records = ct.read(
-        source, user="user", item="item", contexts={"g": None, "size": "item % 3"},
-        joins=[(folder / "people.csv", "user")],
+        source, user="user", item="item", joins=[(folder / "people.csv", "user")],
+        contexts={"g": None, "size": "(item + hour(to_timestamp(item * 3600))) % 3"},
+        where="item <> 4 AND g IS NOT NULL", timezone="Asia/Kolkata",
     )
     domain = ct.Domain(range(20), {"g": ["x", "y"], "size": range(3)})
     request = make_request(records, domain, epsilon=1, **options)
@@ -63,6 +65,17 @@ except CrowdtallyError as error:
     assert "may differ each time" in str(error)
 else:
     raise AssertionError("a random frame was taken")
+# An hour that clocks show twice: by their local times these users would be fewer.
+times = session.range(14).selectExpr(
+    "timestamp_seconds(1729987200 + 600 * id) AS at", "'x' AS item"
+)
+records = ct.read(times, user="at", item="item", timezone="Europe/Vienna")
+done = publish(
+    make_request(records, ct.Domain(["x"]), epsilon=1, max_records=1), "t", folder / "times",
+    ledger=Ledger.open(folder / "ledger.sqlite"), draws=SilentDraws(), tell=print,
+    start_engine=starter(None, {}, [locate(times)]),
+)
+assert parquet.read_table(done.folder / "items.parquet")["count"].to_pylist() == [14]
 assert session.conf.get("spark.sql.session.timeZone") is not None
 session.stop()
 assert SparkContext._active_spark_context is None, "a driver was started"
