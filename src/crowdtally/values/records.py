@@ -95,7 +95,7 @@ class Records:
         """The declaration alone: a frame's own repr would show records, a URL a password."""
         unsaid = {"source": self.source, "timezone": UTC}
         roles = {
-            n: value for n, value in vars(self).items() if value and value is not unsaid.get(n)
+            n: value for n, value in vars(self).items() if value is not unsaid.get(n) and value
         }
         named = "".join(f", {name}={value!r}" for name, value in roles.items())
         return f"Records({_shown(self.source)!r}{named})"
