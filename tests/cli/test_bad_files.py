@@ -130,8 +130,12 @@ def test_no_such_table(town: Town) -> None:
     with duckdb.connect(str(town.folder / "base.duckdb")) as base:
         base.execute("CREATE TABLE visits AS FROM 'records.parquet'")
     town.refuses(town.arguments("base.duckdb#vists"), INPUT, "no table 'vists'", "visits")
-    town.refuses(town.arguments("base.duckdb"), USAGE, "base.duckdb#TABLE")
-    town.refuses(town.arguments("base.duckdb#"), USAGE, "base.duckdb#TABLE")
+    town.refuses(
+        town.arguments("base.duckdb"), USAGE, "needs its table", "type base.duckdb#visits."
+    )
+    town.refuses(
+        town.arguments("base.duckdb#"), USAGE, "needs its table", "type base.duckdb#visits."
+    )
 
 
 def test_no_such_database(town: Town) -> None:

@@ -1,11 +1,13 @@
-"""Fetching the next block of rows while the last one is worked on."""
+"""Copying rows in blocks: the next one is fetched while the last one is written."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TypeVar
+
+import duckdb
 
 Block = TypeVar("Block")
 
@@ -23,3 +25,15 @@ def ahead(blocks: Generator[Block, None, None]) -> Generator[Block, None, None]:
         while (block := coming.result()) is not None:
             coming = thread.submit(next, blocks, None)
             yield block
+
+
+@contextmanager
+def at_once(into: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """One transaction for all blocks: else each is first written to a log, and flushed."""
+    into.begin()
+    try:
+        yield
+    except BaseException:
+        into.rollback()
+        raise
+    into.commit()

@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 
-from crowdtally.curator.engine.ahead import ahead
+from crowdtally.curator.engine.ahead import ahead, at_once
 from crowdtally.curator.engine.csv_files import exact_text
 from crowdtally.curator.engine.postgres_blocks import Column, blocks, pages_of
 from crowdtally.curator.engine.tables import no_such_table, parts_of, spelled
@@ -60,8 +60,8 @@ def copy_table(
             return
         connection.execute(_SETTINGS)
         columns = _columns(connection, query)
-        _create(into, name, columns)
-        with closing(ahead(blocks(connection, found, pages, columns))) as fetched:
+        with at_once(into), closing(ahead(blocks(connection, found, pages, columns))) as fetched:
+            _create(into, name, columns)
             for block in fetched:
                 spool.write_bytes(block)
                 _insert(into, name, columns, spool)

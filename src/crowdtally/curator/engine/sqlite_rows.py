@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import duckdb
 
-from crowdtally.curator.engine.ahead import ahead
+from crowdtally.curator.engine.ahead import ahead, at_once
 from crowdtally.curator.engine.sqlite_blocks import Block, blocks, numbered, text_block
 from crowdtally.curator.engine.sqlite_text import as_text, declared_type, decoded
 from crowdtally.curator.engine.tables import meant, no_such_table, spelled
@@ -68,11 +68,12 @@ def _insert(
     rows: Iterator[Block], kinds: Mapping[str, str], into: duckdb.DuckDBPyConnection, name: str
 ) -> None:
     columns = ", ".join(f"{quoted(column)} {kind}" for column, kind in kinds.items())
-    into.execute(f"CREATE TABLE {name} ({columns})")
-    for block in rows:
-        into.register("incoming", dict(block.arrays))
-        into.execute(f"INSERT INTO {name} SELECT {block.values} FROM incoming")
-        into.unregister("incoming")
+    with at_once(into):
+        into.execute(f"CREATE TABLE {name} ({columns})")
+        for block in rows:
+            into.register("incoming", dict(block.arrays))
+            into.execute(f"INSERT INTO {name} SELECT {block.values} FROM incoming")
+            into.unregister("incoming")
 
 
 def _row_by_row(
