@@ -225,7 +225,8 @@ def test_a_table_reads_as_copy_writes_it(base: str, monkeypatch: pytest.MonkeyPa
     assert found[1][1][2:4] == ("", ""), "an empty text is no null"
 
 
-def test_tables_that_are_kept_in_several_places(base: str) -> None:
+def test_tables_that_are_kept_in_several_places(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_blocks, "_PAGES", 1)
     fill(
         base,
         "CREATE TABLE parted (i INT, x TEXT) PARTITION BY LIST (i)",
@@ -233,13 +234,14 @@ def test_tables_that_are_kept_in_several_places(base: str) -> None:
         "CREATE TABLE two PARTITION OF parted FOR VALUES IN (2)",
         "INSERT INTO parted VALUES (1, 'a'), (2, 'b')",
         "CREATE TABLE parent (i INT); CREATE TABLE child () INHERITS (parent)",
-        "INSERT INTO parent VALUES (1); INSERT INTO child VALUES (2)",
+        "INSERT INTO parent VALUES (1)",
+        "INSERT INTO child SELECT g FROM generate_series(2, 3000) AS g",
         "CREATE TABLE long (x TEXT); ALTER TABLE long ALTER x SET STORAGE EXTERNAL",
         "INSERT INTO long VALUES (repeat('x', 100000)), ('y')",
         "CREATE TABLE nothing (i INT)",
     )
     assert sorted(read(f"{base}#parted")[1]) == [(1, "a"), (2, "b")]
-    assert sorted(read(f"{base}#parent")[1]) == [(1,), (2,)]
+    assert sorted(read(f"{base}#parent")[1]) == [(n,) for n in range(1, 3001)]
     assert read(f"{base}#long")[1] == [("x" * 100000,), ("y",)]
     assert read(f"{base}#nothing") == ({"i": "BIGINT"}, [])
 
