@@ -55,13 +55,12 @@ class Balance:
     def require_unit(self, unit: PrivacyUnit) -> None:
         """Refuse another unit: its ε says something else, and the sum would say nothing."""
         if self.unit is not None and self.unit != unit:
-            same = f" If the same users were meant, type --user {self.unit.column}."
-            has_users = self.unit.kind == "user"
+            same = f" If that was meant, type {self.unit.typed}." if self.unit.typed else ""
             raise UsageError(
                 f"dataset {self.dataset!r} counts its budget by the privacy unit "
                 f"{self.unit.key!r}, and this request is for {unit.key!r}."
-                f"{same if has_users else ''} Epsilons of different units do "
-                "not add up: other users' records need another name, --dataset NAME."
+                f"{same} Epsilons of different units do not add up: other users' records need "
+                "another name, --dataset NAME."
             )
 
     def describe(self, ledger: str | None = None) -> str:

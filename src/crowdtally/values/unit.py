@@ -28,8 +28,8 @@ class PrivacyUnit:
 
     kind: Kind
     """``user``: all records of one user. ``same-person``: all records of one person, who may have
-    several ids. ``row``: one row. ``person``: one of those that a row's
-    weight counts. ``item``: one item of a history."""
+    several ids. ``row``: one row. ``person``: one of those that a row's weight counts. ``item``:
+    one item of a history."""
     column: str | None = None
     """For ``user`` and ``same-person``: the column, or columns, that say whose record it is. For
     ``person``: the weight."""
@@ -49,6 +49,22 @@ class PrivacyUnit:
         'user:user_id'
         """
         return f"{self.kind}:{self.column}" if self.column is not None else self.kind
+
+    @property
+    def typed(self) -> str:
+        """The options of a release that mean this unit.
+
+        >>> PrivacyUnit("same-person", "shop, customer").typed
+        '--user shop,customer --same-person FILE'
+        """
+        columns = (self.column or "").replace(", ", ",")
+        return {
+            "user": f"--user {columns}",
+            "same-person": f"--user {columns} --same-person FILE",
+            "row": "--user-per-row",
+            "person": f"--user-per-row --weight {columns}",
+            "item": "",
+        }[self.kind]
 
     @property
     def neighbours(self) -> str:
