@@ -97,7 +97,7 @@ def test_shapes(town: Town) -> None:
         ({"epsilon": "1", "delta": "1e-6"}, USAGE, "--discover-items and --delta go together"),
         ({"engine": "sparc"}, USAGE, "there is no engine 'sparc'"),
         ({"engine_setting": "a"}, USAGE, "KEY=VALUE"),
-        ({"join": "records.parquet:user_id"}, INPUT, "user_id"),
+        ({"join": "records.parquet:user_id"}, INPUT, "is in the records and in"),
     ],
 )
 def test_bad_input(town: Town, options: dict[str, str | None], code: int, words: str) -> None:

@@ -233,7 +233,8 @@ def test_a_uniform_sample_of_records_whatever_they_count(stored: bool, start_eng
     if stored:
         columns["id"] = np.arange(4 * USERS)
     with start_engine() as engine:
-        told = Prepared(engine.load("held", columns), DOMAIN).rows_told_by(3)
+        held = engine.load("held", columns)
+        told = Prepared(held, DOMAIN, held).rows_told_by(3)
         found = engine.columns(
             SRA(2).keep(engine, told, cells=3 * DOMAIN.size, key=KEY, what="records").rows
         )

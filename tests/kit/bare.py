@@ -62,7 +62,7 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
         "prepare": lambda *_: None,
         "steps_of": lambda _: (nothing,),
         "finish": finish,
-        "describe": lambda _request, reservation, *_: {"entry": reservation.id},
+        "describe": lambda _request, _dataset, reservation, *_: {"entry": reservation.id},
     }
     with mock.patch.multiple(main_line, **fakes), mock.patch.object(Staged, "write", _write):
         yield

@@ -66,6 +66,8 @@ def dropped(kind: Kind, flavour: Type, value: Any) -> bool:
         return True
     if isinstance(value, str):
         return kind.stored and kind.mixed == "integer" and flavour == "mixed"
+    if isinstance(value, float) and not kind.stored and not kind.fractions:
+        return True  # where no type is declared, a fraction is nobody's id
     return isinstance(value, int) and kind.whole_below is not None and value >= kind.whole_below
 
 

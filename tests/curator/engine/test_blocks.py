@@ -95,7 +95,7 @@ ODD: list[Any] = [
     0, 7, -7, BIG, 2**63 - 1, -(2**63), 0.5, 1.0, -0.0, 1e300, float("inf"), 0.1, 2.0**53, None, "",
     "7", "07", "x", "null", "[1]", '"quoted"', "a,b", "back\\slash", "\\u0000", "new\nline\r", "é",
     "\U0001f600", "\x01", "zero\0inside", "2024-02-29", "2024-02-29 10:00", "true", b"",
-    b"\x00\xff", b"7",
+    b"\x00\xff", b"7", b"\x00", b"\x137", b"\x17x",
 ]  # fmt: skip
 KINDS = ("INTEGER", "TEXT", "", "NUMERIC", "REAL", "BLOB", "BOOLEAN", "DATE", "DATETIME")
 DECLARED = ", ".join(f'"c {n}" {kind}' for n, kind in enumerate(KINDS))

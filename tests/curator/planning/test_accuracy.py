@@ -19,7 +19,9 @@ from kit.command import crowdtally
 
 ITEMS = [f"i{n}" for n in range(100)]
 DAYS = {"day": range(7)}
-RECORDS = ct.read("nowhere.parquet", user="u", item="item", contexts=["day"])
+EMPTY = pa.table({"u": pa.array([], pa.int64()), "item": pa.array([], pa.string()),
+                  "day": pa.array([], pa.int64()), "a": pa.array([], pa.int64())})  # fmt: skip
+RECORDS = ct.read(EMPTY, user="u", item="item", contexts=["day"])
 DOMAIN = ct.Domain(ITEMS, DAYS)
 FORMS: list[dict[str, Any]] = [
     {},
@@ -37,13 +39,13 @@ FORMS: list[dict[str, Any]] = [
 
 def request_at(epsilon: object, form: dict[str, Any]) -> Any:
     simple = "pairs" in form
-    records = ct.read("nowhere.parquet", user="u", item="item") if simple else RECORDS
+    records = ct.read(EMPTY, user="u", item="item") if simple else RECORDS
     return make_request(records, ct.Domain(ITEMS) if simple else DOMAIN, epsilon=epsilon, **form)
 
 
 def planned(form: dict[str, Any], **more: Any) -> ct.Plan:
     simple = "pairs" in form
-    records = ct.read("nowhere.parquet", user="u", item="item") if simple else RECORDS
+    records = ct.read(EMPTY, user="u", item="item") if simple else RECORDS
     return ct.plan(records, ct.Domain(ITEMS) if simple else DOMAIN, **form, **more)
 
 
@@ -85,7 +87,7 @@ def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> No
 
 
 def test_discovered_items() -> None:
-    records = ct.read("nowhere.parquet", user="u", item="item")
+    records = ct.read(EMPTY, user="u", item="item")
     plan = ct.plan(records, half_width=10, discover_items=True, delta="1e-9", max_records=2)
     law = DiscreteLaplace(plan.request.discovery.scale)  # type: ignore[union-attr]
     assert law.half_width(Fraction(19, 20)) == 10
@@ -128,7 +130,7 @@ def test_what_is_refused(given: dict[str, Any], words: str) -> None:
 
 
 def test_attributes_have_no_item() -> None:
-    records = ct.read("nowhere.parquet", user_per_row=True, attributes=["a"])
+    records = ct.read(EMPTY, user_per_row=True, attributes=["a"])
     domain = ct.Domain(attributes={"a": range(9)})
     words = "no items: say accuracy_of='cell', or accuracy_of='sum:R' with"
     with pytest.raises(ct.UsageError, match=words):
@@ -139,7 +141,7 @@ def test_attributes_have_no_item() -> None:
 # ---- the command, and what will be noise --------------------------------------------------------
 
 COMMAND = [
-    "plan", "nowhere.parquet", "--user-per-row", "--attributes", "a", "--values", "a=0..99",
+    "plan", "rows.csv", "--user-per-row", "--attributes", "a", "--values", "a=0..99",
     "--dataset", "x",
 ]  # fmt: skip
 
@@ -147,6 +149,8 @@ COMMAND = [
 @pytest.fixture
 def _ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROWDTALLY_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.csv").write_text("a\n")
 
 
 @pytest.mark.usefixtures("_ledger")

@@ -29,7 +29,8 @@ def _columns_of(
 ) -> Opened:
     """The source's columns, their types and how these are known."""
     held = _emptied(located) if located.held is not None else None
-    bare = located if held is None else replace(located, held=held)
+    kind = "frame" if located.kind == "stream" else located.kind
+    bare = located if held is None else replace(located, kind=kind, held=held)
     found = opening.opened(connection, bare, name, folder, rows=False)
     return replace(found, rows=f"(SELECT * FROM {found.rows} LIMIT 0)")
 
@@ -39,13 +40,9 @@ def can_look(located: Located) -> bool:
 
     Spark would have to be started, a pipe can be read once, and a stream may be one too.
     """
-    if (
-        located.needs_spark
-        or located.kind == "stream"
-        or not all(Path(path).is_file() for path in located.paths)
-    ):
+    if located.needs_spark or not all(Path(path).is_file() for path in located.paths):
         return False
-    return located.kind != "frame" or _emptied(located) is not None
+    return located.kind not in ("frame", "stream") or _emptied(located) is not None
 
 
 def _emptied(located: Located) -> Any:
@@ -53,9 +50,11 @@ def _emptied(located: Located) -> Any:
     held: Any = located.held
     if located.kind in ("relation", "ibis"):
         return held.limit(0)
-    if located.kind != "frame":
+    if located.kind not in ("frame", "stream"):
         return held  # an address
     module = type(held).__module__.partition(".")[0]
+    if located.kind == "stream":
+        return held.schema.empty_table() if module == "pyarrow" else None
     if module == "pyarrow" and type(held).__name__ == "Table":
         return held.slice(0, 0)
     if module == "pandas":

@@ -107,7 +107,7 @@ def _block(connection: sqlite3.Connection, table: Table, low: int, high: int) ->
 
 def _from_json(connection: sqlite3.Connection, table: Table, low: int, high: int) -> Block:
     stored = [
-        quoted(column) if kind in _AS_STORED else as_text(quoted(column), kind)
+        _as_stored(quoted(column)) if kind in _AS_STORED else as_text(quoted(column), kind)
         for column, kind in table.kinds.items()
     ]
     listed = ", ".join(f"json_group_array({sql})" for sql in stored)
@@ -127,6 +127,14 @@ def _from_json(connection: sqlite3.Connection, table: Table, low: int, high: int
             value = f"CASE WHEN n{place} THEN NULL ELSE {value} END"
         values.append(value)
     return Block(registered, ", ".join(values))
+
+
+def _as_stored(column: str) -> str:
+    """SQL for a value as it is; instead of bytes, a number that makes JSON be refused.
+
+    Since version 3.45 SQLite takes bytes that look like its binary JSON for what they would say.
+    """
+    return f"CASE typeof({column}) WHEN 'blob' THEN 0.5 ELSE {column} END"
 
 
 def _column(array: bytes, kind: str, count: int) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.looking import can_look, without_rows
 from crowdtally.curator.engine.prepare import open_records
+from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.stages import reading
 from crowdtally.values.domain import Domain
 
@@ -18,8 +19,12 @@ def check_columns(sources: Sources, domain: Domain | None) -> tuple[str, ...]:
     Returns:
         The names of sources that could not be looked at; where there is one, nothing was checked.
     """
-    unseen = tuple(s.label or "the DataFrame" for s in sources.every if not can_look(s))
+    unseen = tuple(_called(source) for source in sources.every if not can_look(source))
     if not unseen:
         with reading(), without_rows() as engine:
             open_records(engine, sources.declared, domain, sources)
     return unseen
+
+
+def _called(source: Located) -> str:
+    return source.label or ("the stream" if source.kind == "stream" else "the DataFrame")

@@ -64,8 +64,8 @@ def guessed_total(request: Request, users: int | None, records: int | None) -> i
     """The public guess of what will be counted: the total, or the records that bounding keeps."""
     if request.guess_total:
         return request.guess_total
-    if records is None:
-        return None
+    if records is None or request.records.quantity is not None:
+        return None  # how often records count is not known by how many there are
     if users is None or request.records.user is None:
         return records
     return min(records, users * request.method.rule.limit)
