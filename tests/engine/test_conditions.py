@@ -178,6 +178,30 @@ def test_a_row_is_taken_for_what_it_holds_alone(source: Path, start_engine: Star
     assert {True, False} == set.union(*taken.values())
 
 
+def test_the_largest_of_all_values_decides_about_no_row(
+    tmp_path: Path, start_engine: Start
+) -> None:
+    """Where all rows have few stars, one row's cast must fail as it does beside a row with many."""
+    own = [
+        {"who": 1, "place": "bar", "stars": n, "paid": paid} for n, paid in ((1, "free"), (2, "3"))
+    ]
+    newcomer = {"who": 2, "place": "bar", "stars": 5000, "paid": "3"}
+    contexts = {"cheap": "CAST(paid AS INTEGER) < 1 AND stars > 10"}
+    domain = Domain(ITEMS, {"cheap": ["true", "false"]}, item="place")
+    found: list[dict[str, Any]] = []
+    with start_engine() as engine:
+        for part in (own, [*own, newcomer]):
+            parquet.write_table(pa.Table.from_pylist(part), tmp_path / "few.parquet")
+            for roles, lists in (
+                ({"where": "CAST(paid AS INTEGER) > 3 OR stars < 1000"}, DOMAIN),
+                ({"contexts": contexts}, domain),
+            ):
+                records = ct.read(tmp_path / "few.parquet", user="who", item="place", **roles)
+                kept = kept_by(engine, prepare(engine, records, lists), SRA(9), KEY, "records")
+                found.append(kept["1"])
+    assert found[:2] == found[2:]
+
+
 def test_rows_that_are_persons_and_weights(source: Path, start_engine: Start) -> None:
     records = ct.read(
         source / "records.parquet", user_per_row=True, weight="stars", item="place",

@@ -37,6 +37,7 @@ from crowdtally.values.sql import quoted
 # Macros of DuckDB's own that are functions of one row; the others may hide an aggregate.
 _ROW_MACROS = {"if", "nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add"}
 
+_NOT_BY_ROW = "common_subexpressions,in_clause,statistics_propagation"
 _SHORT = 8  # values; to search through more of them takes longer than a join
 _PLACE_MACRO = "CREATE MACRO crowdtally_place(l, x) AS map(l, range(len(l)))[x]"
 _LARGEST_HEAP = 100_000  # DuckDB refuses a million; with so many a window is no slower
@@ -64,8 +65,10 @@ class DuckDBEngine:
         self.in_zone(UTC)
         # Where two expressions share a part, it would be computed outside their TRY, and a value
         # that it cannot take would stop the release instead of dropping its record. So would what
-        # is looked up in a list of constants, which becomes a join.
-        self._connection.execute("SET disabled_optimizers = 'common_subexpressions,in_clause'")
+        # is looked up in a list of constants, which becomes a join. And where a column's smallest
+        # and largest value decide a part of an expression, the rest of it would not be computed:
+        # one user's value would decide whether another's cast may fail.
+        self._connection.execute(f"SET disabled_optimizers = '{_NOT_BY_ROW}'")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
         self._connection.execute(_PLACE_MACRO)
