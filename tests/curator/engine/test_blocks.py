@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -244,6 +245,43 @@ def test_tables_that_are_kept_in_several_places(base: str, monkeypatch: pytest.M
     assert sorted(read(f"{base}#parent")[1]) == [(n,) for n in range(1, 3001)]
     assert read(f"{base}#long")[1] == [("x" * 100000,), ("y",)]
     assert read(f"{base}#nothing") == ({"i": "BIGINT"}, [])
+
+
+def test_a_single_column_of_nulls(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A null at the end of a block is a row like any other, wherever blocks end."""
+    fill(
+        base,
+        "CREATE TABLE t (x TEXT)",
+        "INSERT INTO t SELECT nullif(g % 3, 0)::TEXT FROM generate_series(1, 999) AS g",
+    )
+    for pages in (1, 1024):
+        monkeypatch.setattr(postgres_blocks, "_PAGES", pages)
+        assert Counter(read(f"{base}#t")[1]) == {("1",): 333, ("2",): 333, (None,): 333}
+
+
+@pytest.mark.long
+def test_long_values_that_lie_compressed(base: str) -> None:
+    """One text of the server's holds 2^30 bytes, which these exceed."""
+    fill(
+        base,
+        "CREATE TABLE t (i INT, x TEXT)",
+        "INSERT INTO t SELECT g, repeat('\"', 100000) FROM generate_series(1, 6000) AS g",
+    )
+    with DuckDBEngine() as engine:
+        engine.open(locate(f"{base}#t"), "t")
+        (row,) = engine._connection.execute("SELECT count(*), min(length(x)) FROM t").fetchall()
+    assert row == (6000, 100000)
+
+
+def test_a_database_without_an_encoding(server: PostgresServer) -> None:
+    name = f"{server.new_database()}_plain"
+    import psycopg
+
+    with psycopg.connect(server.url(server.new_database()), autocommit=True) as connection:
+        made = f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' TEMPLATE template0 LOCALE 'C'"
+        connection.execute(made)
+    fill(server.url(name), "CREATE TABLE t (x TEXT)", "INSERT INTO t VALUES ('a')")
+    assert read(f"{server.url(name)}#t")[1] == [("a",)]
 
 
 def test_rows_that_were_deleted_and_moved(base: str, monkeypatch: pytest.MonkeyPatch) -> None:

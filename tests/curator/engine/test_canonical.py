@@ -18,7 +18,7 @@ from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine import frames, opening
 from crowdtally.curator.engine.canonical import SourceColumn, canonical_text
 from crowdtally.curator.engine.census import countable
-from crowdtally.curator.engine.columns import matchable, same_key
+from crowdtally.curator.engine.columns import matchable, same_key, stored
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.sources import locate
@@ -50,7 +50,9 @@ INFERRED: list[tuple[str, str, str | None]] = [
     (f"{-EXACT}", "DOUBLE", None),
     ("1e300", "DOUBLE", None),
     ("16777215", "FLOAT", "16777215"),
-    ("16777216", "FLOAT", None),
+    ("16777216", "FLOAT", "16777216"),
+    ("9007199254740992", "FLOAT", None),
+    ("0.1", "FLOAT", "0.10000000149011612"),
     ("true", "BOOLEAN", "true"),
     ("'2024-02-29'", "DATE", "2024-02-29"),
     ("1.50", "DECIMAL(9,2)", "1.5"),
@@ -111,6 +113,35 @@ def test_objects_of_any_mixture_become_text():
     objects = pd.Series(mixed, dtype=object)
     assert _texts(objects) == wanted
     assert _texts(pd.Series([7, "x", None], dtype=object).astype("category")) == ["7", "x", None]
+
+
+NARROW = pd.Series(np.array([0.1, 2, 16777216, 2.0**60], dtype="float32"))
+TIMES = pd.Series(["2024-01-31", "2024-02-29T10:00:00.5", "2024-03-31T00:30"]).astype("M8[us]")
+PRECISE = pd.to_datetime(pd.Series(["2024-02-29 10:00:00.123456789"]))
+
+
+@pytest.mark.parametrize("newcomer", ["guest", None, float("nan"), 1.5])
+@pytest.mark.parametrize(
+    "series",
+    [NARROW, TIMES, PRECISE, TIMES.dt.tz_localize("Europe/Vienna"), PRECISE.dt.tz_localize("UTC")],
+)
+def test_one_more_value_changes_no_text(series, newcomer):
+    alone = _read_texts(series)
+    assert any(alone)
+    for joined in (
+        pd.concat([series, pd.Series([newcomer])], ignore_index=True),
+        pd.Series([*series.tolist(), newcomer]),
+    ):
+        assert _read_texts(joined)[:-1] == alone
+
+
+def _read_texts(series: pd.Series) -> list[Any]:
+    """As the engine reads a frame's column."""
+    with DuckDBEngine() as engine:
+        value, _ = stored("a", engine.open(locate(pd.DataFrame({"a": series})), "source")["a"])
+        return [
+            row[0] for row in engine._connection.execute(f"SELECT {value} FROM source").fetchall()
+        ]
 
 
 def _texts(series: pd.Series) -> list[Any]:

@@ -25,7 +25,7 @@ _INTEGERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT",
 }  # fmt: skip
-_FLOATS = {"DOUBLE": EXACT, "FLOAT": 2**24}
+_FLOATS = ("DOUBLE", "FLOAT")
 _PLAIN = ("BOOLEAN", "DATE", "TIME", "TIMESTAMP", "UUID", "DECIMAL", "BLOB")
 
 
@@ -59,7 +59,8 @@ def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | Non
         within = f"{value} BETWEEN {1 - EXACT} AND {EXACT - 1}"
         return f"CASE WHEN {within} THEN {text} END" if knowledge == "guessed" else text
     if sql_type in _FLOATS:
-        return _float_text(value, _FLOATS[sql_type])
+        # A missing value makes pandas widen the floats of all others: as wide ones they are read.
+        return _float_text(value if sql_type == "DOUBLE" else f"CAST({value} AS DOUBLE)")
     if sql_type == "VARCHAR":
         return _without_long_numbers(value) if knowledge == "guessed" else value
     if sql_type == "TIMESTAMP WITH TIME ZONE":
@@ -85,10 +86,10 @@ def identifying(text: str) -> str:
     return f"CASE WHEN {spelled} AND NOT ({whole}) THEN NULL ELSE {text} END"
 
 
-def _float_text(value: str, exact: int) -> str:
+def _float_text(value: str) -> str:
     """A whole number as that integer; what is not a number, or not exact, is null."""
     whole = (
-        f"CASE WHEN abs({value}) < {exact} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR) END"
+        f"CASE WHEN abs({value}) < {EXACT} THEN CAST(TRY_CAST({value} AS BIGINT) AS VARCHAR) END"
     )
     # DuckDB's NaN equals itself and exceeds everything: like an infinity it is not below 2^53.
     return f"CASE WHEN {value} = floor({value}) THEN {whole} ELSE CAST({value} AS VARCHAR) END"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
@@ -51,7 +52,21 @@ def _text(value: object) -> str | None:
         return str(value).lower()  # as an engine writes a column of truth values
     if isinstance(value, float | np.floating):
         return _float_text(float(value))
-    return str(value)
+    return _time_text(value) if isinstance(value, datetime) else str(value)
+
+
+def _time_text(time: Any) -> str:
+    """As a column of times is read: see ``canonical``; an instant to the microsecond.
+
+    >>> _time_text(datetime(2024, 2, 29, 10, 0, 0, 500_000, UTC))
+    '2024-02-29 10:00:00.5+00'
+    """
+    instant = time.tzinfo is not None
+    local = (time.astimezone(UTC) if instant else time).replace(tzinfo=None)
+    nanoseconds = 0 if instant else getattr(local, "nanosecond", 0)
+    fraction = f"{local.microsecond:06}{nanoseconds:03}".rstrip("0")
+    whole = f"{local:%H:%M:%S}" + (f".{fraction}" if fraction else "")
+    return f"{local.year:04}-{local.month:02}-{local.day:02} {whole}{'+00' if instant else ''}"
 
 
 def _float_text(number: float) -> str | None:

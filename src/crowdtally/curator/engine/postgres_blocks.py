@@ -53,15 +53,34 @@ def blocks(
 
     In one transaction: the pages that it sees are those there were.
     """
-    line = _line(columns)
+    query = f"SELECT string_agg({_line(columns)}, E'\\n') FROM {table}"
     for first in range(0, pages, _PAGES):
-        found = connection.execute(
-            f"SELECT string_agg({line}, E'\\n') FROM {table} "
-            f"WHERE ctid >= '({first},0)' AND ctid < '({first + _PAGES},0)'"
-        )
-        text = found.pgresult.get_value(0, 0)  # as it was sent, in UTF-8
-        if text is not None:
-            yield bytes(text)
+        yield from _lines(connection, query, first, first + _PAGES)
+
+
+def _lines(connection: Any, query: str, first: int, end: int) -> Generator[bytes, None, None]:
+    """The lines of some pages, in one text; in two or more where one cannot hold them.
+
+    Values that lie compressed in their pages can be a hundred times as long outside: somebody's
+    long texts must not stop the release.
+    """
+    from psycopg.errors import ProgramLimitExceeded
+
+    try:
+        with connection.transaction():
+            found = connection.execute(
+                f"{query} WHERE ctid >= '({first},0)' AND ctid < '({end},0)'"
+            )
+    except ProgramLimitExceeded:
+        if end - first == 1:
+            raise
+        half = (first + end) // 2
+        yield from _lines(connection, query, first, half)
+        yield from _lines(connection, query, half, end)
+        return
+    text = found.pgresult.get_value(0, 0)  # as it was sent, in UTF-8
+    if text is not None:
+        yield bytes(text) + b"\n"  # a last line of one null would else be none
 
 
 def _line(columns: Mapping[str, Column]) -> str:

@@ -52,13 +52,13 @@ def copy_table(
     Without ``rows``, its columns alone.
     """
     with _connected(url, label) as connection:
+        connection.execute(_SETTINGS)
         found = _resolve(connection, label, table)
         query = f"SELECT * FROM {found}" + ("" if rows else " LIMIT 0")
         pages = pages_of(connection, found) if rows else None
         if pages is None:
             copy_query(connection, query, into, name, spool)
             return
-        connection.execute(_SETTINGS)
         columns = _columns(connection, query)
         with at_once(into), closing(ahead(blocks(connection, found, pages, columns))) as fetched:
             _create(into, name, columns)

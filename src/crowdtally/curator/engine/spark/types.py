@@ -70,12 +70,12 @@ def canonical_text(value: str, kind: str) -> str | None:
     ('CAST(x AS STRING)', None)
     """
     if kind in ("float", "double"):
-        exact = EXACT if kind == "double" else 2**24
+        value = value if kind == "double" else f"CAST({value} AS DOUBLE)"
         number = f"CAST({value} AS BIGINT)"
         text = f"CAST(if({value} = {number}, {number}, NULL) AS STRING)"
         # NaN exceeds everything, and is not below 2^53; from there on no float is a fraction.
         return (
-            f"CASE WHEN abs({value}) < {exact} THEN coalesce({text}, CAST({value} AS STRING)) END"
+            f"CASE WHEN abs({value}) < {EXACT} THEN coalesce({text}, CAST({value} AS STRING)) END"
         )
     if kind == "string":
         return value
