@@ -32,14 +32,18 @@ def lines(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["persons"] is not None:
         yield f"Persons that the rows left stand for: {facts['persons']}."
     if facts["spread"] is None:
-        yield "Each row is one person: there is nothing to bound."
+        whose = "Each row is one person" if facts["persons"] is None else "Nobody has several rows"
+        yield f"{whose}: there is nothing to bound."
     else:
         yield from _spread(facts["spread"], facts)
 
 
 def wrapped(text: str) -> str:
     """The lines broken where they are longer than a terminal's."""
-    return "\n".join(textwrap.fill(line, _WIDTH) for line in text.split("\n"))
+    return "\n".join(
+        textwrap.fill(line, _WIDTH, subsequent_indent=" " * (len(line) - len(line.lstrip())))
+        for line in text.split("\n")
+    )
 
 
 def _reason(reason: Mapping[str, Any], rows: int) -> Iterator[str]:
@@ -58,10 +62,11 @@ def _reason(reason: Mapping[str, Any], rows: int) -> Iterator[str]:
 def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
     users, records, what = spread["users"], spread["records"], spread["counted"]
     yield ""
-    yield f"Users with a row left: {users}, who have {records} {what} together."
+    who = facts["protected"]
+    yield f"{who.capitalize()}s with a row left: {users}, who have together {records} {what}."
     if not users:
         return
-    yield f"{_first(what) + ' per user':>18} {'users':>12}  share"
+    yield f"{f'{_first(what)} per {who}':>18} {f'{who}s':>12}  share"
     largest = max(bucket["users"] for bucket in spread["histogram"])
     for bucket in spread["histogram"]:
         least, most, number = bucket["least"], bucket["most"], bucket["users"]
@@ -70,7 +75,7 @@ def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str
         yield f"{named:>18} {number:>12} {_share(number, users):>6}  {bar}".rstrip()
     yield ""
     yield f"What --max-records would keep (asked for: {facts['max_records']}):"
-    yield f"{'bound':>18} {_first(what) + ' kept':>18} {'users cut':>18}"
+    yield f"{'bound':>18} {_first(what) + ' kept':>18} {f'{who}s cut':>18}"
     for one in spread["max_records"]:
         kept = f"{one['kept']} {_share(one['kept'], records):>6}"
         cut = f"{one['cut']} {_share(one['cut'], users):>6}"
