@@ -46,6 +46,9 @@ class Inspection:
         """How many rows would be counted, before users are bounded."""
         return self.dropped.rows - self.dropped.without_user - self.dropped.outside
 
+    def __repr__(self) -> str:
+        return f"<Inspection, private: {self.dropped.rows} rows, {self.left} left: print it>"
+
     def __str__(self) -> str:
         # Who prints it is in Python; the command line has its own way.
         return wrapped(in_python("\n".join(lines(self.to_dict()))))

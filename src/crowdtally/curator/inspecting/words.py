@@ -11,6 +11,8 @@ WARNING = (
     "them."
 )
 _BAR, _WIDTH = 30, 79
+_NAMES, _LONGEST = 30, 54
+"""Letters of the names of columns: room for the usual ones, and for the longest."""
 _CHOSEN_BY_LOOKING = (
     "A bound that is chosen by looking at these numbers is not covered by the guarantee: it "
     "depends on the records. Choose it by what is known without them, or let --choose rank choose "
@@ -27,8 +29,9 @@ def lines(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["inexact"]:
         yield f"  {facts['inexact']} rows hold a number that is not exact: see docs/sources.md."
     yield "Dropped because of (a row may have several reasons):"
+    width = max([_NAMES, *(len(_named(reason)) for reason in facts["columns"])])
     for reason in facts["columns"]:
-        yield from _reason(reason, rows)
+        yield from _reason(reason, rows, min(width, _LONGEST))
     if facts["persons"] is not None:
         yield f"Persons that the rows left stand for: {facts['persons']}."
     if facts["spread"] is None:
@@ -46,9 +49,12 @@ def wrapped(text: str) -> str:
     )
 
 
-def _reason(reason: Mapping[str, Any], rows: int) -> Iterator[str]:
-    named = f"{reason['role']} {reason['name']}"
-    yield f"  {named:<30} {reason['rows']:>12}  {_share(reason['rows'], rows):>6}"
+def _named(reason: Mapping[str, Any]) -> str:
+    return f"{reason['role']} {reason['name']}"
+
+
+def _reason(reason: Mapping[str, Any], rows: int, width: int) -> Iterator[str]:
+    yield f"  {_named(reason):<{width}} {reason['rows']:>12}  {_share(reason['rows'], rows):>6}"
     found = reason["list"]
     if found is None or not found["missing"]:
         return
