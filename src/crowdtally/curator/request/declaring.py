@@ -88,9 +88,9 @@ def _kind(given: object) -> str:
     return "an empty name" if isinstance(given, str) and not given else f"a {type(given).__name__}"
 
 
-def _column(given: object, option: str) -> str:
+def _column(given: object, option: str, wanted: str = "the name of a column") -> str:
     if not isinstance(given, str) or not given:
-        raise UsageError(f"{option} is the name of a column: received {_kind(given)}.")
+        raise UsageError(f"{option} is {wanted}: received {_kind(given)}.")
     return given
 
 
@@ -99,10 +99,10 @@ def _columns(given: object, option: str) -> tuple[str, ...]:
     if isinstance(given, str):
         return (_column(given, option),)
     if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
-        raise UsageError(f"{option} is a column, or a list of them: received {_kind(given)}.")
+        raise UsageError(f"{option} is a column, or several in a list: received {_kind(given)}.")
     if hasattr(given, "columns"):  # a frame, which goes through its columns' names
-        raise UsageError(f"{option} is a column, or a list of them: received {_kind(given)}.")
-    return tuple(_column(name, option) for name in given)
+        raise UsageError(f"{option} is a column, or several in a list: received {_kind(given)}.")
+    return tuple(_column(name, option, "a column, or several in a list") for name in given)
 
 
 def _users(given: Columns | None) -> str | tuple[str, ...] | None:
@@ -110,7 +110,7 @@ def _users(given: Columns | None) -> str | tuple[str, ...] | None:
         return None
     columns = _columns(given, "--user")
     if not columns:
-        raise UsageError("--user is a column, or a list of them: received an empty list.")
+        raise UsageError("--user is a column, or several in a list: received an empty list.")
     if len(set(columns)) != len(columns):
         raise UsageError("--user names a column twice: name each once.")
     if len(columns) > 1 and any("," in name for name in columns):
