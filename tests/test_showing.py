@@ -12,6 +12,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import showing
+from crowdtally.reader.asking.printing import printed
 from crowdtally.reader.asking.top import TopItem, TopList
 from kit.hamlet import hamlet
 from kit.made import made, visits
@@ -218,3 +219,17 @@ def test_questions_have_signatures_that_complete() -> None:
         assert inspect.getdoc(method)
     assert list(inspect.signature(ct.Release.top).parameters) == ["self", "k", "context"]
     assert set(dir(ct)) == set(ct.__all__)
+
+
+@pytest.mark.parametrize("label", ["a\x1b[2Jb", "two\nlines", "\u202eback"])
+def test_a_label_that_a_terminal_would_obey_is_spelled_out(label: str) -> None:
+    found = top_list(3, name=label)
+    for text in ("\n".join(printed(found.rows, 7.0)), Page(found._repr_html_()).text):
+        assert label not in text
+        assert repr(label)[1:-1] in text
+
+
+def test_an_inspection_fits_a_line() -> None:
+    frame = pa.table({"u": ["x", "y"], "i": ["a", "hidden"]})
+    found = ct.inspect(ct.read(frame, user="u", item="i"), ct.Domain(["a"]))
+    assert repr(found) == "<Inspection, private: 2 rows, 1 left: print it>"

@@ -24,6 +24,7 @@ from crowdtally.curator.request.options import ReleaseOptions, with_options
 from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.curator.request.wording import python_words
 from crowdtally.curator.steps.step import Stage
+from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published, check_target, temporary_target
 from crowdtally.reader.release import Release
@@ -155,7 +156,11 @@ def surroundings(
     engine_settings: Mapping[str, str] | None = None,
 ) -> tuple[Outside, object]:
     """What is around a release, and what keeps its temporary folder alive."""
-    start_engine = starter(engine, engine_settings or {}, sources.every)
+    start_engine = starter(
+        engine, {} if engine_settings is None else engine_settings, sources.every
+    )
+    if output is not None and not isinstance(output, str | os.PathLike):
+        raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
     target, held = (Path(output), None) if output else temporary_target()
     check_target(target)
     books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
@@ -231,4 +236,5 @@ def inspect(
             subject = make_request(
                 records, domain, epsilon=epsilon, delta=delta, split=split, **options
             ).subject
-        return look_into(subject, starter(engine, engine_settings or {}, subject.sources.every))
+        settings = {} if engine_settings is None else engine_settings
+        return look_into(subject, starter(engine, settings, subject.sources.every))

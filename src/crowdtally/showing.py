@@ -33,6 +33,16 @@ def one_line(text: str, end: str = ">") -> str:
     return plain if len(plain) <= SCREEN else f"{plain[: SCREEN - 1 - len(end)]}…{end}"
 
 
+def plainly(value: object) -> str:
+    r"""A value as text; one with what a terminal could obey, or that breaks a line, spelled out.
+
+    >>> plainly("café, old"), plainly(7), plainly("a\x1b[2J"), plainly("two\nlines")
+    ('café, old', '7', "'a\\x1b[2J'", "'two\\nlines'")
+    """
+    text = str(value)
+    return text if text.isprintable() else repr(text)
+
+
 def call(name: str, arguments: Sequence[str]) -> str:
     """A call as it could be typed: on one line where it fits, else an argument on each.
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
@@ -73,9 +74,10 @@ def test_numbers(town: Town) -> None:
 
 def test_shapes(town: Town) -> None:
     rows = inspected(town, "--user-per-row", user=None)
-    assert "nothing to bound" in rows.out
+    assert "Each row is one person: there is nothing to bound" in rows.out
     weighed = inspected(town, "--user-per-row", user=None, weight="count")
     assert "Persons that the rows left stand for: 180." in weighed.out
+    assert "Each row is one person" not in weighed.out
     found = inspected(town, "--discover-items", items=None)
     assert "item place" in found.out
     table = inspected(town, item=None, items=None, attributes="weekday", values="weekday=Mon")
@@ -83,6 +85,30 @@ def test_shapes(town: Town) -> None:
     town.write("areas.csv", "place,area\nbar,north\ncafe,south\n")
     joined = inspected(town, join="areas.csv:place")
     assert "join areas.csv:place" in joined.out
+
+
+def test_persons_are_called_persons(town: Town) -> None:
+    ids = sorted(
+        {row["user_id"] for row in pq.read_table(town.folder / "records.parquet").to_pylist()}
+    )
+    town.write("people.csv", "user_id,who\n" + "".join(f"{one},same\n" for one in ids))
+    found = inspected(town, same_person="people.csv").out
+    assert "Persons with a row left: 1, who have together" in found
+    assert "records per person" in found
+    assert "persons cut" in found
+    assert " user " not in found.replace("user user_id", "")
+    assert " users" not in found
+    assert (
+        json.loads(inspected(town, "--json", same_person="people.csv").out)["protected"] == "person"
+    )
+
+
+def test_discovery_keeps_different_items(town: Town) -> None:
+    rows = pq.read_table(town.folder / "records.parquet").to_pylist()
+    different = {(row["user_id"], row["place"]) for row in rows}
+    found = json.loads(inspected(town, "--discover-items", "--json", items=None).out)["spread"]
+    assert (found["counted"], found["records"]) == ("items", len(different))
+    assert len(different) < len(rows)
 
 
 @pytest.mark.parametrize(

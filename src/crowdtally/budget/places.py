@@ -95,7 +95,10 @@ def _file(text: str) -> File:
 def _server(rest: str) -> Server:
     url = f"postgresql+psycopg://{rest}"
     try:
-        urlsplit(url).port  # noqa: B018 - a port that is no number raises here, not in the driver
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - a port that is no number raises here, not in the driver
+        if parts.fragment or "@" in parts.path or (not parts.username and "@" in parts.query):
+            raise ValueError("a part of the password, which a message would repeat")
     except ValueError:
         raise UsageError(
             "the ledger's URL cannot be read. Give postgresql://user@host:5432/database, with "

@@ -17,7 +17,11 @@ def asker(before: Callable[[], None]) -> Callable[[str], bool]:
     def ask(question: str) -> bool:
         before()
         print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
-        answer = sys.stdin.readline()
+        try:
+            answer = sys.stdin.readline()
+        except KeyboardInterrupt:
+            print("\nNothing was charged.", file=sys.stderr)  # a question comes before the charge
+            raise
         if not answer.endswith("\n"):
             print(file=sys.stderr)  # the input ended instead of a line
         return answer.strip().lower() in ("y", "yes")

@@ -76,7 +76,7 @@ class Axes:
         return (
             "no item passed the threshold of this release, a noisy number of at least "
             f"{table.discovery_threshold} users: it has none to ask about. A larger epsilon or "
-            "delta, or a smaller --max-records, lowers the threshold of another release."
+            "delta, or fewer items kept of each user, lowers the threshold of another release."
         )
 
 

@@ -84,6 +84,9 @@ def _not_a_number(value: object, name: str) -> str:
 
 
 def _clip(value: object) -> str:
+    """What was typed; of anything else the type alone, since it may be a frame of records."""
+    if value is not None and not isinstance(value, str | bool | int | float | Rational):
+        return f"a {type(value).__name__}"
     text = str(value)
     return repr(text if len(text) <= 40 else text[:40] + "…")
 

@@ -168,8 +168,22 @@ def _shown(source: object) -> str:
 def without_secrets(url: str) -> str:
     """The address without user and password, wherever they stand in it.
 
+    A password may hold what should have been escaped: where a colon may begin one, all is left out
+    up to the last ``@``. Rather a shorter name than half of a password.
+
     >>> without_secrets("postgres://ana:p@ss@host/db?sslmode=on&password=x#t")
     'postgres://host/db?sslmode=on&password=…#t'
+    >>> without_secrets("postgres://ana:p/a?s#s@host/db#t")
+    'postgres://host/db#t'
     """
-    bare = re.sub(r"//[^/?#]*@", "//", url)
-    return re.sub(r"([?&][^=&#]*(?:pass|secret|token|key)[^=&#]*=)[^&#]*", r"\1…", bare)
+    bare = _SECRET_PARAMETER.sub(r"\1…", url)
+    return (_AUTHORITY if url.startswith(_PATHS) else _UP_TO_LAST_AT).sub("//", bare, count=1)
+
+
+_SECRET_PARAMETER = re.compile(
+    r"([?&][^=&#@]*(?:pass|secret|token|key)[^=&#@]*=)[^&]*?(?=&|#[^#]*$|$)"
+)
+_AUTHORITY = re.compile(r"//[^/?#]*@")
+_UP_TO_LAST_AT = re.compile(r"//[^/?#@]*:.*@|//[^/?#]*@", re.DOTALL)
+_PATHS = ("file://", "hdfs://", "viewfs://")
+"""Addresses without passwords, in whose paths an ``@`` is part of a name."""

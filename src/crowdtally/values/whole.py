@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from crowdtally.errors import UsageError
 
 
@@ -18,6 +20,17 @@ def whole_number(value: object, name: str, least: int, most: int) -> int:
     """
     if not isinstance(value, int) or not is_whole(value) or not least <= value <= most:
         raise UsageError(
-            f"{name} must be a whole number between {least} and {most}: received {value!r}."
+            f"{name} must be a whole number between {least} and {most}: received {received(value)}."
         )
     return value
+
+
+def received(value: object) -> str:
+    """What a message repeats of a parameter: a value that was typed, never a frame of records.
+
+    >>> received("ten"), received(1.5), received([1])
+    ("'ten'", '1.5', 'a list')
+    """
+    if value is None or isinstance(value, str | int | float | Fraction):
+        return repr(value)
+    return f"a {type(value).__name__}"

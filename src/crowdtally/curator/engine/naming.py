@@ -6,10 +6,15 @@ import re
 from urllib.parse import parse_qsl, urlsplit
 
 from crowdtally.curator.engine.tables import plain_name
+from crowdtally.errors import UsageError
 
 POSTGRES = ("postgres", "postgresql")
 """Schemes of PostgreSQL's addresses, which mean the same."""
 _PORT = "5432"
+_PLACE = re.compile(r"(\[[^\]]*\]|[^:\[\]]*)(:[0-9]*)?")
+"""A host, with or without its port."""
+_HOLD_AT = ("host", "user", "password", "sslpassword", "options", "application_name")
+"""Parameters of an address whose values may hold an ``@``."""
 
 
 def postgres_name(url: str, table: str) -> str:
@@ -33,6 +38,32 @@ def postgres_name(url: str, table: str) -> str:
     query = "&".join(f"{name}={value}" for name, value in sorted(asked.items()))
     name = plain_name(table, "public")
     return f"postgresql://{places}/{database}{'?' + query if query else ''}#{name}"
+
+
+def check_postgres(url: str, table: str) -> None:
+    """Refuse an address of which a password's special character makes another one.
+
+    What it would be read as is part of the password, so nothing of it is repeated.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets around no address
+        raise _unreadable() from None
+    hosts = parts.netloc.rpartition("@")[2]
+    given = parse_qsl(parts.query, keep_blank_values=True)
+    stray = [parts.path, "" if '"' in table else table]
+    stray += [f"{name}={value}" for name, value in given if name not in _HOLD_AT]
+    fits = not parts.fragment and all(map(_PLACE.fullmatch, hosts.split(",")))
+    if not fits or any("@" in text for text in stray):
+        raise _unreadable()
+
+
+def _unreadable() -> UsageError:
+    return UsageError(
+        "the address of the database cannot be read: type "
+        "postgresql://USER:PASSWORD@HOST:5432/DATABASE#TABLE, with special characters of a "
+        "password written as %XX: '/' as %2F, '?' as %3F, '#' as %23, '@' as %40."
+    )
 
 
 def _places(places: str, given: dict[str, str]) -> tuple[str, dict[str, str]]:

@@ -9,9 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
-from urllib.parse import urlsplit
 
-from crowdtally.curator.engine.naming import POSTGRES, one_name, postgres_name
+from crowdtally.curator.engine.naming import POSTGRES, check_postgres, one_name, postgres_name
 from crowdtally.curator.engine.streams import is_stream
 from crowdtally.curator.engine.tables import plain_name
 from crowdtally.errors import InputError, UsageError, closest, did_you_mean
@@ -147,16 +146,17 @@ def _locate_spark_files(address: str) -> Located:
 
 
 def _locate_url(url: str, table: str) -> Located:
-    parts = urlsplit(url)
-    scheme, _, driver = parts.scheme.partition("+")
+    typed = url.partition("://")[0]  # what follows may not be an address: see check_postgres
+    scheme, _, _ = typed.lower().partition("+")
     if not table.strip() and scheme not in ("duckdb", "sqlite"):
         raise UsageError(f"no table after '#' in {without_secrets(url)!r}: type URL#table.")
     if scheme == "duckdb":
         return _locate_table("duckdb", url.removeprefix("duckdb://"), table)
     if scheme == "sqlite":
-        return _locate_table("sqlite", url.removeprefix(f"{parts.scheme}://"), table)
+        return _locate_table("sqlite", url.removeprefix(f"{typed}://"), table)
     if scheme in POSTGRES:
-        plain = url.replace(f"+{driver}", "", 1) if driver else url
+        plain = f"{scheme}{url.removeprefix(typed)}"
+        check_postgres(plain, table)
         return Located("postgres", postgres_name(plain, table), table=table, held=plain)
     raise UsageError(
         f"{scheme} databases are not read, only DuckDB, SQLite and PostgreSQL: received "

@@ -26,6 +26,7 @@ def starter(
     """
     located = list(sources)
     frames = [source.held for source in located if source.kind == "spark-frame"]
+    _check_kinds(engine, settings)
     if engine is not None and engine != "duckdb" and not _SPARK.fullmatch(engine):
         raise UsageError(f"there is no engine {engine!r}: type one of {_NAMES}.")
     if engine == "duckdb" or (engine is None and not frames):
@@ -34,6 +35,17 @@ def starter(
     if frames:
         return _beside(frames, engine, settings)
     return _spark(None if engine == "spark" else engine, settings)
+
+
+def _check_kinds(engine: object, settings: object) -> None:
+    if engine is not None and not isinstance(engine, str):
+        kind = type(engine).__name__
+        raise UsageError(f"there is no engine of type {kind}: type one of {_NAMES}.")
+    if not isinstance(settings, Mapping):
+        raise UsageError(
+            "engine settings are names and values, --engine-setting KEY=VALUE: received a "
+            f"{type(settings).__name__}."
+        )
 
 
 def _check_duckdb(settings: Mapping[str, str], located: Iterable[Located]) -> None:

@@ -38,11 +38,16 @@ class Inspection:
     """The bound that was asked for, or that would be the largest candidate."""
     bounding: str
     """The rule that would bound users."""
+    who: str = "user"
+    """Who is protected, and bounded: a ``user``, or a ``person`` who may have several ids."""
 
     @property
     def left(self) -> int:
         """How many rows would be counted, before users are bounded."""
         return self.dropped.rows - self.dropped.without_user - self.dropped.outside
+
+    def __repr__(self) -> str:
+        return f"<Inspection, private: {self.dropped.rows} rows, {self.left} left: print it>"
 
     def __str__(self) -> str:
         # Who prints it is in Python; the command line has its own way.
@@ -58,6 +63,7 @@ class Inspection:
             "columns": [reason.to_dict() for reason in self.reasons],
             "bounding": self.bounding,
             "max_records": self.limit,
+            "protected": self.who,
             "spread": None if self.spread is None else self.spread.to_dict(self.limit),
             "persons": self.persons,
         }
@@ -83,6 +89,7 @@ def inspect(
             _persons(engine, prepared) if subject.records.weight is not None else None,
             method.rule.limit,
             method.rule.name,
+            subject.records.unit.who,
         )
 
 

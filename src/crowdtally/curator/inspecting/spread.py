@@ -48,7 +48,7 @@ class Spread:
     users_with: dict[int, int]
     """For each number of records that somebody has, how many users have it, ascending."""
     counted: str
-    """What is counted for each user, in words: records, or different cells."""
+    """What is counted for each user, in words: records, or different cells or items."""
 
     @classmethod
     def of(cls, sums: RowSums, counted: str) -> Spread:
@@ -109,6 +109,8 @@ def spread(engine: Engine, prepared: Prepared, method: Method) -> Spread:
     if cap is not None:
         sums = scaled_sums(engine, prepared, cap, width=1).found
         return Spread.of(sums, "cells" if cap == 1 else f"records, at most {cap} of a cell")
+    if method.discover:  # a user keeps so many different items, whatever is said to be counted
+        return Spread.of(record_sums(engine, prepared, "users").found, "items")
     sums = record_sums(engine, prepared, method.what).found
     return Spread.of(sums, "records" if method.what == "records" else "cells")
 

@@ -11,6 +11,8 @@ WARNING = (
     "them."
 )
 _BAR, _WIDTH = 30, 79
+_NAMES, _LONGEST = 30, 54
+"""Letters of the names of columns: room for the usual ones, and for the longest."""
 _CHOSEN_BY_LOOKING = (
     "A bound that is chosen by looking at these numbers is not covered by the guarantee: it "
     "depends on the records. Choose it by what is known without them, or let --choose rank choose "
@@ -27,24 +29,32 @@ def lines(facts: Mapping[str, Any]) -> Iterator[str]:
     if facts["inexact"]:
         yield f"  {facts['inexact']} rows hold a number that is not exact: see docs/sources.md."
     yield "Dropped because of (a row may have several reasons):"
+    width = max([_NAMES, *(len(_named(reason)) for reason in facts["columns"])])
     for reason in facts["columns"]:
-        yield from _reason(reason, rows)
+        yield from _reason(reason, rows, min(width, _LONGEST))
     if facts["persons"] is not None:
         yield f"Persons that the rows left stand for: {facts['persons']}."
     if facts["spread"] is None:
-        yield "Each row is one person: there is nothing to bound."
+        whose = "Each row is one person" if facts["persons"] is None else "Nobody has several rows"
+        yield f"{whose}: there is nothing to bound."
     else:
         yield from _spread(facts["spread"], facts)
 
 
 def wrapped(text: str) -> str:
     """The lines broken where they are longer than a terminal's."""
-    return "\n".join(textwrap.fill(line, _WIDTH) for line in text.split("\n"))
+    return "\n".join(
+        textwrap.fill(line, _WIDTH, subsequent_indent=" " * (len(line) - len(line.lstrip())))
+        for line in text.split("\n")
+    )
 
 
-def _reason(reason: Mapping[str, Any], rows: int) -> Iterator[str]:
-    named = f"{reason['role']} {reason['name']}"
-    yield f"  {named:<30} {reason['rows']:>12}  {_share(reason['rows'], rows):>6}"
+def _named(reason: Mapping[str, Any]) -> str:
+    return f"{reason['role']} {reason['name']}"
+
+
+def _reason(reason: Mapping[str, Any], rows: int, width: int) -> Iterator[str]:
+    yield f"  {_named(reason):<{width}} {reason['rows']:>12}  {_share(reason['rows'], rows):>6}"
     found = reason["list"]
     if found is None or not found["missing"]:
         return
@@ -58,10 +68,11 @@ def _reason(reason: Mapping[str, Any], rows: int) -> Iterator[str]:
 def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str]:
     users, records, what = spread["users"], spread["records"], spread["counted"]
     yield ""
-    yield f"Users with a row left: {users}, who have {records} {what} together."
+    who = facts["protected"]
+    yield f"{who.capitalize()}s with a row left: {users}, who have together {records} {what}."
     if not users:
         return
-    yield f"{_first(what) + ' per user':>18} {'users':>12}  share"
+    yield f"{f'{_first(what)} per {who}':>18} {f'{who}s':>12}  share"
     largest = max(bucket["users"] for bucket in spread["histogram"])
     for bucket in spread["histogram"]:
         least, most, number = bucket["least"], bucket["most"], bucket["users"]
@@ -70,7 +81,7 @@ def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str
         yield f"{named:>18} {number:>12} {_share(number, users):>6}  {bar}".rstrip()
     yield ""
     yield f"What --max-records would keep (asked for: {facts['max_records']}):"
-    yield f"{'bound':>18} {_first(what) + ' kept':>18} {'users cut':>18}"
+    yield f"{'bound':>18} {_first(what) + ' kept':>18} {f'{who}s cut':>18}"
     for one in spread["max_records"]:
         kept = f"{one['kept']} {_share(one['kept'], records):>6}"
         cut = f"{one['cut']} {_share(one['cut'], users):>6}"

@@ -13,6 +13,7 @@ from crowdtally.laws.odds import PRIORS, odds
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import exact, show
+from crowdtally.values.whole import received
 
 LARGEST = Epsilon(Fraction(1000))
 """An ε beyond which nobody is protected, and none is looked for."""
@@ -68,13 +69,13 @@ def check_either(epsilon: object, half_width: object, of: object) -> None:
 
 
 def _cells(of: str | None) -> int | None:
-    if of is None or of == "item":
+    if of is None or (isinstance(of, str) and of == "item"):
         return None
-    if of == "cell":
+    if isinstance(of, str) and of == "cell":
         return 1
-    kind, _, number = str(of).partition(":")
+    kind, _, number = of.partition(":") if isinstance(of, str) else ("", "", "")
     if kind != "sum":
-        raise UsageError(f"--for takes {_TARGETS}: received {of!r}.")
+        raise UsageError(f"--for takes {_TARGETS}: received {received(of)}.")
     if not (number.isascii() and number.isdecimal()) or len(number) > 18 or int(number) < 1:
         raise UsageError(
             f"--for sum:R needs a whole number of cells of at least 1, such as sum:7: received "

@@ -27,6 +27,9 @@ from crowdtally.values.counted import Counted
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import ITEMS
+from crowdtally.values.whole import whole_number
+
+_LARGEST_GUESS = 2**62
 
 
 def planned_table(request: Request, table: Table, guessed: int | None) -> dict[str, Any]:
@@ -192,6 +195,12 @@ def make_plan(
 
     With a target: of the same request with the smallest ε that reaches it.
     """
+    for option, given in (
+        ("--guess-users", guess_users), ("--guess-records", guess_records),
+        ("--query-cells", query_cells),
+    ):  # fmt: skip
+        if given is not None:
+            whole_number(given, option, 1, _LARGEST_GUESS)
     if target is not None:
         request = smallest_epsilon(request, target)
     has_items = request.domain is not None and request.domain.has_items

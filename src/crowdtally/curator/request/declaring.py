@@ -36,11 +36,20 @@ def declare(
     max_quantity: int | None = None,
 ) -> Records:
     """The declaration that ``ct.read`` and the command line make."""
+    if not isinstance(user_per_row, bool):
+        raise UsageError(
+            f"user_per_row is True or False: received a {type(user_per_row).__name__}."
+        )
     if (user is None) != user_per_row:
         raise UsageError(
             "say whose records these are: --user COLUMN, or --user-per-row where each row is one "
             "person; not both."
         )
+    for option, column in (
+        ("--record-id", record_id), ("--weight", weight), ("--quantity", quantity),
+    ):  # fmt: skip
+        if column is not None:
+            _column(column, option)
     named = _named(contexts)
     name, expression = _defined(item)
     _check_expressions(named, name, expression, where)
@@ -50,8 +59,8 @@ def declare(
         name,
         named,
         record_id,
-        tuple(_join(given) for given in joins),
-        (attributes,) if isinstance(attributes, str) else tuple(attributes),
+        _joins(joins),
+        _columns(attributes, "--attributes"),
         weight,
         expression,
         where,
@@ -74,12 +83,34 @@ def _check_expressions(
         row_expression(where, WHERE)
 
 
+def _kind(given: object) -> str:
+    """What a message calls something of a wrong type: its value may be a frame of records."""
+    return "an empty name" if isinstance(given, str) and not given else f"a {type(given).__name__}"
+
+
+def _column(given: object, option: str, wanted: str = "the name of a column") -> str:
+    if not isinstance(given, str) or not given:
+        raise UsageError(f"{option} is {wanted}: received {_kind(given)}.")
+    return given
+
+
+def _columns(given: object, option: str) -> tuple[str, ...]:
+    """A column, or a list of them; what is iterable but no list of names is not one."""
+    if isinstance(given, str):
+        return (_column(given, option),)
+    if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
+        raise UsageError(f"{option} is a column, or several in a list: received {_kind(given)}.")
+    if hasattr(given, "columns"):  # a frame, which goes through its columns' names
+        raise UsageError(f"{option} is a column, or several in a list: received {_kind(given)}.")
+    return tuple(_column(name, option, "a column, or several in a list") for name in given)
+
+
 def _users(given: Columns | None) -> str | tuple[str, ...] | None:
-    if given is None or isinstance(given, str):
-        return given
-    columns = tuple(given)
-    if not columns or not all(isinstance(name, str) and name for name in columns):
-        raise UsageError("--user is a column, or several: received an empty name or none.")
+    if given is None:
+        return None
+    columns = _columns(given, "--user")
+    if not columns:
+        raise UsageError("--user is a column, or several in a list: received an empty list.")
     if len(set(columns)) != len(columns):
         raise UsageError("--user names a column twice: name each once.")
     if len(columns) > 1 and any("," in name for name in columns):
@@ -92,24 +123,33 @@ def _users(given: Columns | None) -> str | tuple[str, ...] | None:
 
 def _defined(given: Defined | None) -> tuple[str | None, str | None]:
     if given is None or isinstance(given, str):
-        return given, None
+        return given if given is None else _column(given, "--item"), None
     if not isinstance(given, Mapping) or len(given) != 1:
         raise UsageError(
             "an item is a column, or one name and its expression, such as "
             f"{{'genre': \"split_part(genres, '|', 1)\"}}: received a {type(given).__name__}."
         )
     ((name, expression),) = given.items()
-    return name, expression
+    return _column(name, "--item"), expression
 
 
 def _named(contexts: object) -> dict[str, str | None]:
-    if isinstance(contexts, str):
-        contexts = [contexts]
-    if not isinstance(contexts, Iterable):
+    if isinstance(contexts, Mapping):
+        return {_column(name, "--context"): how for name, how in contexts.items()}
+    if isinstance(contexts, bytes) or not isinstance(contexts, Iterable):
         raise UsageError(
-            f"contexts are names of columns, or {{name: expression}}: received {contexts!r}."
+            f"contexts are names of columns, or {{name: expression}}: received {_kind(contexts)}."
         )
-    return dict(contexts) if isinstance(contexts, Mapping) else dict.fromkeys(contexts)
+    return dict.fromkeys(_columns(contexts, "--context"))
+
+
+def _joins(given: object) -> tuple[Join, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(
+            "joins are a list of pairs, such as [('users.parquet', 'user_id')]: received "
+            f"{_kind(given)}."
+        )
+    return tuple(map(_join, given))
 
 
 def _join(given: object) -> Join:

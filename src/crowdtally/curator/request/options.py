@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, TypedDict, TypeVar, get_args, get_origin, get_type_hints
@@ -172,11 +173,25 @@ def completed(given: Mapping[str, Any]) -> dict[str, Any]:
         if name not in declared():
             known = did_you_mean(name, declared())
             raise UsageError(f"unknown option {name!r} of a release. {known}")
+        _check_kind(name, given[name])
     defaults = {name: option.default for name, (_, option) in declared().items()}
     options = defaults | {name: value for name, value in given.items() if value is not None}
     ordered = options["ordered"]
+    if not isinstance(ordered, str | list | tuple):
+        kind = type(ordered).__name__
+        raise UsageError(f"--ordered is a column, or a list of them: received a {kind}.")
     names = ordered.split(",") if isinstance(ordered, str) else ordered
     return options | {"ordered": tuple(str(name).strip() for name in names)}
+
+
+def _check_kind(name: str, value: object) -> None:
+    """Refuse what no option takes, such as a frame, which cannot even be compared with a name."""
+    plain = value is None or isinstance(value, str | int | float | Fraction)
+    if name == "bounding" or plain:
+        return
+    if name in ("ordered", "scalings") and isinstance(value, list | tuple):
+        return
+    raise UsageError(f"--{name.replace('_', '-')} does not take a {type(value).__name__}.")
 
 
 def is_given(options: Mapping[str, Any], name: str) -> bool:

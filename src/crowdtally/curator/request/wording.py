@@ -47,7 +47,7 @@ _COMMAND = re.compile(r"(`[^`]*`|crowdtally [a-z]+ [^\n]*)")
 """Commands to type in a shell, which stay as they are."""
 _LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
 _DEFINED = re.compile(r"--context (\w+)=(\w+)")
-_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: ([\w.-]*\w))?")
+_OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (?!--)([\w.-]*\w))?")
 
 
 def in_python(words: str) -> str:
@@ -55,6 +55,8 @@ def in_python(words: str) -> str:
 
     >>> in_python("use --choose rank, or raise --max-records; add --cap R with --pairs.")
     "use choose='rank', or raise max_records; add cap=R with pairs=True."
+    >>> in_python("give --discover-items --delta D")
+    'give discover_items=True delta=D'
     """
     pieces = _COMMAND.split(words)
     return "".join(_translated(p) if n % 2 == 0 else p for n, p in enumerate(pieces))

@@ -116,7 +116,8 @@ def _numbers(box: Box, lists: Sequence[AxisLookup], size: int) -> NDArray[Any]:
 def shown(value: float) -> str:
     """For people: a tenth of a person is more than any answer knows.
 
-    >>> shown(4231.02437), shown(-12.0), shown(2.0**40)
-    ('4231', '-12', '1099511627776')
+    >>> shown(4231.02437), shown(-12.0), shown(2.0**40), shown(8.800000000000001), shown(-0.01)
+    ('4231', '-12', '1099511627776', '8.8', '0')
     """
-    return f"{round(float(value), 1):.16g}"
+    tenths = f"{float(value):.1f}".removesuffix(".0")
+    return "0" if tenths == "-0" else tenths

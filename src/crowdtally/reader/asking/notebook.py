@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
-from crowdtally.showing import one_line, paragraph, table
+from crowdtally.showing import one_line, paragraph, plainly, table
 
 _HEADS = ("rank", "item", "count", "noise interval")
 _SAMPLED = ("stands for", "standard error")
@@ -40,5 +40,5 @@ def _cells(line: Any, sampled: bool) -> tuple[object, ...]:
     interval = ""
     if line.low is not None and line.high is not None:
         interval = f"{shown(line.low)} … {shown(line.high)}"
-    cells = (line.rank, line.item, shown(line.count), interval)
+    cells = (line.rank, plainly(line.item), shown(line.count), interval)
     return (*cells, shown(line.estimate), shown(line.standard_error)) if sampled else cells

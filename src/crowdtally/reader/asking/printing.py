@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
+from crowdtally.showing import plainly
 
 
 def printed(rows: Sequence[Any], floor: float) -> Iterator[str]:
@@ -43,4 +44,4 @@ def _line(row: Any, sampled: bool) -> str:
         interval = f"{shown(row.low)} … {shown(row.high)}"
     if sampled:
         more = f"  {shown(row.estimate):>14}  {shown(row.standard_error):>14}"
-    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}{more}  {row.item}"
+    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}{more}  {plainly(row.item)}"

@@ -147,7 +147,8 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> str:
         least = amount(keeping.cut * unit)
         rules.append(f"noisy counts nearer to 0 than {least} were dropped")
     if summary.size is not None:
-        rules.append(f"of the rest a sample of {number(summary.size)} was drawn")
+        left = "of what was left " if rules else ""
+        rules.append(f"{left}a sample of at most {number(summary.size)} was drawn")
     if keeping.samples and keeping.threshold is not None:
         reach = amount(float(keeping.threshold) * unit)
         rules.append(f"smaller counts were kept by chance, in proportion to them, below {reach}")

@@ -9,6 +9,7 @@ from typing import Any
 
 _FEW = 3
 _DIGITS = Context(prec=30)
+_NEAR_1 = Decimal("0.1")
 WRITTEN = 100_000
 """An ε up to which e^ε is a number that can be written down."""
 
@@ -77,19 +78,25 @@ def examples(values: Sequence[Any] | None) -> str:
 def power_of_e(epsilon: Fraction, times: int = 1) -> str:
     """e^ε, or a multiple: to three digits below 1,000, else whole, else by a power of ten.
 
+    Near 1, where three digits would say that nothing is learnt, to two digits of what exceeds it.
+
     >>> power_of_e(Fraction(1)), power_of_e(Fraction(10)), power_of_e(Fraction(100))
     ('2.72', '22,026', '2.7·10^43')
+    >>> power_of_e(Fraction(1, 1000)), power_of_e(Fraction(1, 20))
+    ('1.0010', '1.051')
     """
     if epsilon > WRITTEN:
         return "a number of tens of thousands of digits"
     power = _DIGITS.divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator))
     value = times * _DIGITS.exp(power)
+    if value - 1 < _NEAR_1:
+        return f"{value:.{1 - (value - 1).adjusted()}f}"
     if value < 1000:
         return f"{value:.3g}"
     if value < 10**9:
         return number(int(value.to_integral_value()))
     digits, exponent = f"{value:.1e}".split("e")
-    return f"{digits}·10^{number(int(exponent))}"
+    return f"{digits}·10^{int(exponent)}"
 
 
 def _clipped(value: Any) -> str:
