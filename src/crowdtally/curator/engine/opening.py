@@ -88,6 +88,11 @@ def plain(schema: Mapping[str, str]) -> str:
     return ", ".join(name if sql == name else f"{sql} AS {name}" for name, sql in bares.items())
 
 
+def all_typed(schema: Mapping[str, str]) -> bool:
+    """Whether every column has a type; in a Parquet file one of nulls alone may have none."""
+    return _NO_TYPE not in schema.values()
+
+
 def bare(column: str, kind: str) -> tuple[str, str]:
     """SQL for one column, and its type, freed from what other rows decide.
 
