@@ -123,6 +123,28 @@ def test_two_persons_of_one_id_are_refused(start_engine: Start) -> None:
     assert "u1" not in str(told.value)
 
 
+@pytest.mark.parametrize("column", ["u", "person"])
+def test_a_person_who_would_be_forgotten_is_refused(column: str, start_engine: Start) -> None:
+    """In a frame 1.5 names nobody: the ids would be two people's, without a word."""
+    records = pa.table({"u": ["1.5", "2"], "item": [1, 1]})
+    same = {"u": ["1.5", "2"], "person": ["a", "a"]} | {column: ["1.5", "2"]}
+    declared = ct.read(records, user="u", item="item", same_person=pa.table(same))
+    with start_engine() as engine, pytest.raises(InputError, match="names nobody") as raised:
+        prepare(engine, declared, ct.Domain([1], item="item"))
+    assert "1.5" not in str(raised.value)
+
+
+def test_a_table_of_nulls_alone_says_nothing(tmp_path: Path, start_engine: Start) -> None:
+    pyarrow.parquet.write_table(
+        pa.table({"u": pa.nulls(2), "p": pa.nulls(2)}), tmp_path / "p.parquet"
+    )
+    records = pa.table({"u": ["a", "b"], "item": [1, 1]})
+    declared = ct.read(records, user="u", item="item", same_person=tmp_path / "p.parquet")
+    with start_engine() as engine:
+        found = engine.columns(prepare(engine, declared, ct.Domain([1], item="item")).rows)
+    assert sorted(found["user"].tolist()) == ["a", "b"]
+
+
 def test_the_table_may_be_a_file_and_have_more_columns(start_engine: Start, tmp_path: Path) -> None:
     table = PERSONS.same_table().append_column("since", [list(range(len(_SAME)))])
     pyarrow.csv.write_csv(table, tmp_path / "ids.csv")

@@ -8,10 +8,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
@@ -20,7 +22,7 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.engine.zones import known_zones
-from crowdtally.errors import CrowdtallyError
+from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.values.domain import Domain
 from kit.cluster import engine_beside
 from kit.crowd import Start
@@ -174,8 +176,6 @@ def test_who_somebody_is_does_not_depend_on_the_zone(
     )
     source: Any = table
     if stored:
-        import pyarrow.parquet as parquet
-
         source = tmp_path / "times.parquet"
         parquet.write_table(table, source)
     roles = {"user": "when"} if role == "user" else {"user": "who", "record_id": "when"}
@@ -189,6 +189,31 @@ def test_who_somebody_is_does_not_depend_on_the_zone(
     people = {zone: [cells for _, cells in sorted(found.items())] for zone, found in kept.items()}
     assert people["UTC"] == people["Europe/Vienna"] == people["Pacific/Chatham"]
     assert len(people["UTC"]) == (len(times) if role == "user" else 1)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_nanoseconds_are_instants_too(stored: bool, start_engine: Start, tmp_path: Path) -> None:
+    """As pandas and Polars write them."""
+    times = pa.array([datetime(2024, 7, 5, 20, tzinfo=UTC)], pa.timestamp("ns", "UTC"))
+    table = pa.table({"who": times, "item": [1], "t": times})
+    parquet.write_table(table, tmp_path / "times.parquet")
+    source = tmp_path / "times.parquet" if stored else table
+    found = []
+    for zone, hour in (("Asia/Tokyo", 5), ("UTC", 20)):
+        records = ct.read(
+            source, user="who", item="item", contexts={"hour": "hour(t)"}, timezone=zone
+        )
+        domain = ct.Domain([1], {"hour": [hour]}, item="item")
+        with start_engine() as engine:
+            if stored and not isinstance(engine, DuckDBEngine):
+                with pytest.raises(InputError, match="microseconds"):
+                    prepare(engine, records, domain)
+                return
+            rows = prepare(engine, records, domain).rows
+            read = engine.columns(rows.select("cell", user=rows.user.cast("string")))
+        assert read["cell"].tolist() == [0]
+        found.append(str(read["user"][0]))
+    assert stored or found[0] == found[1] == "2024-07-05 20:00:00+00"
 
 
 def test_an_instant_matches_its_listed_text_in_every_zone(start_engine: Start) -> None:

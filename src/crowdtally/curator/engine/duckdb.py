@@ -98,7 +98,8 @@ class DuckDBEngine:
             self._rows[name] = sizing.rows_of(self._connection, located, found, len(types))
             texts = _texts(types, found, keys)
             twins = [f"{text} AS {quoted(twin_of(column))}" for column, text in texts.items()]
-            columns = "*" if located.kind in ("parquet", "csv") else opening.plain(types)
+            as_it_is = located.kind in ("parquet", "csv") and opening.all_plain(types)
+            columns = "*" if as_it_is else opening.plain(types)
             self.define(name, f"SELECT {', '.join([columns, *twins])} FROM {found.rows}", label)
         return {
             column: SourceColumn(

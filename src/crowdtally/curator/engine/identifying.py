@@ -52,7 +52,8 @@ def _combined(names: tuple[str, ...], schema: Mapping[str, SourceColumn]) -> str
 def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
     """The table of which ids are one person's, as (same_id, same_person), each id once.
 
-    Rows without an id or without a person say nothing. An InputError where an id has two persons.
+    Rows without an id or without a person say nothing. An InputError where an id has two persons,
+    or where a value names nobody.
     """
     declared = records.same_person
     if declared is None:
@@ -64,13 +65,17 @@ def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
     person = _person_column(declared, records.user_columns, offered, name)
     one_id = _combined(records.user_columns, offered)
     text = columns.identity_text(person, offered[person], "the person")
+    there = " AND ".join(f"{quoted(c)} IS NOT NULL" for c in (*records.user_columns, person))
     engine.define(
         "ids_of_persons",
-        f"SELECT {one_id} AS same_id, {text} AS same_person FROM {quoted('same_person')}",
+        f"SELECT {one_id} AS same_id, {text} AS same_person, {there} AS stated "
+        f"FROM {quoted('same_person')}",
         name,
     )
     rows = engine.table("ids_of_persons")
-    known = rows.filter(rows.same_id.notnull(), rows.same_person.notnull()).distinct()
+    _refuse_lost(engine, rows, name)
+    known = rows.filter(rows.same_id.notnull(), rows.same_person.notnull()).drop("stated")
+    known = known.distinct()
     persons = engine.materialise(known, "persons_by_id")
     _refuse_two_persons(engine, persons, name)
     return persons
@@ -102,6 +107,22 @@ def _person_column(
         f"{name} has, beside the id, {', '.join(map(repr, others))}: say which of them names the "
         "person, --same-person FILE:COL."
     )
+
+
+def _refuse_lost(engine: Engine, rows: Rows, name: str) -> None:
+    """Refuse a table with a value that names nobody.
+
+    Whose id it is would be forgotten in silence, and one person would be several.
+    """
+    lost = rows.filter(rows.stated, rows.same_id.isnull() | rows.same_person.isnull())
+    number = int(engine.arrays(lost.aggregate(rows=lost.count()))["rows"][0])
+    if number:
+        raise InputError(
+            f"in {name} {number} {'row has' if number == 1 else 'rows have'} an id or a person "
+            "that is no whole number (a fraction, NaN), or too large to be exact: where types are "
+            "not declared, such a number names nobody. Give the table as a CSV or Parquet file, "
+            "in which they are text; nothing was charged."
+        )
 
 
 def _refuse_two_persons(engine: Engine, persons: Rows, name: str) -> None:

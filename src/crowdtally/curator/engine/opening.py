@@ -28,6 +28,8 @@ from crowdtally.values.sql import quoted
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 _NO_TYPE = '"NULL"'
+# Of nanoseconds with a zone, as pandas and Polars write them, DuckDB computes next to nothing.
+_FREED = {_NO_TYPE: "VARCHAR", "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE"}
 # What reads rows with a schema that is stored with them; other readers guess one from the rows.
 _STORED = {
     "SEQ_SCAN",
@@ -88,12 +90,17 @@ def plain(schema: Mapping[str, str]) -> str:
     return ", ".join(name if sql == name else f"{sql} AS {name}" for name, sql in bares.items())
 
 
+def all_plain(schema: Mapping[str, str]) -> bool:
+    """Whether every column of a file can be taken as it is; one of nulls alone may have no type."""
+    return all(freed_type(kind) == kind for kind in schema.values())
+
+
 def bare(column: str, kind: str) -> tuple[str, str]:
     """SQL for one column, and its type, freed from what other rows decide.
 
     An ENUM's numbers and order come from the values of all rows: it becomes text. So does a column
     of nulls alone, which would have no type. A collation makes different texts equal, so that one
-    record would match several values of a list: it goes.
+    record would match several values of a list: it goes. Instants are read to the microsecond.
 
     >>> bare("k", "ENUM('it''s', 'b')[]")
     ('CAST("k" AS VARCHAR[])', 'VARCHAR[]')
@@ -106,7 +113,7 @@ def bare(column: str, kind: str) -> tuple[str, str]:
 
 def freed_type(kind: str) -> str:
     """The type with text instead of an ENUM, whose values are the rows' own, or of no type."""
-    return "VARCHAR" if kind == _NO_TYPE else _ENUM.sub("VARCHAR", kind)
+    return _FREED.get(kind) or _ENUM.sub("VARCHAR", kind)
 
 
 def _registered(connection: duckdb.DuckDBPyConnection, frame: Any, name: str) -> Opened:

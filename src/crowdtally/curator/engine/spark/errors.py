@@ -51,6 +51,12 @@ _FAULTS: tuple[tuple[str, type[CrowdtallyError], str], ...] = (
         "a file is damaged, cut off or not of the kind its name says.",
     ),
     (
+        "PARQUET_TYPE|Illegal Parquet type|Parquet type not",
+        InputError,
+        "a column has a type that Spark does not read from Parquet, such as times in nanoseconds: "
+        "write them in microseconds, or use --engine duckdb.",
+    ),
+    (
         "COLUMN_ALREADY_EXISTS",
         InputError,
         "it has columns whose names differ in case alone, which Spark cannot tell apart: rename "
