@@ -63,12 +63,6 @@ class DuckDBEngine:
         self._rows: dict[str, int] = {}
         # A context such as the weekday of a time stamp must not depend on the machine's zone.
         self.in_zone(UTC)
-        # Where two expressions share a part, it would be computed outside their TRY, and a value
-        # that it cannot take would stop the release instead of dropping its record. So would what
-        # is looked up in a list of constants, which becomes a join. And where a column's smallest
-        # and largest value decide a part of an expression, the rest of it would not be computed:
-        # one user's value would decide whether another's cast may fail.
-        self._connection.execute(f"SET disabled_optimizers = '{_NOT_BY_ROW}'")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
         self._connection.execute(_PLACE_MACRO)
@@ -168,7 +162,10 @@ class DuckDBEngine:
         return self.table(name)
 
     def check_row_wise(self, sql: str, what: str) -> None:
-        """Refuse functions that this engine's catalogue does not call a function of one row."""
+        """Refuse functions that this engine's catalogue does not call a function of one row.
+
+        Expressions that were let pass are computed as they stand, for each row by itself.
+        """
         tokens = tokenize(sql, read="duckdb")
         names = {a.text.lower() for a, b in pairwise(tokens) if b.text == "("}
         rows = self._connection.execute(
@@ -181,6 +178,12 @@ class DuckDBEngine:
                 f"{what} contains {refused[0]}(), which is not a function of one record: use "
                 "columns, arithmetic, CASE and row-wise functions."
             )
+        # From now on. Where two expressions share a part, it would be computed outside their TRY,
+        # and a value that it cannot take would stop the release instead of dropping its record. So
+        # would what is looked up in a list of constants, which becomes a join. And where a column's
+        # smallest and largest value decide a part of an expression, the rest of it would not be
+        # computed: one user's value would decide whether another's cast may fail.
+        self._connection.execute(f"SET disabled_optimizers = '{_NOT_BY_ROW}'")
 
     def is_unique(self, name: str, column: str) -> bool:
         """Whether no value of the column repeats (nulls aside)."""

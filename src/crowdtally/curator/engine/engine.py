@@ -71,7 +71,7 @@ class Engine(Protocol):
         """A table of public or already released columns."""
 
     def check_row_wise(self, sql: str, what: str) -> None:
-        """Refuse an expression with a function that is not one of a single row."""
+        """Refuse an expression that is not computed for each row by itself, as it stands."""
 
     def is_unique(self, name: str, column: str) -> bool:
         """Whether no value of the column repeats (nulls aside)."""
