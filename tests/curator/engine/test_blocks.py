@@ -103,7 +103,12 @@ DECLARED = ", ".join(f'"c {n}" {kind}' for n, kind in enumerate(KINDS))
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
-def test_one_odd_value_reads_the_same_in_a_block_and_by_itself(tmp_path: Path, value: Any) -> None:
+@pytest.mark.parametrize("reads_bytes", [sqlite_blocks._READS_BYTES, True])
+def test_one_odd_value_reads_the_same_in_a_block_and_by_itself(
+    tmp_path: Path, value: Any, reads_bytes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by the way that newer versions of SQLite need."""
+    monkeypatch.setattr(sqlite_blocks, "_READS_BYTES", reads_bytes)
     plain = [1, "a", "b", 7, 1.5, b"x", 1, "2024-01-01", "2024-01-01 10:00"]
     path = base_of(tmp_path, DECLARED, [plain, [value] * len(KINDS), plain])
     assert repr(read(f"{path}#t")) == repr(read(f"{path}#seen"))

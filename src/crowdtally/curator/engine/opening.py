@@ -194,7 +194,8 @@ def _copied(
 ) -> Opened:
     """A relation, an Ibis table or a database's table, copied into a database of our own."""
     database = quoted(f"copy_of_{name}")
-    connection.execute(f"ATTACH {csv_files.text(str(folder / f'{name}.duckdb'))} AS {database}")
+    # In memory: what does not fit is spilled beside the engine's other temporary files.
+    connection.execute(f"ATTACH ':memory:' AS {database}")
     rows, spool = f"{database}.rows", folder / f"{name}.spool"
     if located.kind == "sqlite":
         table = str(located.table)

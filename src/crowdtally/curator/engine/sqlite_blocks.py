@@ -24,6 +24,8 @@ from crowdtally.values.sql import quoted
 _ROWS = 50_000
 _FIRST, _LAST = -(2**63), 2**63 - 1
 _INTEGERS = b"0123456789,-"
+_READS_BYTES = sqlite3.sqlite_version_info >= (3, 45)
+"""Since then SQLite takes bytes that look like its binary JSON for what they would say."""
 # The others pass through JSON as text.
 _AS_STORED = {"BIGINT": (int,), "VARCHAR": (str, int), "DATE": (str,), "TIMESTAMP": (str,)}
 
@@ -130,10 +132,12 @@ def _from_json(connection: sqlite3.Connection, table: Table, low: int, high: int
 
 
 def _as_stored(column: str) -> str:
-    """SQL for a value as it is; instead of bytes, a number that makes JSON be refused.
+    """SQL for a value as it is; where SQLite would read bytes, a number that JSON does not hold.
 
-    Since version 3.45 SQLite takes bytes that look like its binary JSON for what they would say.
+    Older versions refuse bytes themselves, and do not need the look at each value.
     """
+    if not _READS_BYTES:
+        return column
     return f"CASE typeof({column}) WHEN 'blob' THEN 0.5 ELSE {column} END"
 
 
