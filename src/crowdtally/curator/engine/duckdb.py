@@ -37,7 +37,12 @@ from crowdtally.values.sql import quoted
 # Macros of DuckDB's own that are functions of one row; the others may hide an aggregate.
 _ROW_MACROS = {"if", "nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add"}
 
-_NOT_BY_ROW = "common_subexpressions,in_clause,statistics_propagation"
+_OUTSIDE_TRY = "common_subexpressions,in_clause"
+"""Optimisers that compute a part of an expression outside its TRY: a value that it cannot take
+would stop the release instead of dropping its record."""
+_BY_OTHER_ROWS = "statistics_propagation"
+"""The optimiser that leaves out a part where a column's smallest and largest value decide another:
+one user's value would decide whether another's cast may fail."""
 _SHORT = 8  # values; to search through more of them takes longer than a join
 _PLACE_MACRO = "CREATE MACRO crowdtally_place(l, x) AS map(l, range(len(l)))[x]"
 _LARGEST_HEAP = 100_000  # DuckDB refuses a million; with so many a window is no slower
@@ -63,6 +68,7 @@ class DuckDBEngine:
         self._rows: dict[str, int] = {}
         # A context such as the weekday of a time stamp must not depend on the machine's zone.
         self.in_zone(UTC)
+        self._connection.execute(f"SET disabled_optimizers = '{_OUTSIDE_TRY}'")
         self._connection.execute("SET enable_progress_bar = false")
         self._connection.execute(hashing.DUCKDB_MACRO)
         self._connection.execute(_PLACE_MACRO)
@@ -178,12 +184,8 @@ class DuckDBEngine:
                 f"{what} contains {refused[0]}(), which is not a function of one record: use "
                 "columns, arithmetic, CASE and row-wise functions."
             )
-        # From now on. Where two expressions share a part, it would be computed outside their TRY,
-        # and a value that it cannot take would stop the release instead of dropping its record. So
-        # would what is looked up in a list of constants, which becomes a join. And where a column's
-        # smallest and largest value decide a part of an expression, the rest of it would not be
-        # computed: one user's value would decide whether another's cast may fail.
-        self._connection.execute(f"SET disabled_optimizers = '{_NOT_BY_ROW}'")
+        # From now on: a release without expressions has nothing that may fail, and keeps its speed.
+        self._connection.execute(f"SET disabled_optimizers = '{_OUTSIDE_TRY},{_BY_OTHER_ROWS}'")
 
     def is_unique(self, name: str, column: str) -> bool:
         """Whether no value of the column repeats (nulls aside)."""
