@@ -19,21 +19,28 @@ NOBODY = 65534
 PATIENCE = 30
 
 
-def binaries() -> Path | None:
-    """Where initdb and postgres are: in pgserver's wheel, else where the system has them."""
+def binaries(how: dict[str, Any]) -> Path | None:
+    """Where initdb and postgres are: in pgserver's wheel, else where the system has them.
+
+    Those that can be run as ``how`` says: another account may not reach this one's folders.
+    """
     wheel = importlib.util.find_spec("pgserver")  # found, not imported: its import has side effects
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     if wheel is not None and wheel.origin is not None:
         places.insert(0, Path(wheel.origin).parent / "pginstall" / "bin")
-    return next((place for place in places if (place / "initdb").exists()), None)
+    return next((place for place in places if _runs(place / "initdb", how)), None)
+
+
+def _runs(program: Path, how: dict[str, Any]) -> bool:
+    try:
+        return subprocess.run([str(program), "--version"], check=False, **how).returncode == 0
+    except OSError:
+        return False
 
 
 @contextmanager
 def server() -> Iterator[str]:
     """The URL of a database that lives as long as the context."""
-    found = binaries()
-    if found is None:
-        raise SystemExit("no PostgreSQL is found: pip install pgserver.")
     # PostgreSQL refuses to run as root.
     nobody: dict[str, Any] = (
         {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
@@ -43,6 +50,10 @@ def server() -> Iterator[str]:
         os.chown(home, NOBODY, NOBODY)
     quiet: dict[str, Any] = {"cwd": "/", "env": {"LC_ALL": "C", "PATH": os.environ.get("PATH", "")}}
     quiet |= {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | nobody
+    found = binaries(quiet)
+    if found is None:
+        shutil.rmtree(home, ignore_errors=True)
+        raise SystemExit("no PostgreSQL is found that can be run: pip install pgserver.")
     data = str(home / "data")
     prepare = [str(found / "initdb"), "-D", data, "-U", "bench", "-A", "trust", "-E", "UTF8", "-N"]
     subprocess.run(prepare, check=True, **quiet)
