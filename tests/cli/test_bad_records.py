@@ -24,6 +24,8 @@ FAILURE, USAGE, BUDGET, INPUT = 1, 2, 3, 4
         ("price > (SELECT avg(price) FROM records)", "a subquery"),
         ("row_number() OVER () < 9", "a window function"),
         ("random() < 0.5", "rand"),
+        ("#1 = 3", "a column by its place"),
+        ("COLUMNS('price') > 3", "by a pattern"),
         ("now() > TIMESTAMP '2024-01-01'", "now()"),
         ("price > 3; DROP TABLE x", "exactly one expression"),
         ("", "exactly one expression"),

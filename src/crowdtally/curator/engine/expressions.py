@@ -49,6 +49,9 @@ _GROWING = frozenset(
 WHERE = "the condition --where"
 """What a message calls the condition."""
 _LONGEST, _DEEPEST, _MOST_GROWING, _SHOWN = 2_000, 100, 3, 120
+# Which column these mean depends on what else is there, and beside a column whose type was inferred
+# stands its text: one user's value could decide which column everybody's is read from.
+_WITHOUT_NAMES = {"PositionalColumn", "Columns"}
 _WITHOUT_PARENTHESES = {"rowid", "current_date", "current_time", "current_timestamp"}
 
 _TOO_DEEP = "is nested too deeply"
@@ -150,6 +153,8 @@ def _problem(node: Tree) -> str | None:
             return f"{name}(), whose result can have any length"
     if isinstance(node, exp.Column) and node.name.lower() in _WITHOUT_PARENTHESES:
         return f"{node.name}, whose value is not a function of one record"
+    if type(node).__name__ in _WITHOUT_NAMES:
+        return "a column by its place or by a pattern, instead of by its name"
     for kind, words in _OTHER_ROWS:
         if isinstance(node, kind):
             return f"{words}: it must be computed from one record alone"

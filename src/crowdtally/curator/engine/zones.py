@@ -29,7 +29,7 @@ def check_zone(name: object) -> str:
     """
     if not isinstance(name, str):
         raise UsageError(f"--timezone is {_LIKE}: received a {type(name).__name__}.")
-    if name in known_zones():
+    if name == UTC or name in known_zones():
         return name
     raise UsageError(f"--timezone is {_LIKE}: received {name!r}. {_hint(name)}")
 
