@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import crowdtally as ct
-from crowdtally.budget import Charge, Created, Head, Ledger, Part, Reserved
+from crowdtally.budget import Asked, Charge, Created, Head, Ledger, Part, Reserved
+from crowdtally.budget.authors import this_author
 from crowdtally.budget.balance import Balance, after
 from crowdtally.budget.chain import append
 from crowdtally.values.epsilon import Epsilon
@@ -45,17 +46,19 @@ def a_charge() -> Charge:
 
 def grow(path: Path, entries: int) -> None:
     """A ledger with that many entries, written at once; the chain is the same as one by one."""
-    head = Ledger.open(path).head()
+    head = Ledger.open(path, create=True).head()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     balance: Balance | None = None
     rows = []
-    for event in [Created(UNIT, "sequential", None)] + [Reserved(UNIT, a_charge())] * (entries - 1):
+    for event in [Created(UNIT, "sequential", None)] + [Reserved(UNIT, a_charge(), Asked())] * (
+        entries - 1
+    ):
         balance = after(balance, DATASET, event)
-        rows.append(append(head, now, balance, event))
+        rows.append(append(head, now, balance, event, this_author()))
         head = Head(rows[-1].number, rows[-1].hash)
     with sqlite3.connect(path) as connection:
         connection.executemany(
-            "INSERT INTO crowdtally_entries VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO crowdtally_entries VALUES (?, ?, ?, ?, ?, ?, ?)",
             [tuple(vars(row).values()) for row in rows],
         )
         last = (head.number, head.hash)
@@ -68,16 +71,16 @@ def charges_per_second(ledger: Ledger, charges: int) -> float:
     charge = a_charge()
     start = time.perf_counter()
     for _ in range(charges):
-        ledger.reserve(DATASET, UNIT, charge)
+        ledger.reserve(DATASET, UNIT, charge, new_dataset=True)
     return charges / (time.perf_counter() - start)
 
 
 def opened(path: Path) -> tuple[Ledger, float]:
     """A ledger after its first charge, and how long opening and charging took together."""
-    Ledger.open(path)  # makes a new file, which is not what is measured
+    Ledger.open(path, create=True)  # makes a new file, which is not what is measured
     start = time.perf_counter()
-    ledger = Ledger.open(path)
-    ledger.reserve(DATASET, UNIT, a_charge())
+    ledger = Ledger.open(path, create=True)
+    ledger.reserve(DATASET, UNIT, a_charge(), new_dataset=True)
     return ledger, 1000 * (time.perf_counter() - start)
 
 
@@ -95,7 +98,7 @@ def growth(folder: Path, entries: int, charges: int, repeats: int) -> dict[str, 
             rates[name].append(charges_per_second(ledger, charges))
     print("verifying …", flush=True)
     start = time.perf_counter()
-    found = Ledger.open(folder / "full.sqlite").verify()
+    found = Ledger.open(folder / "full.sqlite", create=True).verify()
     if not found.ok:
         raise SystemExit(found.describe())
     ratios = [full / empty for full, empty in zip(rates["full"], rates["empty"], strict=True)]
@@ -131,7 +134,9 @@ def release_overhead(folder: Path, records: int = 1_000_000, repeats: int = 7) -
         timed = _Timed()
         start = time.perf_counter()
         with timed:
-            ct.release(source, domain, epsilon=1, ledger=folder / "charged.sqlite")
+            ct.release(
+                source, domain, epsilon=1, ledger=folder / "charged.sqlite", new_dataset=True
+            )
         seconds.append(time.perf_counter() - start)
         shares.append(timed.seconds / seconds[-1])
     # The first run loads modules and makes the ledger.

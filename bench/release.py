@@ -46,6 +46,7 @@ def release(path: Path, folder: Path, record_id: str | None, number: int) -> flo
     ct.release(
         records, domain, epsilon=1, max_records=LIMIT,
         output=folder / f"release-{record_id}-{number}", ledger=folder / "ledger.sqlite",
+        new_dataset=True,
     )  # fmt: skip
     return time.perf_counter() - start
 

@@ -37,7 +37,7 @@ def release(source: str, output: Path, ledger: Path) -> float:
     start = time.perf_counter()
     ct.release(
         records, domain, epsilon=1, max_records=LIMIT, output=output, ledger=ledger,
-        dataset="bench",
+        dataset="bench", new_dataset=True,
     )  # fmt: skip
     return time.perf_counter() - start
 

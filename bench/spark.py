@@ -42,7 +42,7 @@ def release(path: Path, folder: Path, method: str, engine: str) -> float:
     ct.release(
         records, domain, epsilon=1, max_records=LIMIT, engine=engine,
         output=folder / f"{method}-{engine}-{time.monotonic_ns()}",
-        ledger=folder / "ledger.sqlite", **METHODS[method],
+        ledger=folder / "ledger.sqlite", **METHODS[method], new_dataset=True,
     )  # fmt: skip
     return time.perf_counter() - start
 

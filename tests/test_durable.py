@@ -43,7 +43,7 @@ def test_a_release_is_made_where_no_folder_can_be_opened(tmp_path: Path) -> None
     release = made(tmp_path, visits({"zoo": 3}), ct.Domain(["zoo", "mill"]), draws=SilentDraws())
     assert release.top(1)[0].count == 3
     assert release.save(tmp_path / "copy").top(1)[0].count == 3
-    (charge,) = Ledger.open(tmp_path / "ledger.sqlite").charges()
+    (charge,) = Ledger.open(tmp_path / "ledger.sqlite", create=True).charges()
     assert charge.state == "published"
 
 
@@ -51,7 +51,7 @@ def test_a_release_is_made_where_no_folder_can_be_opened(tmp_path: Path) -> None
 def test_without_the_guard_it_would_fail_after_the_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = Ledger.open(tmp_path / "ledger.sqlite")
+    ledger = Ledger.open(tmp_path / "ledger.sqlite", create=True)
     monkeypatch.setattr(durable, "WINDOWS", False)
     with pytest.raises(ct.CrowdtallyError):
         made(tmp_path, visits({"zoo": 3}), ct.Domain(["zoo"]), draws=SilentDraws())

@@ -101,6 +101,9 @@ def release(
     output: str | os.PathLike[str] | None = None,
     ledger: Ledger | str | os.PathLike[str] | None = None,
     dataset: str | None = None,
+    new_dataset: bool = False,
+    purpose: str | None = None,
+    request_id: str | None = None,
     engine: str | None = None,
     engine_settings: Mapping[str, str] | None = None,
     **options: Unpack[ReleaseOptions],
@@ -123,6 +126,11 @@ def release(
         ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER or
             the user's own.
         dataset: the name to charge under; by default the source's resolved name.
+        new_dataset: make the dataset, and the ledger, if there is none yet. Without it a name that
+            the ledger does not know is refused: a slip would be a budget of its own.
+        purpose: what the release is for, in your words; the ledger keeps it.
+        request_id: a key for this one request: repeated with the same key it is charged once, and
+            the release that it made is returned. Needs an ``output``.
         engine: what counts: ``"duckdb"``, on this machine (the default); ``"spark"``, the running
             session or else one on this machine; or Spark's master or Connect server
             (``"spark://…"``, ``"sc://…"``). A Spark DataFrame is counted where it lives.
@@ -137,7 +145,8 @@ def release(
         )  # fmt: skip
         outside, held = surroundings(
             request.sources, output=output, ledger=ledger, dataset=dataset, tell=_logger.warning,
-            engine=engine, engine_settings=engine_settings,
+            engine=engine, engine_settings=engine_settings, new_dataset=new_dataset,
+            purpose=purpose, request_id=request_id,
         )  # fmt: skip
         made = publish(request, outside)
     return Release(Published(made.folder, made.metadata, held))
@@ -154,6 +163,9 @@ def surroundings(
     stage: Stage = lambda _: None,
     engine: str | None = None,
     engine_settings: Mapping[str, str] | None = None,
+    new_dataset: bool = False,
+    purpose: str | None = None,
+    request_id: str | None = None,
 ) -> tuple[Outside, object]:
     """What is around a release, and what keeps its temporary folder alive."""
     start_engine = starter(
@@ -163,10 +175,13 @@ def surroundings(
         raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
     target, held = (Path(output), None) if output else temporary_target()
     check_target(target)
-    books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger)
+    books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger, create=new_dataset)
     charged = dataset_of(sources, dataset, books.names())
-    draws = SystemDraws()
-    return Outside(charged, target, books, draws, tell, start_engine, confirm, stage), held
+    outside = Outside(
+        charged, target, books, SystemDraws(), tell, start_engine, confirm, stage,
+        new_dataset=new_dataset, purpose=purpose, request_id=request_id,
+    )  # fmt: skip
+    return outside, held
 
 
 @with_options

@@ -45,11 +45,11 @@ def _release(folder: Path) -> None:
     lines = [f"{user},{item}" for user in range(50) for item in ("a", "b")]
     (folder / "records.csv").write_text("user,item\n" + "\n".join(lines) + "\n")
     (folder / "items.csv").write_text("item\na\nb\nc\n")
-    ledger = Ledger.open(folder / "ledger.sqlite")
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     made = release(
         read(folder / "records.csv", user="user", item="item"),
         Domain(read_list(folder / "items.csv", "item")),
-        epsilon=100, max_records=2, ledger=ledger, output=folder / "release",
+        epsilon=100, max_records=2, ledger=ledger, new_dataset=True, output=folder / "release",
     )  # fmt: skip
     counts = {row.item: row.count for row in load(made.folder).top(3)}
     if not (abs(counts["a"] - 50) < 5 and abs(counts["c"]) < 5):

@@ -46,16 +46,16 @@ def in_order(order: str) -> Iterator[None]:
 def survived(folder: Path) -> str | None:
     """What is wrong after a crash; None if all holds and the ledger goes on."""
     try:
-        ledger = Ledger.open(folder / "ledger.sqlite")
+        ledger = Ledger.open(folder / "ledger.sqlite", create=True)
         kept = _give_back(ledger)
         found = ledger.verify()
         if not found.ok:
             return found.describe()
-        if ledger.check(DATASET, UNIT, EACH).spent.epsilon != len(kept) * EACH:
+        if ledger.check(DATASET, UNIT, EACH, new_dataset=True).spent.epsilon != len(kept) * EACH:
             return "the sum is not that of the charges that stand"
         if left := set(released(folder)) - kept:
             return f"released and not paid for: {left}"
-        ledger.void(ledger.reserve(DATASET, UNIT, charge()).id, "it goes on")
+        ledger.void(ledger.reserve(DATASET, UNIT, charge(), new_dataset=True).id, "it goes on")
     except CrowdtallyError as error:
         return f"{type(error).__name__}: {error}"
     return None
@@ -81,7 +81,7 @@ def kill_at_random(home: Path, kills: int, seed: int, order: str) -> dict[str, o
         folder = Path(name) / "ledger"
 
         def loop(times: int = 10**6) -> None:
-            ledger = Ledger.open(folder / "ledger.sqlite")
+            ledger = Ledger.open(folder / "ledger.sqlite", create=True)
             for _ in range(times):
                 bare_publish(ledger, folder / f"out-{random.SystemRandom().getrandbits(60)}")
 
@@ -106,10 +106,10 @@ def kill_at_random(home: Path, kills: int, seed: int, order: str) -> dict[str, o
 
 def scenario(folder: Path) -> None:
     """A short life with every kind of write: creation, limits, a whole run, a void."""
-    ledger = Ledger.open(folder / "ledger.sqlite")
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     ledger.create(DATASET, UNIT, epsilon=100)
     bare_publish(ledger, folder / "out")
-    reservation = ledger.reserve(DATASET, UNIT, charge())
+    reservation = ledger.reserve(DATASET, UNIT, charge(), new_dataset=True)
     ledger.void(reservation.id, "nothing was drawn")
 
 
@@ -152,5 +152,5 @@ def _marked_not_renamed(folder: Path) -> bool:
     """Whether a finished, paid release still lies under its temporary name, and says so."""
     if not (folder / "ledger.sqlite").exists():
         return False
-    hints = (made.hint() for made in Ledger.open(folder / "ledger.sqlite").charges())
+    hints = (made.hint() for made in Ledger.open(folder / "ledger.sqlite", create=True).charges())
     return any(hint is not None and "paid for, but not in place" in hint for hint in hints)

@@ -33,9 +33,9 @@ def flushes(durable: bool) -> dict[str, object]:
     unflushed: set[str] = set()
     with tempfile.TemporaryDirectory(dir=sys.argv[2]) as name:
         shim.shim_arm(os.fsencode(name), ctypes.c_long(-1), 0)
-        ledger = Ledger.open(Path(name) / "new" / "ledger.sqlite")
+        ledger = Ledger.open(Path(name) / "new" / "ledger.sqlite", create=True)
         for _ in range(3):
-            ledger.reserve("data", UNIT, charge())
+            ledger.reserve("data", UNIT, charge(), new_dataset=True)
             unflushed |= _unflushed(shim.shim_log().decode().splitlines(), name)
         shim.shim_arm(b"", ctypes.c_long(-1), 0)
     return {"unflushed": sorted(unflushed)}
@@ -57,18 +57,18 @@ def _unflushed(log: list[str], root: str) -> set[str]:
 
 def crowd(location: str, processes: int, requests: int, fits: int) -> dict[str, object]:
     """Many processes ask at once for a budget that is enough for a few."""
-    Ledger.open(location).create("data", UNIT, epsilon=EACH * fits)
+    Ledger.open(location, create=True).create("data", UNIT, epsilon=EACH * fits)
     go_read, go_write = os.pipe()
     result_read, result_write = os.pipe()
 
     def ask() -> None:
         os.close(go_write)
-        ledger = Ledger.open(location)
+        ledger = Ledger.open(location, create=True)
         os.read(go_read, 1)  # returns when the parent closes its end
         granted = refused = 0
         for _ in range(requests):
             try:
-                ledger.reserve("data", UNIT, charge())
+                ledger.reserve("data", UNIT, charge(), new_dataset=True)
                 granted += 1
             except OverBudgetError:
                 refused += 1
@@ -81,7 +81,7 @@ def crowd(location: str, processes: int, requests: int, fits: int) -> dict[str, 
     with os.fdopen(result_read) as results:
         counts = [tuple(map(int, line.split())) for line in results]
     statuses = [os.waitpid(child, 0)[1] for child in children]
-    ledger = Ledger.open(location)
+    ledger = Ledger.open(location, create=True)
     return {
         "granted": sum(granted for granted, _ in counts),
         "refused": sum(refused for _, refused in counts),
@@ -99,8 +99,8 @@ def birth(location: str, processes: int) -> dict[str, object]:
     def live() -> None:
         os.close(go_write)
         os.read(go_read, 1)
-        ledger = Ledger.open(location)
-        ledger.reserve("data", UNIT, charge())
+        ledger = Ledger.open(location, create=True)
+        ledger.reserve("data", UNIT, charge(), new_dataset=True)
         os.write(made_write, b"x" if ledger.created else b"")
 
     children = [in_child(live) for _ in range(processes)]
@@ -108,7 +108,7 @@ def birth(location: str, processes: int) -> dict[str, object]:
     os.close(go_write)
     crashed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
     os.close(made_write)
-    ledger = Ledger.open(location)
+    ledger = Ledger.open(location, create=True)
     return {
         "charged": int(ledger.balance("data").spent.epsilon / EACH),
         "crashed": crashed,
@@ -119,12 +119,14 @@ def birth(location: str, processes: int) -> dict[str, object]:
 
 def fork(location: str) -> dict[str, object]:
     """Children use the ledger that their parent opened, and so does the parent afterwards."""
-    ledger = Ledger.open(location)
+    ledger = Ledger.open(location, create=True)
     ledger.create("data", UNIT, epsilon=EACH * 2)
-    children = [in_child(lambda: ledger.reserve("data", UNIT, charge())) for _ in range(2)]
+    children = [
+        in_child(lambda: ledger.reserve("data", UNIT, charge(), new_dataset=True)) for _ in range(2)
+    ]
     crashed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
     try:
-        ledger.reserve("data", UNIT, charge())
+        ledger.reserve("data", UNIT, charge(), new_dataset=True)
     except OverBudgetError:
         return {"crashed": crashed, "refused": True}
     return {"crashed": crashed, "refused": False}
@@ -136,26 +138,26 @@ def on_full_disk() -> dict[str, object]:
         if os.system(f"mount -t tmpfs -o size=400k tmpfs {name}"):
             raise SystemExit("cannot mount")
         disk = Path(name)
-        ledger = Ledger.open(disk / "ledger.sqlite")
+        ledger = Ledger.open(disk / "ledger.sqlite", create=True)
         granted, said = 1, ""
-        ledger.reserve("data", UNIT, charge())
+        ledger.reserve("data", UNIT, charge(), new_dataset=True)
         _fill(disk)
         try:
             while True:
-                ledger.reserve("data", UNIT, charge())
+                ledger.reserve("data", UNIT, charge(), new_dataset=True)
                 granted += 1
         except CrowdtallyError as error:
             said = str(error)
         try:
-            Ledger.open(disk / "second.sqlite")
+            Ledger.open(disk / "second.sqlite", create=True)
             created = "made on a full disk"
         except CrowdtallyError as error:
             created = str(error)
         left = sorted(path.name for path in disk.iterdir())
         (disk / "filler").unlink()
         spent = ledger.balance("data").spent.epsilon
-        ledger.reserve("data", UNIT, charge())
-        whole = Ledger.open(disk / "ledger.sqlite").verify().ok
+        ledger.reserve("data", UNIT, charge(), new_dataset=True)
+        whole = Ledger.open(disk / "ledger.sqlite", create=True).verify().ok
         os.system(f"umount {name}")
     exact = spent == granted * EACH
     return {"said": said, "created": created, "left": left, "exact": exact, "whole": whole}
@@ -175,19 +177,21 @@ def without_rights(folder: Path) -> dict[str, str]:
     """What an unprivileged user is told: a file or folder that it may not write or read."""
     said: dict[str, str] = {}
     attempts = {
-        "read-only folder": lambda: Ledger.open(folder / "closed" / "ledger.sqlite"),
+        "read-only folder": lambda: Ledger.open(folder / "closed" / "ledger.sqlite", create=True),
         "no right to make a folder": lambda: Ledger.open(
-            folder / "closed" / "new" / "ledger.sqlite"
+            folder / "closed" / "new" / "ledger.sqlite", create=True
         ),
-        "read-only file": lambda: Ledger.open(folder / "readable.sqlite").reserve(
-            "data", UNIT, charge()
+        "read-only file": lambda: Ledger.open(folder / "readable.sqlite", create=True).reserve(
+            "data", UNIT, charge(), new_dataset=True
         ),
-        "folder lost": lambda: Ledger.open(folder / "shut" / "ledger.sqlite").reserve(
-            "data", UNIT, charge()
+        "folder lost": lambda: Ledger.open(folder / "shut" / "ledger.sqlite", create=True).reserve(
+            "data", UNIT, charge(), new_dataset=True
         ),
-        "file lost": lambda: Ledger.open(folder / "private.sqlite").reserve("data", UNIT, charge()),
-        "no journal": lambda: Ledger.open(folder / "sealed" / "ledger.sqlite").reserve(
-            "data", UNIT, charge()
+        "file lost": lambda: Ledger.open(folder / "private.sqlite", create=True).reserve(
+            "data", UNIT, charge(), new_dataset=True
+        ),
+        "no journal": lambda: Ledger.open(folder / "sealed" / "ledger.sqlite", create=True).reserve(
+            "data", UNIT, charge(), new_dataset=True
         ),
     }
     for name, attempt in attempts.items():
@@ -196,7 +200,7 @@ def without_rights(folder: Path) -> dict[str, str]:
             said[name] = "charged"
         except CrowdtallyError as error:
             said[name] = f"{error.exit_code} {error}"
-    reading = Ledger.open(folder / "readable.sqlite").balance("data").spent.epsilon
+    reading = Ledger.open(folder / "readable.sqlite", create=True).balance("data").spent.epsilon
     return {**said, "reading still works": str(reading)}
 
 
@@ -213,7 +217,9 @@ def prepare_and_drop() -> dict[str, str]:
             "shut/ledger.sqlite",
             "sealed/ledger.sqlite",
         ):
-            Ledger.open(folder / path).reserve("data", UNIT, charge())
+            Ledger.open(folder / path, create=True).reserve(
+                "data", UNIT, charge(), new_dataset=True
+            )
         modes = {
             "readable.sqlite": 0o444, "private.sqlite": 0o000, "closed": 0o555, "shut": 0o000,
             "sealed/ledger.sqlite": 0o666, "sealed": 0o555, ".": 0o555,
@@ -238,7 +244,7 @@ def prepare_and_drop() -> dict[str, str]:
             (folder / path).chmod(0o755)
         for path in ("shut/ledger.sqlite", "sealed/ledger.sqlite", "private.sqlite"):
             (folder / path).chmod(0o600)
-            assert Ledger.open(folder / path).balance("data").spent.epsilon == EACH
+            assert Ledger.open(folder / path, create=True).balance("data").spent.epsilon == EACH
     assert status == 0
     return json.loads(said)  # type: ignore[no-any-return]
 

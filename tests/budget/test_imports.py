@@ -15,7 +15,7 @@ def test_sqlalchemy_is_imported_when_a_ledger_is_opened_not_before(folder: Path)
         "import sys, crowdtally.budget as b\n"
         "heavy = {'sqlalchemy', 'psycopg', 'sqlite3', 'platformdirs'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
-        f"b.Ledger.open({str(folder / 'ledger.sqlite')!r})\n"
+        f"b.Ledger.open({str(folder / 'ledger.sqlite')!r}, create=True)\n"
         "assert 'sqlalchemy' in sys.modules and 'psycopg' not in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -40,7 +40,7 @@ class History(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = tempfile.TemporaryDirectory(dir=memory())
-        self.ledger = Ledger.open(Path(self.folder.name) / "ledger.sqlite")
+        self.ledger = Ledger.open(Path(self.folder.name) / "ledger.sqlite", create=True)
         self.model: dict[str, Dataset] = {}
         self.made: list[tuple[str, str, Fraction, Fraction]] = []
         self.state: dict[str, str] = {}
@@ -59,9 +59,9 @@ class History(RuleBasedStateMachine):
             expected = OverBudgetError
         if expected is not None:
             with pytest.raises(expected):
-                self.ledger.reserve(name, unit, charge(epsilon, delta))
+                self.ledger.reserve(name, unit, charge(epsilon, delta), new_dataset=True)
             return
-        made = self.ledger.reserve(name, unit, charge(epsilon, delta))
+        made = self.ledger.reserve(name, unit, charge(epsilon, delta), new_dataset=True)
         self.entries += 1 if name in self.model else 2
         known.unit = unit
         known.spent = [known.spent[0] + epsilon, known.spent[1] + delta]
@@ -76,7 +76,7 @@ class History(RuleBasedStateMachine):
             self.ledger.create(name, epsilon=epsilon, delta=delta)
             self.model[name] = Dataset()
         else:
-            self.ledger.set_limit(name, epsilon=epsilon, delta=delta)
+            self.ledger.set_limit(name, epsilon=epsilon, delta=delta, reason="decided")
         self.entries += 1
         self.model[name].limit = limit
 

@@ -34,20 +34,20 @@ Patch = pytest.MonkeyPatch
 
 # Properties ------------------------------------------------------------------------------------
 def sums_are_exact(path: Path) -> None:
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1)
     for _ in range(10):
-        ledger.reserve("d", USER, charge(0.1))
+        ledger.reserve("d", USER, charge(0.1), new_dataset=True)
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge("1e-18"))
+        ledger.reserve("d", USER, charge("1e-18"), new_dataset=True)
     ledger.create("e", USER, epsilon="0.3")
     for _ in range(3):
-        ledger.reserve("e", USER, charge(0.1))
+        ledger.reserve("e", USER, charge(0.1), new_dataset=True)
 
 
 def a_failure_gives_nothing_back(path: Path) -> None:
-    ledger = Ledger.open(path)
-    made = ledger.reserve("d", USER, charge(1))
+    ledger = Ledger.open(path, create=True)
+    made = ledger.reserve("d", USER, charge(1), new_dataset=True)
     with Patch.context() as patch:
         patch.setattr(page.Page, "about", _disk_error)
         with pytest.raises((LedgerError, OSError)):
@@ -63,7 +63,7 @@ def _disk_error(*_: object) -> None:
 
 
 def the_last_unit_goes_to_one(path: Path) -> None:
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1)
     granted: list[Reservation] = []
     start = threading.Barrier(4)
@@ -71,7 +71,7 @@ def the_last_unit_goes_to_one(path: Path) -> None:
     def ask() -> None:
         start.wait()
         with contextlib.suppress(OverBudgetError):
-            granted.append(ledger.reserve("d", USER, charge(1)))
+            granted.append(ledger.reserve("d", USER, charge(1), new_dataset=True))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -92,26 +92,26 @@ def the_next_charge_sees_a_changed_sum(path: Path) -> None:
     nothing = {"delta": "0", "epsilon": "0"}
     rewrite(path, 7, lambda c: c["balance"].update(spent=nothing), rehash=False)  # type: ignore[attr-defined]
     with pytest.raises(DamagedLedgerError):
-        ledger.reserve("a", USER, charge(1))
+        ledger.reserve("a", USER, charge(1), new_dataset=True)
 
 
 def delta_counts(path: Path) -> None:
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1, delta="1e-9")
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge("0.1", "1e-8"))
+        ledger.reserve("d", USER, charge("0.1", "1e-8"), new_dataset=True)
 
 
 def units_are_kept_apart(path: Path) -> None:
-    ledger = Ledger.open(path)
-    ledger.reserve("d", USER, charge(1))
+    ledger = Ledger.open(path, create=True)
+    ledger.reserve("d", USER, charge(1), new_dataset=True)
     with pytest.raises(UsageError):
-        ledger.reserve("d", ROW, charge(1))
+        ledger.reserve("d", ROW, charge(1), new_dataset=True)
 
 
 def a_void_is_given_back_once(path: Path) -> None:
-    ledger = Ledger.open(path)
-    first, second = (ledger.reserve("d", USER, charge(1)) for _ in range(2))
+    ledger = Ledger.open(path, create=True)
+    first, second = (ledger.reserve("d", USER, charge(1), new_dataset=True) for _ in range(2))
     ledger.void(first.id, "certain")
     ledger.mark_published(second.id, SHA)
     for made in (first, second):
@@ -121,13 +121,13 @@ def a_void_is_given_back_once(path: Path) -> None:
 
 
 def a_refusal_changes_nothing(path: Path) -> None:
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1)
     head = ledger.head()
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge(2))
+        ledger.reserve("d", USER, charge(2), new_dataset=True)
     assert ledger.head() == head
-    assert ledger.reserve("d", USER, charge(1)).after.spent == Loss(Fraction(1))
+    assert ledger.reserve("d", USER, charge(1), new_dataset=True).after.spent == Loss(Fraction(1))
 
 
 # Mutants ---------------------------------------------------------------------------------------

@@ -23,20 +23,22 @@ GLOB, FILES = "/data/*.csv", ["/data/a.csv", "/data/b.csv"]
 
 @pytest.fixture
 def ledger(location: str) -> Ledger:
-    return Ledger.open(location)
+    return Ledger.open(location, create=True)
 
 
 def reserve(ledger: Ledger, name: str, sources: Sequence[str], *, chosen: bool = False) -> None:
-    ledger.check(name, USER, 1, sources=sources, chosen=chosen)
-    ledger.reserve(name, USER, charge(1), sources=sources, chosen=chosen)
+    ledger.check(name, USER, 1, sources=sources, chosen=chosen, new_dataset=True)
+    ledger.reserve(name, USER, charge(1), sources=sources, chosen=chosen, new_dataset=True)
 
 
 def refused(ledger: Ledger, name: str, sources: Sequence[str], *others: str) -> None:
     """Refused by the check, and again in the transaction of the charge; nothing is changed."""
     head = ledger.head()
     for attempt in (
-        lambda: ledger.check(name, USER, 1, sources=sources, chosen=False),
-        lambda: ledger.reserve(name, USER, charge(1), sources=sources, chosen=False),
+        lambda: ledger.check(name, USER, 1, sources=sources, chosen=False, new_dataset=True),
+        lambda: ledger.reserve(
+            name, USER, charge(1), sources=sources, chosen=False, new_dataset=True
+        ),
     ):
         with pytest.raises(UsageError, match=r"--dataset NAME.*Nothing was charged") as caught:
             attempt()
@@ -72,7 +74,7 @@ def test_a_chosen_name_is_allowed_and_recorded(ledger: Ledger) -> None:
 
 def test_old_ledgers_are_known_by_name(ledger: Ledger) -> None:
     """Entries without hashes: the dataset's name is all there is."""
-    ledger.reserve(FILES[0], USER, charge(1))
+    ledger.reserve(FILES[0], USER, charge(1), new_dataset=True)
     refused(ledger, GLOB, FILES, FILES[0])
     reserve(ledger, FILES[0], FILES[:1])
 
@@ -101,7 +103,7 @@ def test_only_what_is_new_is_recorded(ledger: Ledger) -> None:
 
 
 def test_thousands_of_files(folder: Path) -> None:
-    ledger = Ledger.open(folder / "ledger.sqlite")
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     files = [f"/data/{number}.csv" for number in range(3000)]
     reserve(ledger, GLOB, files)
     assert ledger.head().number < 2 + 2200, "those with equal beginnings share an entry"
@@ -115,7 +117,7 @@ def test_a_lookup_uses_the_index(folder: Path) -> None:
     """The cost must not grow with the ledger."""
     from crowdtally.budget import tables
 
-    Ledger.open(folder / "ledger.sqlite")
+    Ledger.open(folder / "ledger.sqlite", create=True)
     query = str(tables.ROWS_ABOUT.compile(compile_kwargs={"literal_binds": False}))
     query = query.replace("(__[POSTCOMPILE_these])", "(-7, -9)")
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as file:
@@ -125,10 +127,10 @@ def test_a_lookup_uses_the_index(folder: Path) -> None:
 
 @pytest.mark.parametrize("sources", ["/data/a.csv", [1], [None]])
 def test_sources_are_a_list_of_names(folder: Path, sources: object) -> None:
-    ledger = Ledger.open(folder / "ledger.sqlite")
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     for attempt in (
-        lambda: ledger.check("d", USER, 1, sources=sources),  # type: ignore[arg-type]
-        lambda: ledger.reserve("d", USER, charge(1), sources=sources),  # type: ignore[arg-type]
+        lambda: ledger.check("d", USER, 1, sources=sources, new_dataset=True),  # type: ignore[arg-type]
+        lambda: ledger.reserve("d", USER, charge(1), sources=sources, new_dataset=True),  # type: ignore[arg-type]
     ):
         with pytest.raises(UsageError, match="a list of names"):
             attempt()
@@ -165,7 +167,7 @@ def test_recorded_and_read_back() -> None:
 
 @pytest.mark.parametrize("column", ["about = 0", "about = NULL", "kind = 'limit'"])
 def test_verify_knows_the_entry_and_its_column(location: str, column: str) -> None:
-    ledger = Ledger.open(location)
+    ledger = Ledger.open(location, create=True)
     reserve(ledger, GLOB, FILES[:1])
     assert ledger.verify().ok
     alter(location, f"UPDATE crowdtally_entries SET {column} WHERE kind = 'sources'")

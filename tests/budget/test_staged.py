@@ -20,7 +20,7 @@ Patch = pytest.MonkeyPatch
 
 @pytest.fixture
 def ledger(folder: Path) -> Ledger:
-    return Ledger.open(folder / "ledger.sqlite")
+    return Ledger.open(folder / "ledger.sqlite", create=True)
 
 
 @pytest.fixture
@@ -45,8 +45,8 @@ def test_the_folder_is_recorded_where_it_really_is(
 ) -> None:
     (staged.parent / "link").symlink_to(staged)
     monkeypatch.chdir(staged.parent)
-    ledger.reserve("d", USER, charge(1), staged="link")
-    ledger.reserve("d", USER, charge(1))
+    ledger.reserve("d", USER, charge(1), staged="link", new_dataset=True)
+    ledger.reserve("d", USER, charge(1), new_dataset=True)
     first, second = ledger.charges()
     assert first.staged == StagedFolder(platform.node(), str(staged))
     assert second.staged is None
@@ -54,24 +54,24 @@ def test_the_folder_is_recorded_where_it_really_is(
 
 
 def test_no_void_while_the_folder_exists(ledger: Ledger, staged: Path) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged)
+    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     refused(ledger, made.id, rf"exists, in {staged}.*--delete-staged")
     shutil.rmtree(staged)
     assert ledger.void(made.id, "it failed").spent.epsilon == 0
 
 
 def test_void_deletes_the_folder_on_demand(ledger: Ledger, staged: Path) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged)
+    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     assert ledger.void(made.id, "killed", delete_staged=True).spent.epsilon == 0
     assert list(staged.parent.iterdir()) == []
-    gone = ledger.reserve("d", USER, charge(1), staged=staged)
+    gone = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     assert ledger.void(gone.id, "there was none", delete_staged=True).spent.epsilon == 0
 
 
 def test_only_what_looks_like_an_unfinished_release_is_deleted(
     ledger: Ledger, staged: Path
 ) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged.parent)
+    made = ledger.reserve("d", USER, charge(1), staged=staged.parent, new_dataset=True)
     refused(ledger, made.id, "is not deleted.*delete it yourself", delete_staged=True)
     assert (staged / "release.json").exists()
 
@@ -83,7 +83,7 @@ def test_no_void_from_another_computer(
 ) -> None:
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(platform, "node", lambda: "elsewhere")
-        made = ledger.reserve("d", USER, charge(1), staged=staged)
+        made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     if not exists:
         shutil.rmtree(staged)
     refused(
@@ -95,7 +95,7 @@ def test_no_void_from_another_computer(
 
 @pytest.mark.parametrize("lost", ["parent", "parent is a file"])
 def test_no_void_while_the_disk_may_be_elsewhere(ledger: Ledger, staged: Path, lost: str) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged)
+    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     shutil.move(staged.parent, staged.parent.with_name("unmounted"))
     if lost == "parent is a file":
         staged.parent.write_text("")
@@ -107,7 +107,7 @@ def test_no_void_while_the_disk_may_be_elsewhere(ledger: Ledger, staged: Path, l
 
 
 def test_no_void_where_one_may_not_look(ledger: Ledger, staged: Path, monkeypatch: Patch) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged)
+    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     look = os.lstat
 
     def forbidden(path: object, **more: object) -> os.stat_result:
@@ -122,14 +122,14 @@ def test_no_void_where_one_may_not_look(ledger: Ledger, staged: Path, monkeypatc
 def test_no_void_where_it_cannot_be_deleted(
     ledger: Ledger, staged: Path, monkeypatch: Patch
 ) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged)
+    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
     refused(ledger, made.id, "cannot be deleted, so its charge stands", delete_staged=True)
 
 
 def test_a_published_folder_is_never_deleted(ledger: Ledger, staged: Path) -> None:
     """Killed between the mark and the rename: it is paid for, and may be renamed."""
-    made = ledger.reserve("d", USER, charge(1), staged=staged)
+    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     ledger.mark_published(made.id, SHA)
     with pytest.raises(UsageError, match="published and cannot be voided"):
         ledger.void(made.id, "killed", delete_staged=True)
@@ -147,7 +147,7 @@ CASES: dict[str, tuple[Callable[[Ledger, str, Path], object], str | None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_hints(ledger: Ledger, staged: Path, case: str) -> None:
     happen, words = CASES[case]
-    made = ledger.reserve("d", USER, charge(1), staged=staged)
+    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
     happen(ledger, made.id, staged)
     if case == "voided":
         staged.mkdir()  # another run's, perhaps

@@ -60,12 +60,12 @@ CHANGES: dict[str, tuple[tuple[str, ...], int | None, str]] = {
 
 def filled(location: str) -> Ledger:
     """Eight entries: a is created and charged four times, one of them published; b is limited."""
-    ledger = Ledger.open(location)
+    ledger = Ledger.open(location, create=True)
     ledger.create("a", USER)  # 1
     ledger.create("b", USER, epsilon=1)  # 2
-    made = [ledger.reserve("a", USER, charge("1/7")) for _ in range(4)]  # 3 to 6
+    made = [ledger.reserve("a", USER, charge("1/7"), new_dataset=True) for _ in range(4)]  # 3 to 6
     ledger.mark_published(made[0].id, SHA)  # 7
-    ledger.reserve("b", USER, charge("1/2"))  # 8
+    ledger.reserve("b", USER, charge("1/2"), new_dataset=True)  # 8
     return ledger
 
 
@@ -82,14 +82,18 @@ def test_verify_names_the_entry(location: str, change: str) -> None:
     assert found.problems[0].entry == entry, found.describe()
     assert "The ledger is damaged" in found.describe()
 
-    noticing = {CHARGE: [ledger, Ledger.open(location)], FIRST: [Ledger.open(location)], VERIFY: []}
+    noticing = {
+        CHARGE: [ledger, Ledger.open(location, create=True)],
+        FIRST: [Ledger.open(location, create=True)],
+        VERIFY: [],
+    }
     before = rows(ledger)
     for other in noticing[noticed]:
         with pytest.raises(DamagedLedgerError, match="Nothing is charged to a damaged ledger"):
-            other.reserve("a", USER, charge("1/7"))
+            other.reserve("a", USER, charge("1/7"), new_dataset=True)
     assert rows(ledger) == before
     if noticed != CHARGE:
-        ledger.reserve("a", USER, charge("1/7"))
+        ledger.reserve("a", USER, charge("1/7"), new_dataset=True)
         assert not ledger.verify().ok, "a charge must not heal what was wrong"
     with pytest.raises(DamagedLedgerError, match="The ledger is damaged"):
         ledger.void(made.id, "certain")
@@ -122,7 +126,7 @@ def test_a_rehashed_entry_does_not_fit_the_next(folder: Path) -> None:
     rewrite(path, 7, lambda content: content.update(time="2001-01-01T00:00:00+00:00"))
     assert ledger.verify().problems[0].entry == 8
     with pytest.raises(DamagedLedgerError, match="entry 8"):
-        ledger.reserve("a", USER, charge(1))
+        ledger.reserve("a", USER, charge(1), new_dataset=True)
 
 
 def test_a_forged_sum_with_a_forged_hash_at_the_end(folder: Path) -> None:
@@ -131,7 +135,7 @@ def test_a_forged_sum_with_a_forged_hash_at_the_end(folder: Path) -> None:
     ledger = filled(str(path))
     rewrite(path, 8, lambda c: c["balance"]["spent"].update(epsilon="0"))  # type: ignore[index]
     with pytest.raises(DamagedLedgerError, match="entry 8 is not the one"):
-        ledger.reserve("b", USER, charge("1/2"))
+        ledger.reserve("b", USER, charge("1/2"), new_dataset=True)
     with closing(sqlite3.connect(path)) as file, file:
         file.execute(
             "UPDATE crowdtally_ledger SET hash ="
@@ -146,7 +150,7 @@ def test_events_of_a_newer_version_are_refused_not_guessed(folder: Path) -> None
     ledger = filled(str(path))
     rewrite(path, 8, lambda c: c["event"].update(version=3))  # type: ignore[attr-defined]
     with pytest.raises(LedgerError, match=r"entry 8 .*unknown event, 'reserved' in version 3.*new"):
-        ledger.reserve("b", USER, charge("1/4"))
+        ledger.reserve("b", USER, charge("1/4"), new_dataset=True)
     with pytest.raises(LedgerError, match="entry 8"):
         ledger.entries()
     assert "entry 8 is unknown" in ledger.verify().describe()
@@ -157,7 +161,7 @@ def test_an_accountant_of_a_newer_version_is_refused(folder: Path) -> None:
     ledger = filled(str(path))
     rewrite(path, 8, lambda c: c["balance"].update(accountant="zcdp"))  # type: ignore[attr-defined]
     with pytest.raises(LedgerError, match=r"entry 8 .*unknown kind of accountant, 'zcdp'"):
-        ledger.reserve("b", USER, charge("1/4"))
+        ledger.reserve("b", USER, charge("1/4"), new_dataset=True)
 
 
 @pytest.mark.parametrize(
@@ -186,9 +190,9 @@ def test_reading_one_dataset_checks_the_others_too(folder: Path) -> None:
 
 def test_many_problems_are_listed_up_to_twenty(folder: Path) -> None:
     path = folder / "ledger.sqlite"
-    ledger = Ledger.open(path)
+    ledger = Ledger.open(path, create=True)
     for _ in range(40):
-        ledger.reserve("a", USER, charge(1))
+        ledger.reserve("a", USER, charge(1), new_dataset=True)
     alter(str(path), "UPDATE crowdtally_entries SET hash = 'x'")
     assert len(ledger.verify().problems) == 20
 

@@ -241,5 +241,5 @@ def test_full_disk(town: Town, room: str) -> None:
     else:
         assert "The charge stands" in ended.err
         assert "ledger void" in ended.err
-        (charge,) = Ledger.open(town.ledger).charges()
+        (charge,) = Ledger.open(town.ledger, create=True).charges()
         assert charge.state == "reserved"

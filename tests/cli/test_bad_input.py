@@ -60,7 +60,7 @@ def test_missing_column(town: Town) -> None:
 
 def test_another_user_column_of_a_charged_dataset(town: Town) -> None:
     """A slip in --user must not read as advice to charge another name."""
-    Ledger.open(town.ledger).create("visits", PrivacyUnit("user", "user_id"))
+    Ledger.open(town.ledger, create=True).create("visits", PrivacyUnit("user", "user_id"))
     town.refuses(
         town.arguments(user="usr_id", dataset="visits"), USAGE,
         "'user:user_id'", "'user:usr_id'", "--user user_id",
@@ -171,7 +171,9 @@ def test_strict(town: Town) -> None:
 
 def test_over_budget(town: Town) -> None:
     """Exit 3 comes before anything is read: a damaged file and a broken list do not matter."""
-    Ledger.open(town.ledger).create("visits", PrivacyUnit("user", "user_id"), epsilon="0.500000001")
+    Ledger.open(town.ledger, create=True).create(
+        "visits", PrivacyUnit("user", "user_id"), epsilon="0.500000001"
+    )
     words = (
         "requested 1",
         "remaining 0.500000001",
@@ -189,21 +191,39 @@ def test_over_budget(town: Town) -> None:
 
 
 def test_over_budget_in_python(town: Town) -> None:
-    ledger = Ledger.open(town.ledger)
+    ledger = Ledger.open(town.ledger, create=True)
     ledger.create("visits", PrivacyUnit("user", "user_id"), epsilon="1/2")
     town.write("cut.parquet", (town.folder / "records.parquet").read_bytes()[:500])
     records = ct.read("cut.parquet", user="user_id", item="place")
     domain = ct.Domain(["bar", "cafe"])
     with pytest.raises(ct.BudgetError, match=r"requested 1, remaining 0\.5"):
-        ct.release(records, domain, epsilon=1, ledger=ledger, dataset="visits", output="out")
+        ct.release(
+            records,
+            domain,
+            epsilon=1,
+            ledger=ledger,
+            dataset="visits",
+            output="out",
+            new_dataset=True,
+        )
     with pytest.raises(ct.InputError, match="damaged"):
-        ct.release(records, domain, epsilon="1/2", ledger=ledger, dataset="visits", output="out")
+        ct.release(
+            records,
+            domain,
+            epsilon="1/2",
+            ledger=ledger,
+            dataset="visits",
+            output="out",
+            new_dataset=True,
+        )
     assert ledger.balance("visits").spent.epsilon == 0
     assert not (town.folder / "out").exists()
 
 
 def test_a_budget_that_just_fits(town: Town) -> None:
-    Ledger.open(town.ledger).create("visits", PrivacyUnit("user", "user_id"), epsilon="0.3")
+    Ledger.open(town.ledger, create=True).create(
+        "visits", PrivacyUnit("user", "user_id"), epsilon="0.3"
+    )
     for number in range(3):
         ended = crowdtally(*town.arguments(dataset="visits", epsilon="0.1", output=f"out-{number}"))
         assert ended.code == 0, str(ended)

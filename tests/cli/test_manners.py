@@ -126,10 +126,19 @@ def test_printing_records_or_a_plan_shows_no_record(town: Town) -> None:
 @pytest.mark.parametrize(
     ("mistake", "words"),
     [
-        (lambda r, d: ct.release([1], d, epsilon=1), "records come from ct.read"),
-        (lambda r, d: ct.release(r, ["bar"], epsilon=1), "a domain comes from ct.Domain"),
-        (lambda r, d: ct.release(r, d, epsilon=1, split="items=1"), "a split is {'items'"),
-        (lambda r, d: ct.release(r, d, epsilon=1, bonding="hpa"), "Did you mean 'bounding'?"),
+        (lambda r, d: ct.release([1], d, epsilon=1, new_dataset=True), "records come from ct.read"),
+        (
+            lambda r, d: ct.release(r, ["bar"], epsilon=1, new_dataset=True),
+            "a domain comes from ct.Domain",
+        ),
+        (
+            lambda r, d: ct.release(r, d, epsilon=1, split="items=1", new_dataset=True),
+            "a split is {'items'",
+        ),
+        (
+            lambda r, d: ct.release(r, d, epsilon=1, bonding="hpa", new_dataset=True),
+            "Did you mean 'bounding'?",
+        ),
         (lambda r, d: ct.read("x", user="u", item="i", contexts=5), "names of columns"),
         (lambda r, d: ct.read("x", user="u", item="i", joins=["t"]), "pairs of a source"),
     ],

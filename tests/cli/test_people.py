@@ -169,7 +169,13 @@ def test_words_are_pythons_in_python(known: Town) -> None:
     with pytest.raises(UsageError, match=r"user is a column, or several"):
         records(user=["a", ""])
     with pytest.raises(CrowdtallyError, match=r"same_person=\(FILE, COL\)"):
-        ct.release(records(same_person="wide.parquet"), ct.Domain(["bar"]), epsilon=1, output="o")
+        ct.release(
+            records(same_person="wide.parquet"),
+            ct.Domain(["bar"]),
+            epsilon=1,
+            output="o",
+            new_dataset=True,
+        )
 
 
 def test_what_is_planned_is_what_is_charged_and_released(known: Town) -> None:

@@ -34,7 +34,7 @@ def killed(town: Town, moment: str) -> tuple[str, Path]:
     done = subprocess.run(words, cwd=town.folder, env=dict(os.environ), check=False)
     assert done.returncode == -signal.SIGKILL
     (folder,) = town.folder.glob(".out.*.part")
-    (charged,) = Ledger.open(town.ledger).charges()
+    (charged,) = Ledger.open(town.ledger, create=True).charges()
     return charged.id, folder
 
 

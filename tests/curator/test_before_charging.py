@@ -24,7 +24,7 @@ AGES = list(range(1000))
 def released(folder: Path, records: Any, domain: Any, **options: Any) -> ct.Release:
     return ct.release(
         records, domain, output=folder / "release", ledger=folder / "ledger.sqlite",
-        dataset="town", **options,
+        dataset="town", **options, new_dataset=True,
     )  # fmt: skip
 
 
@@ -114,7 +114,7 @@ def test_rows_and_persons_are_different_units(tmp_path):
     (tmp_path / "release").rename(tmp_path / "first")
     with pytest.raises(UsageError, match="'row', and this request is for 'person:persons'"):
         released(tmp_path, by_person, PAIR, epsilon=1)
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+    with Ledger.open(tmp_path / "ledger.sqlite", create=True) as ledger:
         assert ledger.balance("town").spent.epsilon == 1
 
 

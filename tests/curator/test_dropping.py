@@ -30,7 +30,7 @@ class Curator:
         self.asked: list[str] = []
         self.told: list[str] = []
         self.stages: list[str] = []
-        self.ledger = Ledger.open(folder / "ledger.sqlite")
+        self.ledger = Ledger.open(folder / "ledger.sqlite", create=True)
 
     def confirm(self, question: str) -> bool:
         assert self.ledger.charges() == [], "asked after the charge"
@@ -88,14 +88,14 @@ def test_the_share_is_compared_exactly(tmp_path: Path, share: Any) -> None:
     given = {"epsilon": 1, "ledger": tmp_path / "ledger.sqlite", "dataset": "town"}
     records = ct.read(ROWS, user="who", item="item")
     if share == "3/4":
-        assert ct.release(records, ct.Domain(["z"]), most_dropped=share, **given)
+        assert ct.release(records, ct.Domain(["z"]), most_dropped=share, **given, new_dataset=True)
         return
     with pytest.raises(ct.InputError, match="would be dropped") as caught:
-        ct.release(records, ct.Domain(["z"]), most_dropped=share, **given)
+        ct.release(records, ct.Domain(["z"]), most_dropped=share, **given, new_dataset=True)
     said = str(caught.value)
     assert "Nothing was charged" in said
     assert said.startswith("strict=True" if share == "0" else "most_dropped=0.")
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+    with Ledger.open(tmp_path / "ledger.sqlite", create=True) as ledger:
         assert ledger.charges() == []
 
 
@@ -103,19 +103,36 @@ def test_the_share_is_compared_exactly(tmp_path: Path, share: Any) -> None:
 def test_a_share_that_is_none(share: Any) -> None:
     records = ct.read(ROWS, user="who", item="item")
     with pytest.raises(ct.UsageError, match="most_dropped"):
-        ct.release(records, ct.Domain(["z"]), epsilon=1, dataset="town", most_dropped=share)
+        ct.release(
+            records,
+            ct.Domain(["z"]),
+            epsilon=1,
+            dataset="town",
+            most_dropped=share,
+            new_dataset=True,
+        )
 
 
 def test_strict_and_a_share_are_one_too_many() -> None:
     records = ct.read(ROWS, user="who", item="item")
     with pytest.raises(ct.UsageError, match="strict=True means most_dropped=0"):
-        ct.release(records, ct.Domain(["z"]), epsilon=1, dataset="t", strict=True, most_dropped=1)
+        ct.release(
+            records,
+            ct.Domain(["z"]),
+            epsilon=1,
+            dataset="t",
+            strict=True,
+            most_dropped=1,
+            new_dataset=True,
+        )
 
 
 def test_python_never_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("asked"))
     records = ct.read(ROWS, user="who", item="item")
-    made = ct.release(records, ct.Domain(["w"]), epsilon=1, ledger=tmp_path / "l", dataset="t")
+    made = ct.release(
+        records, ct.Domain(["w"]), epsilon=1, ledger=tmp_path / "l", dataset="t", new_dataset=True
+    )
     assert made.top(1)
 
 

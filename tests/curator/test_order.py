@@ -57,7 +57,7 @@ def release(folder: Path, source: Any = ROWS, **options: Any) -> ct.Release:
     domain = None if options.get("discover_items") else ct.Domain(["x", "y", "z"])
     return ct.release(
         ct.read(source, **roles), domain, epsilon=1, output=folder / "out",
-        ledger=folder / "ledger.sqlite", dataset="town", **options,
+        ledger=folder / "ledger.sqlite", dataset="town", **options, new_dataset=True,
     )  # fmt: skip
 
 
@@ -93,7 +93,7 @@ def test_damage_shows_before_anything_is_charged(tmp_path: Path, events: list[st
         release(tmp_path, path)
     assert "reserve" not in events
     assert "draw" not in events
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+    with Ledger.open(tmp_path / "ledger.sqlite", create=True) as ledger:
         assert ledger.charges() == []
 
 
@@ -113,7 +113,7 @@ def test_a_failure_after_the_charge_stays_charged(
     monkeypatch.setattr(SampledTables, "release", fail)
     with pytest.raises(InputError, match="The charge stands"):
         release(tmp_path)
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+    with Ledger.open(tmp_path / "ledger.sqlite", create=True) as ledger:
         assert ledger.balance("town").spent.epsilon == 1
 
 
@@ -133,7 +133,14 @@ def test_each_source_is_located_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
     people = pa.table({"who": list("abc"), "age": [1, 2, 3]})
     records = ct.read(ROWS, user="who", item="item", joins=[(people, "who")], contexts=["age"])
     domain = ct.Domain(["x", "y"], {"age": [1, 2, 3]})
-    ct.release(records, domain, epsilon=1, ledger=tmp_path / "ledger.sqlite", dataset="town")
+    ct.release(
+        records,
+        domain,
+        epsilon=1,
+        ledger=tmp_path / "ledger.sqlite",
+        dataset="town",
+        new_dataset=True,
+    )
     assert len(found) == 2
 
 

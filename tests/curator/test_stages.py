@@ -33,7 +33,10 @@ STANDS = "The charge stands (entry "
 
 @pytest.fixture
 def ledger(folder: Path) -> Iterator[Ledger]:
-    with nothing_to_count(Epsilon.of(1)), Ledger.open(folder / "ledger.sqlite") as opened:
+    with (
+        nothing_to_count(Epsilon.of(1)),
+        Ledger.open(folder / "ledger.sqlite", create=True) as opened,
+    ):
         yield opened
 
 
@@ -79,7 +82,12 @@ def test_in_order(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
 
 def test_over_budget_meanwhile(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     ledger.create(DATASET, UNIT, epsilon=1)
-    before(monkeypatch, Ledger, "reserve", lambda: ledger.set_limit(DATASET, epsilon="1/2"))
+    before(
+        monkeypatch,
+        Ledger,
+        "reserve",
+        lambda: ledger.set_limit(DATASET, epsilon="1/2", reason="decided"),
+    )
     said, charged = fails(ledger, folder, OverBudgetError)
     assert "Nothing was charged" in said
     assert charged is None
@@ -302,7 +310,7 @@ def test_a_connection_lost_at_the_commit(
         pid = connection.connection.dbapi_connection.info.backend_pid  # type: ignore[union-attr]
         server.execute(f"SELECT pg_terminate_backend({pid}, 5000)")
 
-    with nothing_to_count(Epsilon.of(1)), Ledger.open(server.new_schema()) as ledger:
+    with nothing_to_count(Epsilon.of(1)), Ledger.open(server.new_schema(), create=True) as ledger:
         engine = ledger._store.engine
         before(monkeypatch, Ledger, stage, lambda: event.listen(engine, "commit", cut))
         with pytest.raises(UnknownOutcomeError) as caught:

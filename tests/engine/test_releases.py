@@ -71,7 +71,7 @@ def tables(
     request = make_request(
         records, None if options.get("discover_items") else domain, epsilon=20, **options
     )
-    ledger = Ledger.open(target.parent / "ledger.sqlite")
+    ledger = Ledger.open(target.parent / "ledger.sqlite", create=True)
     made = publish(
         request, "town", target,
         ledger=ledger, draws=SilentDraws(), tell=lambda _: None, start_engine=start,
@@ -97,7 +97,8 @@ def test_each_row_as_many_persons_as_its_weight(start_engine: Start, tmp_path: P
     records = read(table, item="item", user_per_row=True, weight="weight")
     made = publish(
         make_request(records, ct.Domain(["a", "b", "c"]), epsilon=1), "town", tmp_path / "made",
-        ledger=Ledger.open(tmp_path / "ledger.sqlite"), draws=SilentDraws(), tell=lambda _: None,
+        ledger=Ledger.open(tmp_path / "ledger.sqlite", create=True),
+        draws=SilentDraws(), tell=lambda _: None,
         start_engine=start_engine,
     )  # fmt: skip
     counts = parquet.read_table(made.folder / "items.parquet").column("count")

@@ -172,7 +172,7 @@ def test_whole_releases_draw_what_the_ledger_holds(
     shape, method, form = named
     request, ledger = (
         SHAPES[shape].request(TOWN, **asked(method, form)),
-        Ledger.open(tmp_path / "l"),
+        Ledger.open(tmp_path / "l", create=True),
     )
     outcomes: list[Released] = []
     finish = main_line.finish

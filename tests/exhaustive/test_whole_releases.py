@@ -53,7 +53,7 @@ def released(subject: Subject, folder: Path, draws: Draws) -> Published:
     table = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
     sources = Sources(replace(subject.records, source=table))
     request = replace(subject.request, sources=sources)
-    ledger = Ledger.open(folder / "ledger.db")
+    ledger = Ledger.open(folder / "ledger.db", create=True)
     with known_keys(KEY):
         return publish(
             request, "tiny", folder / "release", ledger=ledger, draws=draws, tell=pytest.fail

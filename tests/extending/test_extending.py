@@ -42,12 +42,13 @@ def release(folder: Path, **options: Any) -> ct.Release:
     return ct.release(
         ct.read(ROWS, user="who", item="item"), ct.Domain(ITEMS), output=folder / "out",
         ledger=folder / "ledger.sqlite", dataset="toys", **{"epsilon": 10} | options,
+        new_dataset=True,
     )  # fmt: skip
 
 
 def bounds(folder: Path) -> list[int]:
     """The L1 bounds that the ledger was told."""
-    with Ledger.open(folder / "ledger.sqlite") as ledger:
+    with Ledger.open(folder / "ledger.sqlite", create=True) as ledger:
         (charged,) = ledger.charges()
     return [part.parameters["l1_bound"] for part in charged.charge.parts]
 
@@ -101,7 +102,7 @@ def test_a_rule_sees_cells_and_quantities_as_one(tmp_path: Path) -> None:
     made = ct.release(
         ct.read(bought, user="who", item="item", quantity="n", max_quantity=3), ct.Domain(ITEMS),
         epsilon=100, bounding=SmallestCells(2), output=tmp_path / "out",
-        ledger=tmp_path / "ledger.sqlite", dataset="toys",
+        ledger=tmp_path / "ledger.sqlite", dataset="toys", new_dataset=True,
     )  # fmt: skip
     counts = {row.item: row.count for row in made.top(3)}
     assert counts["a"] == pytest.approx(2 * USERS, abs=50)

@@ -73,7 +73,9 @@ def test_a_list_may_hold_what_looks_like_a_hash() -> None:
 def test_a_release_in_memory_has_the_metadata_of_its_file(tmp_path: Path) -> None:
     records = ct.read(visits({"a": 3}), user="user", item="item")
     options = {"epsilon": 1, "ledger": tmp_path / "ledger.sqlite", "dataset": "d"}
-    release = ct.release(records, ct.Domain(["a", "b"]), output=tmp_path / "out", **options)
+    release = ct.release(
+        records, ct.Domain(["a", "b"]), output=tmp_path / "out", **options, new_dataset=True
+    )
     assert release.metadata == json.loads((tmp_path / "out" / "release.json").read_text())
 
 

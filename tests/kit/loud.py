@@ -78,7 +78,7 @@ def released(columns, **options) -> ct.Release:
     )  # fmt: skip
     domain = ct.Domain(attributes=DOMAIN)
     given = {"epsilon": LOUD, "dataset": "people", "output": "out"} | options
-    made = ct.release(records, domain, **given)
+    made = ct.release(records, domain, **given, new_dataset=True)
     return ct.load(made.folder)
 
 

@@ -45,7 +45,7 @@ def made(
     contexts = [axis.name for axis in domain.contexts] if domain else []
     declared = {"user": "user", "item": "item", "contexts": contexts} | dict(roles or {})
     request = make_request(ct.read(rows, **declared), domain, **({"epsilon": 1} | options))
-    ledger = Ledger.open(folder / "ledger.sqlite")
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     drawn = draws or SystemDraws()
     publish(request, "made", folder / name, ledger=ledger, draws=drawn, tell=lambda _: None)
     return ct.load(folder / name)

@@ -83,7 +83,11 @@ class Town:
 
     def charged(self) -> list[str]:
         """Every entry of the ledger; none where there is no ledger."""
-        return list(map(repr, Ledger.open(self.ledger).entries())) if self.ledger.exists() else []
+        return (
+            list(map(repr, Ledger.open(self.ledger, create=True).entries()))
+            if self.ledger.exists()
+            else []
+        )
 
     def state(self) -> dict[str, str]:
         """Every file, folder and link with its content, and every temporary one."""

@@ -66,7 +66,7 @@ def public_parts(made: ct.Release) -> dict[str, Any]:
 def released(place: Place, kind: Kind, database: Database, folder: Path, **options: Any) -> Any:
     return ct.release(
         declared(place, kind, database), epsilon=50, dataset="visits",
-        ledger=folder / "ledger.sqlite", output=folder / place.name(), **options,
+        ledger=folder / "ledger.sqlite", output=folder / place.name(), **options, new_dataset=True,
     )  # fmt: skip
 
 

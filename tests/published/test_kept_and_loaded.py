@@ -18,7 +18,12 @@ from kit.made import visits
 def test_a_release_without_a_folder_lives_as_long_as_the_object(tmp_path: Path) -> None:
     records = ct.read(visits(CELLS, "day"), user="user", item="item")
     release = ct.release(
-        records, ct.Domain(PLACES), epsilon=1, ledger=tmp_path / "ledger.sqlite", dataset="d"
+        records,
+        ct.Domain(PLACES),
+        epsilon=1,
+        ledger=tmp_path / "ledger.sqlite",
+        dataset="d",
+        new_dataset=True,
     )
     folder = release.folder
     saved = release.save(tmp_path / "kept")

@@ -32,7 +32,7 @@ def test_a_failure_in_the_middle_leaves_nothing(
         hamlet(tmp_path)
     assert caught.value.exit_code == 1
     assert [p.name for p in tmp_path.iterdir()] == ["ledger.sqlite"]
-    (charge,) = Ledger.open(tmp_path / "ledger.sqlite").charges()
+    (charge,) = Ledger.open(tmp_path / "ledger.sqlite", create=True).charges()
     assert charge.state == "reserved"
 
 
@@ -100,7 +100,7 @@ def test_a_kill_at_any_step_leaves_a_whole_release_or_none(tmp_path: Path) -> No
     whole = 0
     for moment, _ in ends:
         folder = tmp_path / str(moment)
-        out, ledger = folder / "out", Ledger.open(folder / "ledger.sqlite")
+        out, ledger = folder / "out", Ledger.open(folder / "ledger.sqlite", create=True)
         if out.exists():
             whole += 1
             assert len(ct.load(out).top(3)) == 3

@@ -22,6 +22,7 @@ def test_a_spark_dataframe_chooses_its_engine(cluster: Any, tmp_path: Path) -> N
     made = ct.release(
         records, ct.Domain(range(4), {"wday": range(1, 8)}), epsilon=50, max_records=9,
         output=tmp_path / "made", ledger=tmp_path / "ledger.sqlite", dataset="frame",
+        new_dataset=True,
     )  # fmt: skip
     table = parquet.read_table(tmp_path / "made" / "edges.parquet")
     assert table.num_rows == 4 * 7
@@ -37,6 +38,7 @@ def test_settings_of_the_frames_own_session_stay(cluster: Any, tmp_path: Path) -
     ct.release(
         ct.read(frame, user="user", item="item"), ct.Domain(["a"]), epsilon=1,
         output=tmp_path / "made", ledger=tmp_path / "ledger.sqlite", dataset="frame",
+        new_dataset=True,
     )  # fmt: skip
     assert theirs.conf.get("spark.sql.ansi.enabled") == "true"
     assert json.loads((tmp_path / "made" / "release.json").read_text())["guarantee"]

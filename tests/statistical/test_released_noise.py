@@ -58,7 +58,7 @@ def make(folder: Path, draws: Draws) -> Released:
     domain = Domain(range(ITEMS), {"context": range(CONTEXTS)}, item="item")
     split = {"items": "2/5", "edges": "3/5"}
     request = make_request(records, domain, epsilon=1, max_records=LIMIT, split=split)
-    ledger = Ledger.open(folder / "ledger.db")
+    ledger = Ledger.open(folder / "ledger.db", create=True)
     with known_keys(KEY):
         made = publish(
             request, "town", folder / "release", ledger=ledger, draws=draws, tell=pytest.fail

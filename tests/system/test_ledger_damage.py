@@ -25,10 +25,10 @@ EACH = Fraction(1, 7)
 @pytest.fixture
 def original(folder: Path) -> tuple[bytes, object]:
     """A ledger with some history, as bytes and as what it says."""
-    ledger = Ledger.open(folder / "original.sqlite")
+    ledger = Ledger.open(folder / "original.sqlite", create=True)
     ledger.create("a", USER, epsilon=100)
     for number in range(12):
-        made = ledger.reserve("ab"[number % 2], USER, charge(EACH))
+        made = ledger.reserve("ab"[number % 2], USER, charge(EACH), new_dataset=True)
         if number % 3:
             ledger.mark_published(made.id, SHA)
     ledger.void(made.id if number % 3 == 0 else ledger.charges()[0].id, "certain")
@@ -58,14 +58,14 @@ def assert_in_words(error: CrowdtallyError) -> None:
 
 def _charge_refused(path: Path) -> str:
     with pytest.raises(CrowdtallyError):
-        Ledger.open(path, create=False).reserve("a", USER, charge(EACH))
+        Ledger.open(path, create=False).reserve("a", USER, charge(EACH), new_dataset=True)
     return "refused at once"
 
 
 def _charge(ledger: Ledger, says: object, damaged: bool) -> str:
     true = Fraction(_spent(says, "a"))
     try:
-        made = ledger.reserve("a", USER, charge(EACH))
+        made = ledger.reserve("a", USER, charge(EACH), new_dataset=True)
     except CrowdtallyError as error:
         assert_in_words(error)
         return "charge refused"

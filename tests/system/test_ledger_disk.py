@@ -56,13 +56,13 @@ def test_without_rights() -> None:
 
 @pytest.mark.parametrize("lock", ["BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
 def test_locked(folder: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
-    ledger = Ledger.open(folder / "ledger.sqlite")
-    made = ledger.reserve("data", USER, charge("1/3"))
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
+    made = ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
     monkeypatch.setattr("crowdtally.budget.sqlite_file.BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as other:
         other.execute(lock)
         with pytest.raises(LedgerError, match=r"is locked.*let it finish, and try again"):
-            ledger.reserve("data", USER, charge("1/3"))
+            ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
         with pytest.raises(LedgerError, match="is locked"):
             ledger.mark_published(made.id, SHA)
     assert ledger.balance("data") == made.after
@@ -72,23 +72,23 @@ def test_locked(folder: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> Non
 def test_a_reader_that_stays_delays_the_commit_and_nothing_is_charged(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = Ledger.open(folder / "ledger.sqlite")
-    before = ledger.reserve("data", USER, charge("1/3")).after
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
+    before = ledger.reserve("data", USER, charge("1/3"), new_dataset=True).after
     monkeypatch.setattr("crowdtally.budget.sqlite_file.BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN")
         other.execute("SELECT * FROM crowdtally_ledger").fetchall()
         with pytest.raises(LedgerError, match="is locked"):
-            ledger.reserve("data", USER, charge("1/3"))
+            ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
     assert ledger.balance("data") == before
 
 
 def test_the_file_went_away(folder: Path) -> None:
-    ledger = Ledger.open(folder / "ledger.sqlite")
-    ledger.reserve("data", USER, charge("1/3"))
+    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
+    ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
     (folder / "ledger.sqlite").rename(folder / "moved.sqlite")
     with pytest.raises(LedgerError, match=r"no ledger at .*find out who moved it"):
-        ledger.reserve("data", USER, charge("1/3"))
+        ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
     assert not (folder / "ledger.sqlite").exists()
 
 
@@ -98,7 +98,7 @@ def test_no_hard_links(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(os, "link", refuse)
     with pytest.raises(LedgerError, match="Keep the ledger on a local disk"):
-        Ledger.open(folder / "ledger.sqlite")
+        Ledger.open(folder / "ledger.sqlite", create=True)
     assert list(folder.iterdir()) == []
 
 
@@ -109,7 +109,7 @@ def test_not_a_ledger_file(folder: Path, content: bytes) -> None:
     path = folder / "records.csv"
     path.write_bytes(content)
     with pytest.raises(LedgerError, match=r"not a Crowdtally ledger|written by something else"):
-        Ledger.open(path)
+        Ledger.open(path, create=True)
     assert path.read_bytes() == content
 
 
@@ -117,15 +117,15 @@ def test_another_programs_database(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "app.db")) as file, file:
         file.execute("CREATE TABLE users (id)")
     with pytest.raises(LedgerError, match="is not a Crowdtally ledger, and is left as it is"):
-        Ledger.open(folder / "app.db")
+        Ledger.open(folder / "app.db", create=True)
     with pytest.raises(LedgerError, match=r"is a folder; give the path of a file"):
-        Ledger.open(folder)
+        Ledger.open(folder, create=True)
 
 
 def test_a_newer_format(folder: Path) -> None:
     path = folder / "ledger.sqlite"
-    Ledger.open(path)
+    Ledger.open(path, create=True)
     with closing(sqlite3.connect(path)) as file, file:
         file.execute("UPDATE crowdtally_ledger SET version = 2")
     with pytest.raises(LedgerError, match=r"has format 2.*knows format 1 only.*newer"):
-        Ledger.open(path)
+        Ledger.open(path, create=True)

@@ -29,7 +29,7 @@ __all__ = ["server"]
 
 @pytest.fixture
 def ledger(server: PostgresServer) -> Iterator[Ledger]:
-    with Ledger.open(server.new_schema()) as opened:
+    with Ledger.open(server.new_schema(), create=True) as opened:
         yield opened
 
 
@@ -44,7 +44,7 @@ def said(error: pytest.ExceptionInfo[LedgerError], server: PostgresServer) -> st
 
 def test_wrong_password(server: PostgresServer) -> None:
     with pytest.raises(LedgerError) as caught:
-        Ledger.open(server.url("postgres", password="not-the-secret"))
+        Ledger.open(server.url("postgres", password="not-the-secret"), create=True)
     text = said(caught, server)
     assert "not-the-secret" not in text
     assert "did not accept the password. Check the user and the password" in text
@@ -53,35 +53,37 @@ def test_wrong_password(server: PostgresServer) -> None:
 def test_unreachable(server: PostgresServer) -> None:
     for host in ("127.0.0.1:1", "no-such-host.invalid"):
         with pytest.raises(LedgerError) as caught:
-            Ledger.open(f"postgresql://ana:{server.password}@{host}/db")
+            Ledger.open(f"postgresql://ana:{server.password}@{host}/db", create=True)
         assert "cannot be reached. Check that the server runs" in said(caught, server)
 
 
 def test_no_such_database(server: PostgresServer) -> None:
     with pytest.raises(LedgerError) as caught:
-        Ledger.open(server.url("nowhere"))
+        Ledger.open(server.url("nowhere"), create=True)
     assert "no such user or database" in said(caught, server)
 
 
 def test_lost_permission(server: PostgresServer) -> None:
     database = server.new_database()
-    Ledger.open(server.url(database)).create("data", USER)
+    Ledger.open(server.url(database), create=True).create("data", USER)
     server.execute("DROP ROLE IF EXISTS ana", "CREATE ROLE ana LOGIN PASSWORD 'x'")
     server.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO ana", database=database)
-    ana = Ledger.open(server.url(database, "ana", "x"))
+    ana = Ledger.open(server.url(database, "ana", "x"), create=True)
     assert ana.balance("data").spent.epsilon == 0
     with pytest.raises(LedgerError) as caught:
-        ana.reserve("data", USER, charge(1))
+        ana.reserve("data", USER, charge(1), new_dataset=True)
     assert "does not allow this user to write. " in said(caught, server).replace(" the ledger", "")
     with pytest.raises(LedgerError) as caught:
-        Ledger.open(server.url("template1", "ana", "x"))
+        Ledger.open(server.url("template1", "ana", "x"), create=True)
     assert "CREATE on the schema" in said(caught, server)
 
 
 def test_read_only_server(ledger: Ledger, server: PostgresServer) -> None:
-    standby = Ledger.open(ledger._store.place.url + "%20-cdefault_transaction_read_only%3Don")  # type: ignore[union-attr]
+    standby = Ledger.open(
+        ledger._store.place.url + "%20-cdefault_transaction_read_only%3Don", create=True
+    )  # type: ignore[union-attr]
     with pytest.raises(LedgerError) as caught:
-        standby.reserve("data", USER, charge(1))
+        standby.reserve("data", USER, charge(1), new_dataset=True)
     assert "read-only" in said(caught, server)
 
 
@@ -90,7 +92,7 @@ def test_a_server_that_never_flushes_is_refused(server: PostgresServer) -> None:
         server.execute("ALTER SYSTEM SET fsync = off", "SELECT pg_reload_conf()")
         _wait_until(server, "SHOW fsync", "off")
         with pytest.raises(LedgerError) as caught:
-            Ledger.open(server.new_schema())
+            Ledger.open(server.new_schema(), create=True)
         assert "fsync = off" in said(caught, server)
     finally:
         server.execute("ALTER SYSTEM RESET fsync", "SELECT pg_reload_conf()")
@@ -107,7 +109,7 @@ def _wait_until(server: PostgresServer, query: str, value: str) -> None:
 
 def test_a_charge_waits_for_the_disk_even_if_the_server_would_not(ledger: Ledger) -> None:
     url = ledger._store.place.url + "%20-csynchronous_commit%3Doff"  # type: ignore[union-attr]
-    hasty = Ledger.open(url)
+    hasty = Ledger.open(url, create=True)
     seen = []
 
     def look(page: Page) -> None:
@@ -126,7 +128,7 @@ def test_locked(ledger: Ledger, server: PostgresServer, monkeypatch: pytest.Monk
     with psycopg.connect(url) as other:
         other.execute("SELECT * FROM crowdtally_ledger FOR UPDATE")
         with pytest.raises(LedgerError) as caught:
-            ledger.reserve("data", USER, charge(1))
+            ledger.reserve("data", USER, charge(1), new_dataset=True)
     assert "locked by another session" in said(caught, server)
     assert ledger.balance("data").spent.epsilon == 0
 
@@ -141,14 +143,14 @@ def test_a_broken_connection_while_committing(ledger: Ledger, server: PostgresSe
 
     event.listen(ledger._store.engine, "commit", cut)
     with pytest.raises(LedgerError) as caught:
-        ledger.reserve("data", USER, charge("1/3"))
+        ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
     event.remove(ledger._store.engine, "commit", cut)
     assert isinstance(caught.value, UnknownOutcomeError)
     text = said(caught, server)
     assert "whether it was is not known" in text
     assert "released" not in text, "the ledger cannot know"
     assert ledger.balance("data").spent.epsilon in (0, Fraction(1, 3))
-    ledger.reserve("data", USER, charge("1/3"))
+    ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
     assert ledger.verify().ok
 
 
@@ -160,7 +162,7 @@ def test_a_connection_cut_between_two_charges_is_made_again(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
         " WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
     )
-    assert ledger.reserve("data", USER, charge(1)).after.spent.epsilon == 1
+    assert ledger.reserve("data", USER, charge(1), new_dataset=True).after.spent.epsilon == 1
 
 
 class Conflict(Exception):
@@ -172,7 +174,7 @@ def test_conflicts_are_repeated_before_the_commit(
     ledger: Ledger, conflicts: int, charged: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger.create("data", USER, epsilon=1)
-    ledger.check("data", USER, 1)
+    ledger.check("data", USER, 1, new_dataset=True)
     original, raised = Page.append, []
 
     def append(self: Page, *arguments: object, **more: object) -> None:
@@ -183,10 +185,10 @@ def test_conflicts_are_repeated_before_the_commit(
 
     monkeypatch.setattr(Page, "append", append)
     if charged:
-        ledger.reserve("data", USER, charge(1))
+        ledger.reserve("data", USER, charge(1), new_dataset=True)
     else:
         with pytest.raises(LedgerError):
-            ledger.reserve("data", USER, charge(1))
+            ledger.reserve("data", USER, charge(1), new_dataset=True)
     monkeypatch.undo()
     assert ledger.balance("data").spent.epsilon == int(charged)
     assert ledger.verify().ok
@@ -203,7 +205,7 @@ def test_threads_share_a_ledger(ledger: Ledger) -> None:
     def ask() -> None:
         for _ in range(3):
             try:
-                ledger.reserve("data", USER, charge(1))
+                ledger.reserve("data", USER, charge(1), new_dataset=True)
             except OverBudgetError as error:
                 refused.append(error)
 
@@ -221,4 +223,4 @@ def test_missing_and_driverless(server: PostgresServer, monkeypatch: pytest.Monk
         Ledger.open(server.new_schema(), create=False)
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(LedgerError, match=r"pip install 'crowdtally\[postgres\]'"):
-        Ledger.open(server.url("postgres"))
+        Ledger.open(server.url("postgres"), create=True)

@@ -113,7 +113,7 @@ def test_forty_attributes(form):
     columns = {name: rows[:, place] for place, name in enumerate(names)}
     records = ct.read(pa.table(columns), user_per_row=True, attributes=names)
     domain = ct.Domain(attributes={name: range(4) for name in names})
-    release = ct.release(records, domain, epsilon=LOUD, dataset="forty", **form)
+    release = ct.release(records, domain, epsilon=LOUD, dataset="forty", **form, new_dataset=True)
     point = release.point(**{name: int(rows[0, place]) for place, name in enumerate(names)})
     assert point.cells == 1
     assert point.value == pytest.approx(1, abs=0.6)
@@ -143,7 +143,7 @@ def test_forty_attributes(form):
 def test_a_domain_of_one_cell(form):
     records = ct.read(pa.table({"a": ["x"] * 7}), user_per_row=True, attributes=["a"])
     domain = ct.Domain(attributes={"a": ["x"]})
-    release = ct.release(records, domain, epsilon=LOUD, dataset="one", **form)
+    release = ct.release(records, domain, epsilon=LOUD, dataset="one", **form, new_dataset=True)
     answer = release.point(a="x")
     assert (answer.value, answer.cells) == (7, 1)
     assert release.sum().value == 7
@@ -155,7 +155,13 @@ def test_a_table_without_an_empty_cell(publishing):
     records = ct.read(pa.table(columns), user_per_row=True, attributes=["a"])
     domain = ct.Domain(attributes={"a": range(50)})
     release = ct.release(
-        records, domain, epsilon=LOUD, dataset="full", publishing=publishing, size=50
+        records,
+        domain,
+        epsilon=LOUD,
+        dataset="full",
+        publishing=publishing,
+        size=50,
+        new_dataset=True,
     )
     assert release.sum("a < 10").value == 55
     assert release.sum().value == 1275

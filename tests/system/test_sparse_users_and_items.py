@@ -30,7 +30,7 @@ def of_users(**options) -> ct.Release:
     )
     read = ct.read(records, user="who", attributes=["a", "b"])
     domain = ct.Domain(attributes={"a": ["x", "y"], "b": [0, 1]})
-    return ct.release(read, domain, epsilon=LOUD, dataset="users", **options)
+    return ct.release(read, domain, epsilon=LOUD, dataset="users", **options, new_dataset=True)
 
 
 @pytest.mark.parametrize("form", [{}, {"publishing": "filter-priority", "size": 10}])
@@ -93,7 +93,7 @@ def visits(**options) -> ct.Release:
     contexts = [] if options.get("pairs") else ["hour"]
     records = ct.read(VISITS, user="who", item="place", contexts=contexts)
     domain = ct.Domain(PLACES, {"hour": range(1, 9)} if contexts else None)
-    return ct.release(records, domain, epsilon=LOUD, dataset="visits", **options)
+    return ct.release(records, domain, epsilon=LOUD, dataset="visits", **options, new_dataset=True)
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,13 @@ def test_long_lists_of_items_are_found_wherever_they_are():
     )
     for form in ({}, {"transform": "haar", "ordered": "item"}, {"publishing": "filter", "size": 9}):
         release = ct.release(
-            records, ct.Domain(items), epsilon=LOUD, dataset="long", max_records=1, **form
+            records,
+            ct.Domain(items),
+            epsilon=LOUD,
+            dataset="long",
+            max_records=1,
+            **form,
+            new_dataset=True,
         )
         answer = release.sum("item >= 'item 8'")
         assert answer.value == pytest.approx(1, abs=1e-6)
@@ -177,7 +183,13 @@ def test_discovered_items():
         user="who", item="item",
     )  # fmt: skip
     release = ct.release(
-        records, epsilon=30, delta="1e-6", discover_items=True, max_records=1, dataset="found"
+        records,
+        epsilon=30,
+        delta="1e-6",
+        discover_items=True,
+        max_records=1,
+        dataset="found",
+        new_dataset=True,
     )
     answer = release.sum(item="tea")
     assert abs(answer.value - 30) < 8
@@ -194,7 +206,7 @@ def test_a_sampled_item_stands_for_more_than_its_count():
     )
     release = ct.release(
         records, ct.Domain(["a", "b"]), epsilon=LOUD, dataset="few", max_records=1,
-        publishing="threshold", threshold=20,
+        publishing="threshold", threshold=20, new_dataset=True,
     )  # fmt: skip
     for line in release.top(2):
         assert line.count == {"a": 30, "b": 10}[line.item]

@@ -39,7 +39,7 @@ class Watched(Ledger):
     pause: float
 
     def reserve(self, *given: object, **named: object) -> Reservation:
-        made = super().reserve(*given, **named)  # type: ignore[arg-type]
+        made = super().reserve(*given, **named, new_dataset=True)  # type: ignore[arg-type]
         self.made.put(made.id)
         return made
 
@@ -52,7 +52,7 @@ class Race:
     """One run and one void."""
 
     def __init__(self, location: str, out: Path, chance: random.Random) -> None:
-        self._running, self._voiding = Watched.open(location), Ledger.open(location)
+        self._running, self._voiding = Watched.open(location), Ledger.open(location, create=True)
         self._running.made, self._running.pause = queue.SimpleQueue(), chance.uniform(0, 0.02)
         self._out = out
         self._wait, self._delete = chance.uniform(0, 0.02), chance.random() < 0.5
@@ -110,7 +110,7 @@ def races(number: int, home: Path, new_ledger: Callable[[], str], seed: int) -> 
 
 def check(location: str, place: Path) -> None:
     """Nothing to be found without a standing charge, and nothing left of what was given back."""
-    with Ledger.open(location) as ledger:
+    with Ledger.open(location, create=True) as ledger:
         charges = ledger.charges()
         standing = [made for made in charges if made.state != "voided"]
         paid = {(made.id, made.sha256) for made in charges if made.state == "published"}

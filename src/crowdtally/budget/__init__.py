@@ -2,6 +2,7 @@
 
     ledger = Ledger.open()
     reservation = ledger.reserve("taxi", PrivacyUnit("user", "driver"), charge)   # durable
+    ledger.start_drawing(reservation.id, staged=folder)          # durable; noise may be drawn
     ...                                                          # noise; write under another name
     ledger.mark_published(reservation.id, sha256)                # paid for; now rename it
 
@@ -10,46 +11,58 @@ SQLAlchemy is imported when a ledger is opened, not before.
 
 from crowdtally.budget.accountant import Loss, SequentialComposition
 from crowdtally.budget.audit import Problem, Verification
+from crowdtally.budget.authors import Author
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.chain import Entry, Head
+from crowdtally.budget.charge import Asked, Charge, Part
 from crowdtally.budget.errors import (
     DamagedLedgerError,
+    DrawnBeforeError,
     LedgerError,
     MissingLedgerError,
+    NotAllowedError,
     OverBudgetError,
+    TooMuchAtOnceError,
     UnknownOutcomeError,
     VoidedError,
 )
 from crowdtally.budget.events import (
-    Charge,
     Created,
+    Drawing,
     Event,
     LimitSet,
+    LimitsFile,
     MarkedPublished,
-    Part,
     Reserved,
     Voided,
+    Withdrawn,
 )
-from crowdtally.budget.history import Charged, Reservation
+from crowdtally.budget.history import Charged, Reservation, Withdrawal
 from crowdtally.budget.ledger import Ledger
 from crowdtally.budget.sources import Sources
 from crowdtally.budget.staged import StagedFolder
 
 __all__ = [
+    "Asked",
+    "Author",
     "Balance",
     "Charge",
     "Charged",
     "Created",
     "DamagedLedgerError",
+    "Drawing",
+    "DrawnBeforeError",
     "Entry",
     "Event",
     "Head",
     "Ledger",
     "LedgerError",
     "LimitSet",
+    "LimitsFile",
     "Loss",
     "MarkedPublished",
     "MissingLedgerError",
+    "NotAllowedError",
     "OverBudgetError",
     "Part",
     "Problem",
@@ -58,8 +71,11 @@ __all__ = [
     "SequentialComposition",
     "Sources",
     "StagedFolder",
+    "TooMuchAtOnceError",
     "UnknownOutcomeError",
     "Verification",
     "Voided",
     "VoidedError",
+    "Withdrawal",
+    "Withdrawn",
 ]

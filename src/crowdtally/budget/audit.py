@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crowdtally.budget.accountant import Loss
 from crowdtally.budget.balance import Balance, after
 from crowdtally.budget.chain import Entry, Head, Row, damaged, genesis, link, number_of, read
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
-from crowdtally.budget.events import MarkedPublished, Reserved, Voided
+from crowdtally.budget.events import AboutReservation, LimitsFile, Reserved
+from crowdtally.budget.names import WHOLE_LEDGER
+from crowdtally.budget.tracing import Trace
 from crowdtally.errors import CrowdtallyError
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ class Audit:
         self._previous: str | None = genesis(ledger_id)
         self._balances: dict[str, Balance] = {}
         self._last_of: dict[str, int] = {}
-        self._open: dict[str, Loss] = {}
+        self._traces: dict[str, Trace] = {}
+        self._requests: set[str] = set()
         self._gap = False  # from here on, what came before is not fully known
         self._problems: list[Problem] = []
         self._check_anchor(0, self._previous)
@@ -137,6 +139,7 @@ class Audit:
         if known is not None or not self._gap:  # past a gap, go on from what the entry says
             self._require_follows(known, entry)
         self._follow_reservation(entry)
+        self._require_filed(entry)
 
     def _require_follows(self, known: Balance | None, entry: Entry) -> None:
         try:
@@ -153,14 +156,30 @@ class Audit:
     def _follow_reservation(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, Reserved):
-            self._open[entry.id] = event.charge.loss
-        elif isinstance(event, MarkedPublished | Voided):
-            cost = self._open.pop(event.reservation, None)
-            if cost is None and self._gap:
+            self._traces[entry.id] = Trace.of(event)
+            self._require_new_request(entry, event)
+        elif isinstance(event, AboutReservation):
+            trace = self._traces.get(event.reservation)
+            if trace is None and self._gap:
                 return
-            if cost is None or (isinstance(event, Voided) and event.given_back != cost):
+            follows = None if trace is None else trace.then(event)
+            if follows is None:
                 number = number_of(event.reservation)
                 self.note(f"does not fit what happened to reservation {number}", entry.number)
+            else:
+                self._traces[event.reservation] = follows
+
+    def _require_new_request(self, entry: Entry, event: Reserved) -> None:
+        request_id = event.asked.request_id if event.asked is not None else None
+        if request_id is None:
+            return
+        if request_id in self._requests:
+            self.note("has a request id that an earlier entry has", entry.number)
+        self._requests.add(request_id)
+
+    def _require_filed(self, entry: Entry) -> None:
+        if (entry.dataset == WHOLE_LEDGER) != isinstance(entry.event, LimitsFile):
+            self.note("is filed under a name that is not for it", entry.number)
 
 
 def verify(store: Store, anchor: Head | None = None) -> Verification:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from crowdtally.budget.accountant import Loss, SequentialComposition, accountant
 from crowdtally.budget.amounts import for_people
 from crowdtally.budget.canonical import Json
-from crowdtally.budget.errors import OverBudgetError
-from crowdtally.budget.events import Created, Event, LimitSet, Reserved, Voided
+from crowdtally.budget.errors import OverBudgetError, TooMuchAtOnceError
+from crowdtally.budget.events import Created, Event, LimitSet, LimitsFile, Reserved, Voided
 from crowdtally.budget.fields import loss_fields, read_loss, read_unit, unit_fields
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
+
+_WARN_FROM = Fraction(4, 5)
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,10 @@ class Balance:
     """The exact sum of all charges that were not voided, published or not."""
     limit: Loss | None = None
     """The total that may be spent; ``None`` for no limit."""
+    each: Loss | None = None
+    """What a single release may cost; ``None`` for no such limit."""
+    limits_file: str | None = None
+    """SHA-256 of the officer's file that the limits were taken from; ``None`` without one."""
 
     @property
     def remaining(self) -> Loss | None:
@@ -41,11 +48,13 @@ class Balance:
         return None if self.limit is None else (self.limit - self.spent).at_least_zero()
 
     def require(self, requested: Loss) -> None:
-        """Refuse a request that does not fit; one that fits exactly does.
+        """Refuse a request that does not fit, at once or in total; one that fits exactly does.
 
         A limit can be set below what was spent. What remains is then nothing, not a debt: a request
         without δ is judged by ε alone, also where more δ was spent than the limit now allows.
         """
+        if self.each is not None and not requested.within(self.each):
+            raise TooMuchAtOnceError(self.dataset, requested, self.each)
         remaining = self.remaining
         if self.limit is None or remaining is None:
             return
@@ -66,15 +75,34 @@ class Balance:
     def describe(self, ledger: str | None = None) -> str:
         """One or two sentences for a person; ``ledger`` is the one they named, if they did."""
         spent = f"Dataset {self.dataset!r}: spent so far {amount(self.spent)}"
+        each = "" if self.each is None else f" A single release may cost {amount(self.each)}."
         remaining = self.remaining
         if self.limit is None or remaining is None:
-            delta = " --delta D" if self.spent.delta else ""
-            where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
-            return (
-                f"{spent}; no limit is set. To set one: "
-                f"crowdtally ledger create {shlex.quote(self.dataset)} --epsilon E{delta}{where}"
-            )
-        return f"{spent} of {amount(self.limit)}; remaining {amount(remaining)}."
+            return f"{spent}; no limit is set. To set one: {self.how_to_limit(ledger)}{each}"
+        return f"{spent} of {amount(self.limit)}; remaining {amount(remaining)}.{each}"
+
+    def how_to_limit(self, ledger: str | None = None) -> str:
+        """The command that sets a limit."""
+        delta = " --delta D" if self.spent.delta else ""
+        where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
+        name = shlex.quote(self.dataset)
+        return f"crowdtally ledger limit {name} --epsilon E{delta} --reason TEXT{where}"
+
+    def warning(self) -> str | None:
+        """A sentence where at least 80% of the limit is spent; else ``None``."""
+        if self.limit is None:
+            return None
+        for letter, spent, limit in (
+            ("ε", self.spent.epsilon, self.limit.epsilon),
+            ("δ", self.spent.delta, self.limit.delta),
+        ):
+            if spent and spent >= limit * _WARN_FROM:
+                share = f"{100 * spent // limit}%" if limit else "more than all"
+                return (
+                    f"{share} of the {letter} that dataset {self.dataset!r} may ever spend is "
+                    f"spent: {for_people(spent)} of {for_people(limit)}."
+                )
+        return None
 
     def fields(self) -> dict[str, Json]:
         """As recorded beside each event; the dataset's name stands beside it too."""
@@ -83,6 +111,8 @@ class Balance:
             "accountant": self.accountant,
             "spent": loss_fields(self.spent),
             "limit": loss_fields(self.limit),
+            **({} if self.each is None else {"each": loss_fields(self.each)}),
+            **({} if self.limits_file is None else {"limits_file": self.limits_file}),
         }
 
     @classmethod
@@ -93,7 +123,8 @@ class Balance:
             raise ValueError("a balance without a sum")
         accountant(fields["accountant"])  # refuses an unknown kind
         unit, limit = read_unit(fields["unit"]), read_loss(fields["limit"])
-        balance = cls(dataset, unit, fields["accountant"], spent, limit)
+        each, file = read_loss(fields.get("each")), fields.get("limits_file")
+        balance = cls(dataset, unit, fields["accountant"], spent, limit, each, file)
         if balance.fields() != fields:
             raise ValueError("a balance with other fields")
         return balance
@@ -105,11 +136,13 @@ def after(balance: Balance | None, dataset: str, event: Event) -> Balance:
         if balance is not None:
             raise UsageError(f"dataset {dataset!r} exists already. {balance.describe()}")
         accountant(event.accountant)
-        return Balance(dataset, event.unit, event.accountant, Loss(), event.limit)
+        return Balance(dataset, event.unit, event.accountant, Loss(), event.limit, event.each)
+    if isinstance(event, LimitsFile):
+        return balance or Balance(dataset)
     if balance is None:
         raise UsageError(f"there is no dataset {dataset!r} yet.")
     if isinstance(event, LimitSet):
-        return replace(balance, limit=event.limit)
+        return replace(balance, limit=event.limit, each=event.each, limits_file=event.file)
     if isinstance(event, Reserved):
         return _charged(balance, event)
     if isinstance(event, Voided):

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from crowdtally.budget.accountant import Loss
+from crowdtally.budget.authors import this_author
 from crowdtally.budget.balance import Balance, after, amount
 from crowdtally.budget.chain import (
     Entry,
@@ -25,9 +26,9 @@ from crowdtally.budget.chain import (
     number_of,
     read,
 )
-from crowdtally.budget.events import Event, MarkedPublished, Reserved, Voided
-from crowdtally.budget.history import Record, State
-from crowdtally.budget.names import Spellings, normal
+from crowdtally.budget.events import AboutReservation, Event, LimitsFile, Reserved
+from crowdtally.budget.history import Charged, Record, follow, made
+from crowdtally.budget.names import WHOLE_LEDGER, Spellings, normal
 from crowdtally.budget.page import Page
 from crowdtally.budget.sources import Sources, shelf
 from crowdtally.errors import UsageError
@@ -40,6 +41,7 @@ class Book:
         self._page = page
         self._old = old
         header = page.header()
+        self._role = header.role
         self.id = header.id
         """The ledger's own random name."""
         self.head = header.head
@@ -81,16 +83,17 @@ class Book:
         before = self.balance(dataset)
         balance = after(before, dataset, event)
         time = datetime.now(UTC).isoformat(timespec="seconds")
-        row = append(self.head, time, balance, event)
+        by = this_author(self._role)
+        row = append(self.head, time, balance, event, by)
         self._page.append(row, first=before is None)
         self.head = Head(row.number, row.hash)
-        entry = Entry(row.number, time, dataset, event, balance, row.hash)
+        entry = Entry(row.number, time, dataset, event, balance, row.hash, by)
         self._checked[row.number] = entry
         self._balances[dataset] = balance
         return entry
 
-    def reservation(self, reservation_id: str) -> tuple[Entry, Reserved, State]:
-        """The entry of a reservation, its event, and what became of it."""
+    def reservation(self, reservation_id: str) -> Charged:
+        """A reservation, and what became of it."""
         number = number_of(reservation_id)
         entry = self.entry(number) if number <= self.head.number else None
         if entry is None or entry.id != reservation_id or not isinstance(entry.event, Reserved):
@@ -98,13 +101,32 @@ class Book:
                 f"there is no reservation {reservation_id!r} in this ledger. "
                 "`crowdtally ledger show` lists them."
             )
-        state: State = "reserved"
+        charged = made(entry, entry.event)
         for row in self._page.about(number):
-            event = self.entry(row.number).event
-            state = "published" if isinstance(event, MarkedPublished) else "voided"
-            if not isinstance(event, MarkedPublished | Voided) or event.reservation != entry.id:
+            found = self.entry(row.number)
+            event = found.event
+            if not isinstance(event, AboutReservation) or event.reservation != entry.id:
                 raise damaged(row.number, "was changed: it is about another reservation")
-        return entry, entry.event, state
+            charged = follow(charged, found, event)
+        return charged
+
+    def entry_of(self, reservation_id: str) -> Entry:
+        """The entry that made a reservation."""
+        return self.entry(number_of(reservation_id))
+
+    def request(self, request_id: str) -> Charged | None:
+        """The reservation that was made under this request id; ``None`` if there is none."""
+        row = self._page.of_request(request_id)
+        return None if row is None else self.reservation(self.entry(row.number).id)
+
+    def limits_file(self) -> LimitsFile | None:
+        """The officer's file in which the limits are; ``None`` without one."""
+        if self.balance(WHOLE_LEDGER) is None:
+            return None
+        last = self.entry(self._page.last_of(WHOLE_LEDGER)[1] or 0)
+        if not isinstance(last.event, LimitsFile):
+            raise damaged(last.number, "was changed: it is not about the ledger as a whole")
+        return last.event
 
     def met(self, hashes: Collection[str]) -> dict[str, set[str]]:
         """By dataset, those of these hashes of sources that it was charged for before.
@@ -145,7 +167,7 @@ class Book:
 
     def datasets(self) -> list[str]:
         """The names of all datasets, sorted."""
-        return sorted(self._page.datasets())
+        return sorted(self._page.datasets().keys() - {WHOLE_LEDGER})
 
     def _hash_before(self, rows: dict[int, Row], number: int) -> str:
         if number == 1:

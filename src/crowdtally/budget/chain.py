@@ -1,9 +1,9 @@
 """The chain: each entry's hash covers its text and the hash before it.
 
 One chain runs through the whole ledger. The text of an entry holds its number, time, dataset,
-event, and the dataset's **balance after it**: the exact running sum is thus covered by the chain
-and cannot be edited alone. Whoever can write the file can also rebuild the whole chain; against
-that only a head kept elsewhere helps (``Head``).
+event, author, and the dataset's **balance after it**: the exact running sum is thus covered by the
+chain and cannot be edited alone. Whoever can write the file can also rebuild the whole chain;
+against that only a head kept elsewhere helps (``Head``).
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ import re
 from dataclasses import dataclass
 from hashlib import sha256
 
+from crowdtally.budget.authors import Author
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json, canonical
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
-from crowdtally.budget.events import Event, MarkedPublished, Voided, record
+from crowdtally.budget.events import AboutReservation, Event, Reserved, record
 from crowdtally.budget.parsing import parse
 from crowdtally.budget.sources import Sources
 from crowdtally.errors import CrowdtallyError, UsageError
 
 _ID = re.compile(r"([1-9][0-9]{0,17})-[0-9a-f]{8}")
 _KEYS = {"number", "time", "dataset", "event", "balance"}
+_BY = "by"  # entries of format 1 have no author
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 
@@ -58,9 +60,11 @@ class Row:
     dataset: str
     kind: str
     about: int | None
-    """The number of the reservation that this entry publishes or voids; of sources, their shelf."""
+    """The number of the reservation that this entry is about; of sources, their shelf."""
     body: str
     hash: str
+    key: str | None = None
+    """The request id of a reservation."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class Entry:
     """Where the dataset stands after it."""
     hash: str
     """The hash of ``body`` chained to the entry before."""
+    by: Author | None = None
+    """Who added it; ``None`` in entries of format 1."""
 
     @property
     def id(self) -> str:
@@ -100,9 +106,12 @@ def link(previous: str, body: str) -> str:
     return sha256(f"{previous}\n{body}".encode()).hexdigest()
 
 
-def content(number: int, time: str, balance: Balance, event: Event) -> dict[str, Json]:
+def content(
+    number: int, time: str, balance: Balance, event: Event, by: Author | None
+) -> dict[str, Json]:
     """What is hashed of an entry."""
     return {
+        **({} if by is None else {_BY: by.fields()}),
         "number": number,
         "time": time,
         "dataset": balance.dataset,
@@ -111,11 +120,12 @@ def content(number: int, time: str, balance: Balance, event: Event) -> dict[str,
     }
 
 
-def append(head: Head, time: str, balance: Balance, event: Event) -> Row:
+def append(head: Head, time: str, balance: Balance, event: Event, by: Author | None) -> Row:
     """The row that follows ``head``."""
     number = head.number + 1
-    body = canonical(content(number, time, balance, event))
-    return Row(number, balance.dataset, event.kind, _about(event), body, link(head.hash, body))
+    body = canonical(content(number, time, balance, event, by))
+    digest = link(head.hash, body)
+    return Row(number, balance.dataset, event.kind, _about(event), body, digest, _key(event))
 
 
 def number_of(reservation_id: str) -> int:
@@ -138,8 +148,9 @@ def read(row: Row, previous: str | None) -> Entry:
         event = parse(found["event"])
         balance = Balance.read(found["dataset"], found["balance"])
         number, time = found["number"], found["time"]
-        whole = found.keys() == _KEYS and canonical(found) == row.body
-        columns = (balance.dataset, event.kind, _about(event))
+        by = Author.read(found[_BY]) if _BY in found else None
+        whole = found.keys() - {_BY} == _KEYS and canonical(found) == row.body
+        columns = (balance.dataset, event.kind, _about(event), _key(event))
     except DamagedLedgerError as error:
         raise damaged(row.number, f"cannot be read: it holds {error}") from error
     except LedgerError as error:
@@ -148,15 +159,20 @@ def read(row: Row, previous: str | None) -> Entry:
         raise damaged(row.number, "cannot be read") from error
     if number != row.number:
         raise damaged(row.number, f"is in the wrong place: its content is that of entry {number}")
-    if not whole or (row.dataset, row.kind, row.about) != columns:
+    if not whole or (row.dataset, row.kind, row.about, row.key) != columns:
         raise damaged(row.number, "was changed: its columns and its content disagree")
-    return Entry(number, time, balance.dataset, event, balance, row.hash)
+    return Entry(number, time, balance.dataset, event, balance, row.hash, by)
 
 
 def _about(event: Event) -> int | None:
     if isinstance(event, Sources):
         return event.shelf
-    return number_of(event.reservation) if isinstance(event, MarkedPublished | Voided) else None
+    return number_of(event.reservation) if isinstance(event, AboutReservation) else None
+
+
+def _key(event: Event) -> str | None:
+    asked = event.asked if isinstance(event, Reserved) else None
+    return None if asked is None else asked.request_id
 
 
 def damaged(entry: int, what: str) -> DamagedLedgerError:

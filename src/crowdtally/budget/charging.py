@@ -1,4 +1,4 @@
-"""What happens to a charge: checked, reserved, marked as published, voided.
+"""What happens to a charge: checked, reserved, drawn, marked as published, voided, withdrawn.
 
 Each function works on the book of one transaction, so what it found still holds when it writes.
 """
@@ -6,13 +6,25 @@ Each function works on the book of one transaction, so what it found still holds
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from crowdtally.budget import limiting
 from crowdtally.budget.accountant import SequentialComposition
 from crowdtally.budget.balance import Balance
-from crowdtally.budget.errors import LedgerError, VoidedError
-from crowdtally.budget.events import Charge, Created, MarkedPublished, Reserved, Voided
-from crowdtally.budget.history import Reservation
+from crowdtally.budget.charge import Asked, Charge
+from crowdtally.budget.datasets import unknown
+from crowdtally.budget.errors import DrawnBeforeError, LedgerError, VoidedError
+from crowdtally.budget.events import (
+    Created,
+    Drawing,
+    MarkedPublished,
+    Reserved,
+    Voided,
+    Withdrawn,
+)
+from crowdtally.budget.history import Charged, Reservation
+from crowdtally.budget.retrying import require_same
 from crowdtally.budget.sources import filed, hashed, require_no_overlap
 from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError
@@ -22,77 +34,146 @@ if TYPE_CHECKING:
     from crowdtally.budget.book import Book
 
 
-def standing(book: Book, dataset: str, sources: Collection[str], *, chosen: bool) -> Balance:
+@dataclass(frozen=True)
+class Debtor:
+    """What is charged: a dataset, and what its records are read from."""
+
+    dataset: str
+    """Its name, normalised."""
+    sources: Collection[str]
+    """Resolved names of the records' sources."""
+    chosen: bool
+    """Whether a person chose the name; a default name is refused where another owns a source."""
+    new: bool
+    """Whether it may be made if there is none."""
+
+
+def standing(book: Book, debtor: Debtor) -> Balance:
     """Where a dataset stands that may be charged for these sources."""
-    name = book.stored(dataset)
-    _new_sources(book, name, sources, chosen=chosen)
-    return book.balance(name) or Balance(name)
+    name = book.stored(debtor.dataset)
+    _sources(book, name, debtor)
+    found = book.balance(name)
+    if found is None and not debtor.new:
+        raise unknown(book, name)
+    return limiting.in_force(book, found or Balance(name))
 
 
 def reserve(
-    book: Book,
-    dataset: str,
-    unit: PrivacyUnit,
-    charge: Charge,
-    *,
-    staged: StagedFolder | None,
-    sources: Collection[str],
-    chosen: bool,
+    book: Book, debtor: Debtor, unit: PrivacyUnit, charge: Charge, asked: Asked
 ) -> Reservation:
-    """Charge a dataset, which its first charge makes."""
-    name = book.stored(dataset)
-    hashes = _new_sources(book, name, sources, chosen=chosen)
+    """Charge a dataset; under a request id that is reserved already, take that charge up."""
+    name = book.stored(debtor.dataset)
+    hashes, others = _sources(book, name, debtor)
+    event = Reserved(unit, charge, asked)
+    if asked.request_id is not None:
+        earlier = book.request(asked.request_id)
+        if earlier is not None:
+            return _taken_up(book, earlier, name, event)
     before = book.balance(name)
     if before is None:
-        event = Created(unit, SequentialComposition.kind, None)
-        before = book.append(name, event).balance
+        if not debtor.new:
+            raise unknown(book, name)
+        created = Created(unit, SequentialComposition.kind, None)
+        before = book.append(name, created).balance
+    before = limiting.record(book, before)
     for met in filed(hashes):
         book.append(name, met)
-    entry = book.append(name, Reserved(unit, charge, staged))
-    return Reservation(entry.id, name, charge, before, entry.balance)
+    entry = book.append(name, event)
+    return Reservation(entry.id, name, charge, before, entry.balance, also=others)
+
+
+def _taken_up(book: Book, earlier: Charged, dataset: str, event: Reserved) -> Reservation:
+    """The charge of an earlier run of the same request, of which nothing was drawn."""
+    require_same(earlier, dataset, event)
+    if earlier.state != "reserved":
+        raise drawn_before(earlier)
+    after = book.entry_of(earlier.id).balance
+    cost = earlier.charge.loss
+    before = replace(after, spent=after.spent - cost)
+    return Reservation(earlier.id, dataset, earlier.charge, before, after, taken_up=True)
+
+
+def start_drawing(book: Book, reservation_id: str, staged: StagedFolder | None) -> None:
+    """Record that noise may be drawn from here on: once, and only if nothing was."""
+    found = book.reservation(reservation_id)
+    if found.state == "voided":
+        raise _voided(found)
+    if found.state != "reserved":
+        raise drawn_before(found)
+    book.append(found.dataset, Drawing(reservation_id, staged))
 
 
 def mark_published(book: Book, event: MarkedPublished) -> None:
-    """Record that a release is written: once, and only if it is reserved."""
-    entry, _, state = book.reservation(event.reservation)
-    if state == "voided":
-        raise VoidedError(
-            f"reservation {event.reservation} was voided while its release was being made, "
-            "and its charge was given back: the release must not be published."
-        )
-    if state != "reserved":
+    """Record that a release is written: once, and only if its noise was being drawn."""
+    found = book.reservation(event.reservation)
+    if found.state == "voided":
+        raise _voided(found)
+    # Runs of earlier versions recorded no drawing; their charges go from reserved to published.
+    ready = "drawing" if found.asked is not None else "reserved"
+    if found.state != ready:
+        early = found.state == "reserved"
         raise LedgerError(
-            f"reservation {event.reservation} is marked as {state} already, and one charge "
-            "pays for one release. Nothing was changed."
+            f"reservation {event.reservation} is {found.state}, and cannot be marked as published: "
+            f"{'start_drawing comes first' if early else 'one charge pays for one release'}. "
+            "Nothing was changed."
         )
-    book.append(entry.dataset, event)
+    book.append(found.dataset, event)
 
 
 def void(book: Book, reservation_id: str, reason: str, *, delete_staged: bool) -> Balance:
     """Give a charge back, unless its release was published or may still be."""
-    entry, event, state = book.reservation(reservation_id)
-    if state != "reserved":
+    limiting.require_officer(book, "give a charge back")
+    found = book.reservation(reservation_id)
+    if found.state not in {"reserved", "drawing"}:
         raise UsageError(
-            f"reservation {reservation_id} is {state} and cannot be voided: only a charge "
+            f"reservation {reservation_id} is {found.state} and cannot be voided: only a charge "
             "whose release was not published, and that was not voided before, can be."
         )
     # Looked for while this transaction holds the ledger: the run cannot mark meanwhile.
-    if event.staged is not None:
+    if found.staged is not None:
         if delete_staged:
-            event.staged.delete()
-        event.staged.require_gone(reservation_id)
-    given_back = event.charge.loss
-    return book.append(entry.dataset, Voided(reservation_id, reason, given_back)).balance
+            found.staged.delete()
+        found.staged.require_gone(reservation_id)
+    given_back = found.charge.loss
+    return book.append(found.dataset, Voided(reservation_id, reason, given_back)).balance
 
 
-def _new_sources(book: Book, dataset: str, sources: Collection[str], *, chosen: bool) -> set[str]:
-    """Hashes of the sources that are new to the dataset.
+def withdraw(book: Book, reservation_id: str, reason: str) -> Charged:
+    """Call a published release back; the charge stays. Once: what was said first stands."""
+    found = book.reservation(reservation_id)
+    if found.state != "published":
+        raise UsageError(
+            f"the release of reservation {reservation_id} is {found.state}, and only what was "
+            "published can be withdrawn. Nothing was changed."
+        )
+    if found.withdrawn is None:
+        book.append(found.dataset, Withdrawn(reservation_id, reason))
+    return book.reservation(reservation_id)
+
+
+def drawn_before(found: Charged) -> DrawnBeforeError:
+    """Why a charge cannot be used again."""
+    return DrawnBeforeError(
+        f"noise was drawn, or is being drawn, for reservation {found.id} already "
+        f"(it is {found.state}). One charge pays for one draw: another one needs a new charge."
+    )
+
+
+def _voided(found: Charged) -> VoidedError:
+    return VoidedError(
+        f"reservation {found.id} was voided while its release was being made, "
+        "and its charge was given back: the release must not be published."
+    )
+
+
+def _sources(book: Book, dataset: str, debtor: Debtor) -> tuple[set[str], tuple[str, ...]]:
+    """Hashes of the sources that are new to the dataset, and who else was charged for any.
 
     A default name is refused where another dataset was charged for a source or is named after one.
     """
-    hashes = set(map(hashed, sources))
+    hashes = set(map(hashed, debtor.sources))
     met = book.met(hashes)
-    if not chosen:
-        others = (met.keys() | book.named_like(sources)) - {dataset}
-        require_no_overlap(dataset, sorted(others))
-    return hashes - met.get(dataset, set())
+    others = sorted((met.keys() | book.named_like(debtor.sources)) - {dataset})
+    if not debtor.chosen:
+        require_no_overlap(dataset, others)
+    return hashes - met.get(dataset, set()), tuple(others)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, TypeAlias
 
 from crowdtally.budget.accountant import Loss, SequentialComposition
 from crowdtally.budget.balance import Balance
@@ -17,21 +20,24 @@ if TYPE_CHECKING:
     from crowdtally.budget.book import Book
 
 
-def create(book: Book, dataset: str, unit: PrivacyUnit | None, limit: Loss | None) -> Balance:
-    """Make a dataset, or give a limit to one that has none."""
+def create(book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits) -> Balance:
+    """Make a dataset."""
     name = book.stored(dataset)
     found = book.balance(name)
-    if found is None:
-        event = Created(unit, SequentialComposition.kind, limit)
-        return book.append(name, event).balance
-    if unit is not None:
-        found.require_unit(unit)
-    if limit is None or found.limit is not None:
+    if found is not None:
         raise UsageError(
-            f"dataset {name!r} exists already. {found.describe()} To change its "
-            "limit: crowdtally ledger limit."
+            f"dataset {name!r} exists already. {found.describe()} To change its limit: "
+            f"{found.how_to_limit()}"
         )
-    return book.append(name, LimitSet(limit)).balance
+    event = Created(unit, SequentialComposition.kind, limits.total, limits.each)
+    return book.append(name, event).balance
+
+
+def set_limit(book: Book, name: str, change: Change, reason: str) -> Balance:
+    """Change what a dataset may spend, on the record."""
+    found = known(book, name)
+    limits = change(Limits(found.limit, found.each))
+    return book.append(found.dataset, LimitSet(limits.total, limits.each, reason)).balance
 
 
 def known(book: Book, name: str) -> Balance:
@@ -43,12 +49,39 @@ def known(book: Book, name: str) -> Balance:
     return found
 
 
+def unknown(book: Book, name: str) -> UsageError:
+    """Nothing is charged to a dataset that nobody made: a slip would be a budget of its own."""
+    return UsageError(
+        f"there is no dataset {name!r} in this ledger, so nothing was charged. "
+        f"{did_you_mean(name, book.datasets())} If a new one is meant, with a budget of its own: "
+        "--new-dataset (in Python new_dataset=True), or first `crowdtally ledger create`."
+    )
+
+
 def recorded(book: Book, dataset: str | None) -> set[str] | None:
     """The spellings that mean this dataset; where it is recorded just so, only that one."""
     if dataset is None:
         return None
     found = {balance.dataset for balance in book.spelled(normal(dataset))}
     return {dataset} if dataset in found else found
+
+
+UNCHANGED = "unchanged"
+"""Of a limit that a person did not name."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be spent on a dataset."""
+
+    total: Loss | None = None
+    """In all; ``None`` for no limit."""
+    each: Loss | None = None
+    """By a single release; ``None`` for no limit but the total."""
+
+
+Change: TypeAlias = Callable[[Limits], Limits]
+"""What a person wants changed, of limits as they are."""
 
 
 def limit_of(epsilon: Number | Epsilon | None, delta: Number | Delta | None) -> Loss | None:
@@ -59,3 +92,40 @@ def limit_of(epsilon: Number | Epsilon | None, delta: Number | Delta | None) -> 
     if delta is not None:
         raise UsageError("a limit on delta needs one on epsilon too: give both.")
     return None
+
+
+def each_of(
+    epsilon: Number | Epsilon | None, delta: Number | Delta | None, total: Loss | None
+) -> Loss | None:
+    """The limit on single releases; without a δ of its own it has that of the total."""
+    if epsilon is not None:
+        most = Delta.of(delta).value if delta is not None else total.delta if total else Fraction(0)
+        return Loss(Epsilon.of(epsilon).value, most)
+    if delta is not None:
+        raise UsageError("a limit on the delta of single releases needs one on epsilon too.")
+    return None
+
+
+def change_of(
+    epsilon: Number | Epsilon | None,
+    delta: Number | Delta | None,
+    each_epsilon: Number | Epsilon | None,
+    each_delta: Number | Delta | None,
+) -> Change:
+    """What a person wants changed; refused, before anything is read, where it makes no sense."""
+    if epsilon == UNCHANGED and each_epsilon == UNCHANGED:
+        raise UsageError("say which limit to change: --epsilon E|none, --each E|none, or both.")
+    if (epsilon == UNCHANGED and delta is not None) or (
+        each_epsilon == UNCHANGED and each_delta is not None
+    ):
+        raise UsageError("a limit on delta needs one on epsilon too: give both.")
+    total = None if epsilon == UNCHANGED else limit_of(epsilon, delta)
+    if each_epsilon != UNCHANGED:
+        each_of(each_epsilon, each_delta, total)
+
+    def change(now: Limits) -> Limits:
+        new = now.total if epsilon == UNCHANGED else total
+        each = now.each if each_epsilon == UNCHANGED else each_of(each_epsilon, each_delta, new)
+        return Limits(new, each)
+
+    return change

@@ -6,10 +6,13 @@
     ├── LedgerError             1  the ledger cannot be read or written
     │   ├── MissingLedgerError  1  there is none where one was expected
     │   ├── UnknownOutcomeError 1  the connection broke: perhaps it was recorded, perhaps not
+    │   ├── NotAllowedError     1  it is the officer's to do
+    │   ├── DrawnBeforeError    1  noise was drawn for this request already, by another run
     │   ├── VoidedError         1  a charge was given back while its release was being made
     │   └── DamagedLedgerError  1  its content contradicts itself
     └── BudgetError
-        └── OverBudgetError     3  the charge does not fit
+        ├── OverBudgetError     3  the charge does not fit
+        └── TooMuchAtOnceError  3  a single release may not cost so much
 
 A parameter that makes no sense (a name, a number, another privacy unit) is a ``UsageError``, 2.
 """
@@ -35,6 +38,14 @@ class MissingLedgerError(LedgerError):
 
 class UnknownOutcomeError(LedgerError):
     """The connection broke at the commit: whether it was recorded only the ledger can tell."""
+
+
+class NotAllowedError(LedgerError):
+    """What was asked for is the officer's to do; nothing was changed."""
+
+
+class DrawnBeforeError(LedgerError):
+    """Noise was or is being drawn for this request: another draw needs another charge."""
 
 
 class VoidedError(LedgerError):
@@ -90,3 +101,24 @@ class OverBudgetError(BudgetError):
             )
             wishes.append(f"Ask for {within}.")
         return " ".join(wishes)
+
+
+class TooMuchAtOnceError(BudgetError):
+    """The charge is more than a single release may cost; nothing was charged."""
+
+    def __init__(self, dataset: str, requested: Loss, each: Loss) -> None:
+        self.dataset = dataset
+        self.requested = requested
+        """What was asked for."""
+        self.each = each
+        """What a single release may cost."""
+        letter, asked, most = (
+            ("ε", requested.epsilon, each.epsilon)
+            if requested.epsilon > each.epsilon
+            else ("δ", requested.delta, each.delta)
+        )
+        super().__init__(
+            f"a single release of dataset {dataset!r} may cost at most {letter} = "
+            f"{for_people(most)}, and this one asks for {for_people(asked)}. Nothing was charged. "
+            f"Ask for at most {for_people(most)}, or ask whoever keeps the limits."
+        )

@@ -9,85 +9,20 @@ version that can say all of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeAlias
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
 
 from crowdtally.budget.accountant import Loss
 from crowdtally.budget.amounts import to_text
 from crowdtally.budget.canonical import Json, exact_json
+from crowdtally.budget.charge import Asked, Charge
 from crowdtally.budget.fields import loss_fields, unit_fields, words
 from crowdtally.budget.sources import Sources
 from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-
-
-@dataclass(frozen=True)
-class Part:
-    """One mechanism of a release and its share of the charge."""
-
-    name: str
-    """What it is for: ``items``, ``edges``, ``popularity``, …"""
-    epsilon: Epsilon
-    """Its exact ε."""
-    mechanism: str
-    """Its name, such as ``discrete-laplace``."""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    """What another accountant needs to re-check ε: scale, L1 bound, …; rationals, not floats."""
-    delta: Delta = field(default_factory=Delta)
-    """Its exact δ."""
-
-    def __post_init__(self) -> None:
-        words(self.name, "the name of a part")
-        words(self.mechanism, "the mechanism of a part")
-        object.__setattr__(self, "epsilon", Epsilon.of(self.epsilon))
-        object.__setattr__(self, "delta", Delta.of(self.delta))
-        parameters = exact_json(self.parameters, f"the parameters of part {self.name!r}")
-        object.__setattr__(self, "parameters", parameters)
-
-    def fields(self) -> dict[str, Json]:
-        """As recorded."""
-        return {
-            "name": self.name,
-            "epsilon": to_text(self.epsilon.value),
-            "delta": to_text(self.delta.value),
-            "mechanism": self.mechanism,
-            "parameters": exact_json(self.parameters, "parameters"),
-        }
-
-
-@dataclass(frozen=True)
-class Charge:
-    """All that one release is going to do, charged at once."""
-
-    release_id: str
-    """The release that will carry it."""
-    epsilon: Epsilon
-    """The exact total ε."""
-    parts: tuple[Part, ...]
-    """The mechanisms; their ε and δ must not sum to more than the totals."""
-    delta: Delta = field(default_factory=Delta)
-    """The exact total δ."""
-    versions: Mapping[str, str] = field(default_factory=dict)
-    """Of the programs that will do it."""
-
-    def __post_init__(self) -> None:
-        words(self.release_id, "the release id of a charge")
-        object.__setattr__(self, "epsilon", Epsilon.of(self.epsilon))
-        object.__setattr__(self, "delta", Delta.of(self.delta))
-        object.__setattr__(self, "parts", tuple(self.parts))
-        object.__setattr__(self, "versions", dict(self.versions))
-        if not self.parts:
-            raise UsageError("a charge must list at least one part: received none.")
-
-    @property
-    def loss(self) -> Loss:
-        """The stated ε and δ."""
-        return Loss.of(self.epsilon, self.delta)
 
 
 @dataclass(frozen=True)
@@ -95,20 +30,27 @@ class Created:
     """A dataset came into being."""
 
     kind: ClassVar[str] = "created"
-    version: ClassVar[int] = 1
     unit: PrivacyUnit | None
     """What its epsilons protect; ``None`` until the first charge says so."""
     accountant: str
     """The kind of accountant."""
     limit: Loss | None
     """The total that may be spent; ``None`` for no limit."""
+    each: Loss | None = None
+    """What a single release may cost; ``None`` for no such limit, and in version 1."""
 
     def __post_init__(self) -> None:
         words(self.accountant, "the accountant of a dataset")
 
+    @property
+    def version(self) -> int:
+        """2 with a limit on single releases."""
+        return 1 if self.each is None else 2
+
     def fields(self) -> dict[str, Json]:
         """As recorded."""
         return {
+            **({} if self.each is None else {"each": loss_fields(self.each)}),
             "unit": unit_fields(self.unit),
             "accountant": self.accountant,
             "limit": loss_fields(self.limit),
@@ -117,16 +59,58 @@ class Created:
 
 @dataclass(frozen=True)
 class LimitSet:
-    """The limit of a dataset was set, changed or lifted."""
+    """The limits of a dataset were set, changed or lifted."""
 
     kind: ClassVar[str] = "limit"
-    version: ClassVar[int] = 1
     limit: Loss | None
     """The new total that may be spent; ``None`` for no limit."""
+    each: Loss | None = None
+    """What a single release may cost; ``None`` for no such limit, and in version 1."""
+    reason: str | None = None
+    """Why, in a person's words; ``None`` in version 1."""
+    file: str | None = None
+    """SHA-256 of the officer's file that says so; ``None`` where a person typed it."""
+
+    def __post_init__(self) -> None:
+        if self.reason is None:
+            if self.each is not None or self.file is not None:
+                raise UsageError("a limit needs a reason: received none.")
+            return
+        words(self.reason, "the reason of a limit")
+        if self.file is not None:
+            checked_sha256(self.file)
+
+    @property
+    def version(self) -> int:
+        """2 with a reason; 1 was written before reasons were asked for."""
+        return 1 if self.reason is None else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
-        return {"limit": loss_fields(self.limit)}
+        limit: dict[str, Json] = {"limit": loss_fields(self.limit)}
+        if self.reason is None:
+            return limit
+        return {**limit, "each": loss_fields(self.each), "reason": self.reason, "file": self.file}
+
+
+@dataclass(frozen=True)
+class LimitsFile:
+    """From here on a file that only the officer can write says what the limits are."""
+
+    kind: ClassVar[str] = "limits-file"
+    version: ClassVar[int] = 1
+    path: str
+    """Its absolute path, links resolved."""
+    reason: str
+    """Why, in a person's words."""
+
+    def __post_init__(self) -> None:
+        words(self.path, "the path of a limits file")
+        words(self.reason, "the reason of a limits file")
+
+    def fields(self) -> dict[str, Json]:
+        """As recorded."""
+        return {"path": self.path, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -138,18 +122,27 @@ class Reserved:
     """What its ε protects."""
     charge: Charge
     """What is going to be done."""
+    asked: Asked | None = None
+    """What for; ``None`` in versions 1 and 2, whose runs draw without an entry ``drawing``."""
     staged: StagedFolder | None = None
-    """Where the unfinished release lies; ``None`` where no folder is staged, and in version 1."""
+    """Where the unfinished release lies, in version 2 only: now ``drawing`` says it."""
+
+    def __post_init__(self) -> None:
+        if self.asked is not None and self.staged is not None:
+            raise UsageError("the staged folder of a charge is recorded when its drawing starts.")
 
     @property
     def version(self) -> int:
-        """2 with a staged folder."""
+        """3 with what was asked, 2 with a staged folder, else 1."""
+        if self.asked is not None:
+            return 3
         return 1 if self.staged is None else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
         return {
             **({} if self.staged is None else {"staged": self.staged.fields()}),
+            **({} if self.asked is None else {"asked": self.asked.fields()}),
             "unit": unit_fields(self.unit),
             "release": self.charge.release_id,
             "epsilon": to_text(self.charge.epsilon.value),
@@ -157,6 +150,26 @@ class Reserved:
             "parts": [part.fields() for part in self.charge.parts],
             "versions": exact_json(self.charge.versions, "versions"),
         }
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Noise may be drawn from here on: what was charged can no longer be taken up again."""
+
+    kind: ClassVar[str] = "drawing"
+    version: ClassVar[int] = 1
+    reservation: str
+    """The id of the reservation."""
+    staged: StagedFolder | None = None
+    """Where the unfinished release lies; ``None`` where no folder is staged."""
+
+    def __post_init__(self) -> None:
+        words(self.reservation, "the reservation of a drawing")
+
+    def fields(self) -> dict[str, Json]:
+        """As recorded."""
+        staged = None if self.staged is None else self.staged.fields()
+        return {"reservation": self.reservation, "staged": staged}
 
 
 @dataclass(frozen=True)
@@ -211,7 +224,29 @@ class Voided:
         }
 
 
-Event: TypeAlias = Created | LimitSet | Sources | Reserved | MarkedPublished | Voided
+@dataclass(frozen=True)
+class Withdrawn:
+    """A published release was called back; its charge stays."""
+
+    kind: ClassVar[str] = "withdrawn"
+    version: ClassVar[int] = 1
+    reservation: str
+    """The id of the reservation."""
+    reason: str
+    """Why, in a person's words, for its readers."""
+
+    def __post_init__(self) -> None:
+        words(self.reservation, "the reservation of a withdrawal")
+        words(self.reason, "the reason of a withdrawal")
+
+    def fields(self) -> dict[str, Json]:
+        """As recorded."""
+        return {"reservation": self.reservation, "reason": self.reason}
+
+
+AboutReservation: TypeAlias = Drawing | MarkedPublished | Voided | Withdrawn
+"""What can happen to a charge once it was made."""
+Event: TypeAlias = Created | LimitSet | LimitsFile | Sources | Reserved | AboutReservation
 
 
 def record(event: Event) -> dict[str, Json]:

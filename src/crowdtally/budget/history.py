@@ -6,13 +6,16 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from crowdtally.budget.authors import Author
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json
 from crowdtally.budget.chain import Entry, Head, Row, content, damaged, genesis, link, read
-from crowdtally.budget.events import Charge, MarkedPublished, Reserved, Voided
+from crowdtally.budget.charge import Asked, Charge
+from crowdtally.budget.events import AboutReservation, Drawing, MarkedPublished, Reserved, Voided
 from crowdtally.budget.staged import StagedFolder
+from crowdtally.values.unit import PrivacyUnit
 
-State = Literal["reserved", "published", "voided"]
+State = Literal["reserved", "drawing", "published", "voided"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Reservation:
     """A charge that was made; from here on it counts as spent."""
 
     id: str
-    """How ``mark_published`` and ``void`` call it."""
+    """How ``start_drawing``, ``mark_published`` and ``void`` call it."""
     dataset: str
     """What it was charged to."""
     charge: Charge
@@ -29,6 +32,22 @@ class Reservation:
     """Where the dataset stood."""
     after: Balance
     """Where it stands with this charge."""
+    also: tuple[str, ...] = ()
+    """Other datasets that were charged for some of the same sources."""
+    taken_up: bool = False
+    """Whether an earlier run of the same request had made it."""
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """A published release was called back."""
+
+    time: str
+    """When, in UTC."""
+    reason: str
+    """Why, in a person's words."""
+    by: Author | None = None
+    """Who recorded it."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +63,23 @@ class Charged:
     charge: Charge
     """What it was for."""
     state: State
-    """``reserved`` (charged, not known to be published), ``published`` or ``voided``."""
+    """``reserved`` (charged, nothing drawn), ``drawing``, ``published`` or ``voided``."""
     reason: str | None = None
     """Why it was voided."""
     sha256: str | None = None
     """SHA-256 of the published ``release.json``; ``None`` before that, and in old entries."""
     staged: StagedFolder | None = None
-    """Where the unfinished release was written; ``None`` in old entries."""
+    """Where the unfinished release is written; ``None`` before that, and in the oldest entries."""
+    unit: PrivacyUnit | None = None
+    """What its ε protects."""
+    by: Author | None = None
+    """Who charged it; ``None`` in entries of format 1."""
+    asked: Asked | None = None
+    """What for; ``None`` in entries of format 1."""
+    published_at: str | None = None
+    """When it was marked as published, in UTC."""
+    withdrawn: Withdrawal | None = None
+    """Whether, when and why the release was called back."""
 
     def hint(self) -> str | None:
         """What to do about a staged folder that is still on this computer; ``None`` without one."""
@@ -97,16 +126,29 @@ def charged(entries: Iterable[Entry]) -> list[Charged]:
     for entry in entries:
         event = entry.event
         if isinstance(event, Reserved):
-            found[entry.id] = Charged(
-                entry.id, entry.time, entry.dataset, event.charge, "reserved", staged=event.staged
-            )
-        elif isinstance(event, MarkedPublished):
-            old = found[event.reservation]
-            found[old.id] = replace(old, state="published", sha256=event.sha256)
-        elif isinstance(event, Voided):
-            old = found[event.reservation]
-            found[old.id] = replace(old, state="voided", reason=event.reason)
+            found[entry.id] = made(entry, event)
+        elif isinstance(event, AboutReservation):
+            found[event.reservation] = follow(found[event.reservation], entry, event)
     return list(found.values())
+
+
+def made(entry: Entry, event: Reserved) -> Charged:
+    """A charge as it was when it was made."""
+    return Charged(
+        entry.id, entry.time, entry.dataset, event.charge, "reserved", staged=event.staged,
+        unit=event.unit, by=entry.by, asked=event.asked,
+    )  # fmt: skip
+
+
+def follow(old: Charged, entry: Entry, event: AboutReservation) -> Charged:
+    """The charge after something happened to it."""
+    if isinstance(event, Drawing):
+        return replace(old, state="drawing", staged=event.staged)
+    if isinstance(event, MarkedPublished):
+        return replace(old, state="published", sha256=event.sha256, published_at=entry.time)
+    if isinstance(event, Voided):
+        return replace(old, state="voided", reason=event.reason)
+    return replace(old, withdrawn=Withdrawal(entry.time, event.reason, entry.by))
 
 
 def export(record: Record) -> dict[str, Json]:
@@ -114,7 +156,7 @@ def export(record: Record) -> dict[str, Json]:
     previous = genesis(record.id)
     entries: list[Json] = []
     for entry in record.entries():
-        body = content(entry.number, entry.time, entry.balance, entry.event)
+        body = content(entry.number, entry.time, entry.balance, entry.event, entry.by)
         entries.append({"content": body, "previous": previous, "hash": entry.hash})
         previous = entry.hash
     return {

@@ -1,8 +1,8 @@
 """The ledger: nothing is released that was not first charged, durably.
 
-``reserve`` before drawing noise; ``mark_published`` when the release is written and before anybody
-can find it. Nothing in this module gives a charge back by itself; ``void`` is a person's statement
-and stays on the record.
+``reserve``, then ``start_drawing`` before the first noise; ``mark_published`` when the release is
+written and before anybody can find it. Nothing in this module gives a charge back by itself;
+``void`` is a person's statement and stays on the record.
 """
 
 from __future__ import annotations
@@ -18,15 +18,18 @@ from crowdtally.budget.audit import Verification, verify
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.canonical import Json
 from crowdtally.budget.chain import Entry, Head
-from crowdtally.budget.datasets import limit_of
+from crowdtally.budget.charge import Asked, Charge, checked_request_id
+from crowdtally.budget.charging import Debtor
+from crowdtally.budget.datasets import UNCHANGED, Limits, each_of, limit_of
 from crowdtally.budget.errors import DamagedLedgerError
-from crowdtally.budget.events import Charge, LimitSet, MarkedPublished, checked_sha256
+from crowdtally.budget.events import MarkedPublished, checked_sha256
 from crowdtally.budget.fields import words
 from crowdtally.budget.history import Charged, Reservation, charged, export
 from crowdtally.budget.names import dataset_name
 from crowdtally.budget.places import place
 from crowdtally.budget.sources import distinct
 from crowdtally.budget.staged import StagedFolder
+from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.rational import Number
 from crowdtally.values.unit import PrivacyUnit
@@ -43,12 +46,15 @@ class Ledger:
         self._access = Access(store)
 
     @classmethod
-    def open(cls, location: str | os.PathLike[str] | None = None, *, create: bool = True) -> Ledger:
+    def open(
+        cls, location: str | os.PathLike[str] | None = None, *, create: bool = False
+    ) -> Ledger:
         """The ledger at a path or PostgreSQL URL.
 
         Args:
             location: ``None`` means $CROWDTALLY_LEDGER, else a file in the per-user data folder.
-            create: Whether to make one if there is none; otherwise ``MissingLedgerError``.
+            create: Whether to make one if there is none; otherwise ``MissingLedgerError``, since a
+                slip in its name would be a budget of its own.
         """
         from crowdtally.budget.store import Store  # SQLAlchemy: only once a ledger is opened
 
@@ -86,30 +92,46 @@ class Ledger:
         *,
         epsilon: Number | Epsilon | None = None,
         delta: Number | Delta | None = None,
+        each_epsilon: Number | Epsilon | None = None,
+        each_delta: Number | Delta | None = None,
     ) -> Balance:
-        """Make a dataset, or give a limit to one that has none.
+        """Make a dataset.
 
         Args:
             name: Its name.
             unit: What its epsilons protect; ``None`` lets the first charge say so.
             epsilon: The total that may be spent; ``None`` for no limit.
             delta: The total δ that may be spent; with an ``epsilon``, ``None`` means 0.
+            each_epsilon: What a single release may cost; ``None`` for no such limit.
+            each_delta: Its δ; with an ``each_epsilon``, ``None`` means that of the total.
         """
-        wanted, limit = dataset_name(name), limit_of(epsilon, delta)
-        return self._access.write(lambda book: datasets.create(book, wanted, unit, limit))
+        wanted, total = dataset_name(name), limit_of(epsilon, delta)
+        limits = Limits(total, each_of(each_epsilon, each_delta, total))
+        return self._access.write(lambda book: datasets.create(book, wanted, unit, limits))
 
     def set_limit(
         self,
         name: str,
         *,
-        epsilon: Number | Epsilon | None,
+        reason: str,
+        epsilon: Number | Epsilon | None = UNCHANGED,
         delta: Number | Delta | None = None,
+        each_epsilon: Number | Epsilon | None = UNCHANGED,
+        each_delta: Number | Delta | None = None,
     ) -> Balance:
-        """Change the limit of a dataset, on the record; ``epsilon=None`` lifts it."""
-        limit = limit_of(epsilon, delta)
-        return self._access.write(
-            lambda book: book.append(datasets.known(book, name).dataset, LimitSet(limit)).balance
-        )
+        """Change what a dataset may spend, on the record.
+
+        Args:
+            name: The dataset.
+            reason: Why, in a person's words; it is recorded.
+            epsilon: The new total; ``None`` lifts it; not given, it stays.
+            delta: The new total δ; with an ``epsilon``, ``None`` means 0.
+            each_epsilon: What a single release may cost; ``None`` lifts it; not given, it stays.
+            each_delta: Its δ; with an ``each_epsilon``, ``None`` means that of the total.
+        """
+        words(reason, "the reason of a limit")
+        change = datasets.change_of(epsilon, delta, each_epsilon, each_delta)
+        return self._access.write(lambda book: datasets.set_limit(book, name, change, reason))
 
     def check(
         self,
@@ -120,6 +142,7 @@ class Ledger:
         *,
         sources: Sequence[str] = (),
         chosen: bool = True,
+        new_dataset: bool = False,
     ) -> Balance:
         """Where the dataset stands, if the request would fit; else ``OverBudgetError``.
 
@@ -133,13 +156,12 @@ class Ledger:
             sources: Resolved names of the records' sources, one for each file or database table.
             chosen: Whether a person chose the dataset's name. A default name is refused where a
                 source belongs to another dataset already.
+            new_dataset: Whether it is meant that there may be no such dataset yet.
         """
-        wanted, requested = dataset_name(dataset), Loss.of(Epsilon.of(epsilon), Delta.of(delta))
-        records = distinct(sources)
+        requested = Loss.of(Epsilon.of(epsilon), Delta.of(delta))
+        debtor = Debtor(dataset_name(dataset), distinct(sources), chosen, new_dataset)
         self._access.require_recent()
-        balance = self._access.read(
-            lambda book: charging.standing(book, wanted, records, chosen=chosen)
-        )
+        balance = self._access.read(lambda book: charging.standing(book, debtor))
         balance.require_unit(unit)
         balance.require(requested)
         return balance
@@ -150,34 +172,44 @@ class Ledger:
         unit: PrivacyUnit,
         charge: Charge,
         *,
-        staged: str | os.PathLike[str] | None = None,
+        asked: Asked | None = None,
         sources: Sequence[str] = (),
         chosen: bool = True,
+        new_dataset: bool = False,
     ) -> Reservation:
         """Check and charge in one transaction, on disk when this returns.
 
-        The first use of a name makes a dataset without a limit. Once this returned, no exception,
-        here or elsewhere, gives the charge back.
+        Once this returned, no exception, here or elsewhere, gives the charge back. Under a request
+        id whose charge was made before, and of which nothing was drawn, that charge is taken up.
 
         Args:
             dataset: The name to charge to.
             unit: What ε protects.
             charge: What is going to be done.
-            staged: The folder, existing already, in which the release is being written; ``void``
-                refuses while it exists.
+            asked: What for.
             sources: As for ``check``; hashes of those that are new to the dataset are recorded.
             chosen: As for ``check``.
+            new_dataset: Whether to make the dataset, without a limit, if there is none.
         """
-        wanted, records = dataset_name(dataset), distinct(sources)
+        debtor = Debtor(dataset_name(dataset), distinct(sources), chosen, new_dataset)
+        wanted = asked or Asked()
+        return self._access.write(lambda book: charging.reserve(book, debtor, unit, charge, wanted))
+
+    def start_drawing(
+        self, reservation_id: str, *, staged: str | os.PathLike[str] | None = None
+    ) -> None:
+        """Record, before the first draw, that there may be one; once, and only if reserved.
+
+        Args:
+            reservation_id: Its reservation.
+            staged: The folder, existing already, in which the release is being written; ``void``
+                refuses while it exists.
+        """
         folder = None if staged is None else StagedFolder.of(staged)
-        return self._access.write(
-            lambda book: charging.reserve(
-                book, wanted, unit, charge, staged=folder, sources=records, chosen=chosen
-            )
-        )
+        self._access.write(lambda book: charging.start_drawing(book, reservation_id, folder))
 
     def mark_published(self, reservation_id: str, sha256: str) -> None:
-        """Record that the release is written, before it gets its name; once, and only if reserved.
+        """Record that the release is written, before it gets its name; once, and only if drawn.
 
         Args:
             reservation_id: Its reservation.
@@ -204,6 +236,27 @@ class Ledger:
         return self._access.write(
             lambda book: charging.void(book, reservation_id, reason, delete_staged=delete_staged)
         )
+
+    def withdraw(self, release_id: str, reason: str) -> Charged:
+        """Call a published release back, on the record; its charge stays.
+
+        Args:
+            release_id: The release, as its ``release.json`` calls it.
+            reason: Why, in a person's words, for its readers.
+        """
+        words(reason, "the reason of a withdrawal")
+        found = self.charge_of_release(release_id)
+        if found is None:
+            raise UsageError(
+                f"the ledger {self.location} knows no release {release_id[:80]!r}. Name the ledger "
+                "that it was charged to, --ledger PATH|URL."
+            )
+        return self._access.write(lambda book: charging.withdraw(book, found.id, reason))
+
+    def request(self, request_id: str) -> Charged | None:
+        """The charge that was made under a request id; ``None`` if there is none."""
+        wanted = checked_request_id(request_id)
+        return self._access.read(lambda book: book.request(wanted))
 
     def balance(self, dataset: str) -> Balance:
         """Where a dataset stands."""

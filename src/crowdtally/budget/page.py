@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Select, select, text
 
-from crowdtally.budget import tables
+from crowdtally.budget import postgres_functions, tables
 from crowdtally.budget.chain import Head, Row
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.failures import damaged
@@ -26,7 +26,13 @@ class Header:
     """What the ledger says of itself."""
 
     id: str
+    """The ledger's own random name."""
     head: Head
+    """Its last entry."""
+    version: int = tables.SCHEMA_VERSION
+    """The format of its tables."""
+    role: str | None = None
+    """The PostgreSQL role that writes; ``None`` for readers and in a file."""
 
 
 class Page:
@@ -36,38 +42,71 @@ class Page:
         self._connection = connection
         self._place = place
         self._writes = writes
+        self._reading = tables.READING[tables.SCHEMA_VERSION]
 
     def header(self) -> Header:
         """The one row; a writer holds it, so that writers wait for each other."""
-        query = tables.HOLD_HEADER if self._writes else tables.HEADER
-        rows = self._connection.execute(query).all()
+        rows = self._connection.execute(tables.HEADER).all()
         if len(rows) != 1 or not isinstance(rows[0].version, int):
             raise damaged(self._place)
         version, ledger_id, number, last = rows[0]
-        if version != tables.SCHEMA_VERSION:
-            raise LedgerError(
-                f"the ledger {self._place} has format {version}, and this version of Crowdtally "
-                f"knows format {tables.SCHEMA_VERSION} only. Use the version that wrote it, or a "
-                "newer one."
-            )
+        self._require_known(version)
+        self._reading = tables.READING[version]
+        if not self._writes:
+            return self._header(version, ledger_id, number, last)
+        if isinstance(self._place, File):  # the transaction holds the whole file
+            closed = self._connection.scalar(tables.CLOSED)
+            return self._header(version, ledger_id, number, last, closed)
+        held = self._connection.execute(postgres_functions.HOLD).one()
+        return self._header(version, held.id, held.number, held.hash, held.closed, held.role)
+
+    def _header(
+        self, version: int, ledger_id: Any, number: Any, last: Any,
+        closed: Any = None, role: str | None = None,
+    ) -> Header:  # fmt: skip
         if not (isinstance(ledger_id, str) and isinstance(number, int) and isinstance(last, str)):
             raise damaged(self._place)
-        return Header(ledger_id, Head(number, last))
+        if closed is not None:
+            raise LedgerError(f"nothing can be added to the ledger {self._place}: {closed}")
+        return Header(ledger_id, Head(number, last), version, role)
+
+    def _require_known(self, version: int) -> None:
+        newest = tables.SCHEMA_VERSION
+        if version not in tables.READING:
+            raise LedgerError(
+                f"the ledger {self._place} has format {version}, and this version of Crowdtally "
+                f"knows formats up to {newest}. Use the version that wrote it, or a newer one."
+            )
+        if self._writes and version != newest:
+            raise LedgerError(
+                f"the ledger {self._place} has format {version}, of an earlier version of "
+                f"Crowdtally: it can be read, and nothing was added. `crowdtally ledger upgrade` "
+                f"brings it to format {newest} and keeps every entry; earlier versions cannot use "
+                "it any more after that."
+            )
 
     def rows(self, numbers: Iterable[int]) -> dict[int, Row]:
         """The entries of these numbers, as far as they exist."""
-        return {row.number: row for row in self._read(tables.ROWS, numbers=list(numbers))}
+        return {
+            row.number: row for row in self._read(self._reading.numbered, numbers=list(numbers))
+        }
 
     def rows_after(self, number: int, most: int | None = None) -> list[Row]:
         """The entries that follow, in order, at most so many."""
         most = most or 2**62
-        return list(self._read(tables.ROWS_AFTER, start=number, most=most))
+        return list(self._read(self._reading.following, start=number, most=most))
 
     def about(self, *these: int) -> list[Row]:
         """The entries about reservations of these numbers, or on these shelves of sources."""
         return [
-            row for some in _portions(these) for row in self._read(tables.ROWS_ABOUT, these=some)
+            row for some in _portions(these) for row in self._read(self._reading.about, these=some)
         ]
+
+    def of_request(self, request_id: str) -> Row | None:
+        """The reservation with this request id."""
+        if self._reading is not tables.READING[tables.SCHEMA_VERSION]:
+            return None
+        return next(self._read(tables.ROW_OF_KEY, of=request_id), None)
 
     def named(self, names: Sequence[str]) -> set[str]:
         """Which of these names are datasets."""
@@ -90,6 +129,9 @@ class Page:
     def append(self, row: Row, *, first: bool) -> None:
         """Write an entry, the head, and the dataset's last entry (its ``first``, perhaps)."""
         execute = self._connection.execute
+        if not isinstance(self._place, File):
+            execute(postgres_functions.APPEND, vars(row))
+            return
         execute(tables.ADD_ENTRY, vars(row))
         execute(tables.SET_HEAD, {"new_number": row.number, "new_hash": row.hash})
         if first:

@@ -6,16 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from crowdtally.budget.amounts import from_text
+from crowdtally.budget.charge import Asked, Charge, Part
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.events import (
-    Charge,
     Created,
+    Drawing,
     Event,
     LimitSet,
+    LimitsFile,
     MarkedPublished,
-    Part,
     Reserved,
     Voided,
+    Withdrawn,
     checked_sha256,
     record,
 )
@@ -71,8 +73,13 @@ def _reserved(fields: Any) -> Reserved:
         Delta(from_text(fields["delta"])),
         fields["versions"],
     )
-    staged = fields.get("staged")  # the reader of version 1 refuses it: it would record version 2
-    return Reserved(unit, charge, None if staged is None else StagedFolder.read(staged))
+    # A field of another version is refused: the event would be recorded as that version.
+    asked = Asked(**fields["asked"]) if "asked" in fields else None
+    return Reserved(unit, charge, asked, _staged(fields.get("staged")))
+
+
+def _staged(fields: Any) -> StagedFolder | None:
+    return None if fields is None else StagedFolder.read(fields)
 
 
 def _voided(fields: Any) -> Voided:
@@ -86,11 +93,21 @@ def _voided(fields: Any) -> Voided:
 # one stays.
 _READERS: dict[tuple[str, int], Callable[[Any], Event]] = {
     ("created", 1): lambda f: Created(read_unit(f["unit"]), f["accountant"], read_loss(f["limit"])),
+    ("created", 2): lambda f: Created(
+        read_unit(f["unit"]), f["accountant"], read_loss(f["limit"]), read_loss(f["each"])
+    ),
     ("limit", 1): lambda f: LimitSet(read_loss(f["limit"])),
+    ("limit", 2): lambda f: LimitSet(
+        read_loss(f["limit"]), read_loss(f["each"]), f["reason"], f["file"]
+    ),
+    ("limits-file", 1): lambda f: LimitsFile(f["path"], f["reason"]),
     ("sources", 1): lambda f: Sources(f["hashes"]),
     ("reserved", 1): _reserved,
     ("reserved", 2): _reserved,
+    ("reserved", 3): _reserved,
+    ("drawing", 1): lambda f: Drawing(f["reservation"], _staged(f["staged"])),
     ("published", 1): lambda f: MarkedPublished(f["reservation"]),
     ("published", 2): lambda f: MarkedPublished(f["reservation"], checked_sha256(f["sha256"])),
     ("voided", 1): _voided,
+    ("withdrawn", 1): lambda f: Withdrawn(f["reservation"], f["reason"]),
 }

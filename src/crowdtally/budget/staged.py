@@ -7,13 +7,13 @@ The folder exists from before the reservation until the run removes it (on a fai
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from crowdtally.budget.authors import this_host
 from crowdtally.budget.canonical import Json
 from crowdtally.budget.fields import words
 from crowdtally.errors import UsageError
@@ -37,7 +37,7 @@ class StagedFolder:
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> StagedFolder:
         """A folder on this computer."""
-        return cls(_this_host(), str(Path(path).resolve()))
+        return cls(this_host(), str(Path(path).resolve()))
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
@@ -51,7 +51,7 @@ class StagedFolder:
     @property
     def is_here(self) -> bool:
         """Whether the folder is on this computer and exists; never raises."""
-        return self.host == _this_host() and os.path.lexists(self.path)
+        return self.host == this_host() and os.path.lexists(self.path)
 
     def require_gone(self, reservation_id: str) -> None:
         """Refuse, with the way out, unless it is certain that the folder is not there."""
@@ -80,10 +80,10 @@ class StagedFolder:
             )
 
     def _exists(self) -> bool:
-        if self.host != _this_host():
+        if self.host != this_host():
             raise _unchecked(
                 self.path,
-                f"it is on the computer {self.host!r}, and this is {_this_host()!r}. Run the "
+                f"it is on the computer {self.host!r}, and this is {this_host()!r}. Run the "
                 "command there; if that computer is gone, the charge stays, and what may still be "
                 "spent is a matter of the limit (crowdtally ledger limit), on the record",
             )
@@ -109,10 +109,6 @@ class StagedFolder:
     def _unreadable(self, error: OSError) -> UsageError:
         reason = error.strerror or "the disk reports an error"
         return _unchecked(self.path, f"{reason}. Run the command as the user who made the release")
-
-
-def _this_host() -> str:
-    return platform.node() or "localhost"
 
 
 def _unchecked(path: str, why: str) -> UsageError:

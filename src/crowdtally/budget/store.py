@@ -18,6 +18,7 @@ from crowdtally.budget import postgres, sqlite_file
 from crowdtally.budget.failures import in_words, missing, not_a_ledger, outcome_unknown, retriable
 from crowdtally.budget.page import Page
 from crowdtally.budget.places import File, Place, Server
+from crowdtally.budget.postgres_functions import make_functions
 from crowdtally.budget.tables import is_ledger, make_tables
 
 _ATTEMPTS = 5
@@ -127,4 +128,5 @@ def _create_on_server(connection: Connection) -> bool:
     if is_ledger(connection):
         return False  # another session was first
     make_tables(connection)
+    make_functions(connection)
     return True

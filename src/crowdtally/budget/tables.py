@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
     Connection,
     Index,
     Integer,
     MetaData,
+    Select,
     Table,
     Text,
     bindparam,
     func,
     insert,
     inspect,
+    null,
     select,
     update,
 )
 
 from crowdtally.budget.chain import genesis
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+OLDEST_VERSION = 1
+"""Ledgers of older formats can be read; to be written they must be brought to the newest."""
 _Number = BigInteger().with_variant(Integer, "sqlite")
 _tables = MetaData()
 LEDGER = Table(
@@ -33,6 +40,7 @@ LEDGER = Table(
     Column("id", Text, nullable=False),
     Column("number", _Number, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("closed", Text),
 )
 ENTRIES = Table(
     "crowdtally_entries",
@@ -43,8 +51,14 @@ ENTRIES = Table(
     Column("about", _Number),
     Column("body", Text, nullable=False),
     Column("hash", Text, nullable=False),
+    Column("key", Text),
 )
 Index("crowdtally_by_dataset", ENTRIES.c.dataset, ENTRIES.c.number)
+_has_key = ENTRIES.c.key.is_not(None)
+BY_KEY = Index(
+    "crowdtally_by_key", ENTRIES.c.key, unique=True, sqlite_where=_has_key,
+    postgresql_where=_has_key,
+)  # fmt: skip
 _has_about = ENTRIES.c.about.is_not(None)
 Index("crowdtally_by_about", ENTRIES.c.about, sqlite_where=_has_about, postgresql_where=_has_about)
 DATASETS = Table(
@@ -56,11 +70,35 @@ DATASETS = Table(
 
 # Statements are built once: building one costs more than SQLite takes to run it.
 HEADER = select(LEDGER.c.version, LEDGER.c.id, LEDGER.c.number, LEDGER.c.hash)
-HOLD_HEADER = HEADER.with_for_update()
-_in_order = select(ENTRIES).order_by(ENTRIES.c.number)
-ROWS = _in_order.where(ENTRIES.c.number.in_(bindparam("numbers", expanding=True)))
-ROWS_AFTER = _in_order.where(ENTRIES.c.number > bindparam("start")).limit(bindparam("most"))
-ROWS_ABOUT = _in_order.where(ENTRIES.c.about.in_(bindparam("these", expanding=True)))
+"""What the ledger says of itself, in every format."""
+CLOSED = select(LEDGER.c.closed)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How entries are read in a format."""
+
+    numbered: Select[Any]
+    """Those of some numbers."""
+    following: Select[Any]
+    """Those after a number, at most so many."""
+    about: Select[Any]
+    """Those about some reservations, or on some shelves."""
+
+
+def _reading(key: ColumnElement[Any]) -> Reading:
+    columns = [column for column in ENTRIES.c if column.name != "key"]
+    in_order = select(*columns, key).order_by(ENTRIES.c.number)
+    return Reading(
+        in_order.where(ENTRIES.c.number.in_(bindparam("numbers", expanding=True))),
+        in_order.where(ENTRIES.c.number > bindparam("start")).limit(bindparam("most")),
+        in_order.where(ENTRIES.c.about.in_(bindparam("these", expanding=True))),
+    )
+
+
+READING = {1: _reading(null().label("key")), SCHEMA_VERSION: _reading(ENTRIES.c.key)}
+"""By format; entries of format 1 have no key."""
+ROW_OF_KEY = select(ENTRIES).where(ENTRIES.c.key == bindparam("of"))
 _said = select(DATASETS.c.last).where(DATASETS.c.name == bindparam("of"))
 _found = select(func.max(ENTRIES.c.number)).where(ENTRIES.c.dataset == bindparam("of"))
 LAST_OF = select(_said.scalar_subquery(), _found.scalar_subquery())

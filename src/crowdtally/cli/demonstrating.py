@@ -52,7 +52,7 @@ def demo(
         ),
         Domain(read_list(made_up.places, "place"), {"weekday": DAYS}),
         epsilon=epsilon, max_records=30, output=folder / "release",
-        ledger=folder / "ledger.sqlite", dataset="demo visits",
+        ledger=folder / "ledger.sqlite", dataset="demo visits", new_dataset=True,
     )  # fmt: skip
     top = released.top(10)
     truth = made_up.visits([str(row.item) for row in top])

@@ -74,13 +74,15 @@ def limit(
     epsilon: Annotated[
         str, typer.Option("--epsilon", metavar="E|none", help="The new total; none lifts it.")
     ],
+    reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")],
     delta: Annotated[str, typer.Option("--delta", metavar="D", help="The new total delta.")] = "0",
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
     """Change the limit of a dataset; the change stays on the record."""
     total = None if epsilon == "none" else epsilon
-    changed = _open(ledger).set_limit(name, epsilon=total, delta=delta if total else None)
+    books, new = _open(ledger), delta if total else None
+    changed = books.set_limit(name, epsilon=total, delta=new, reason=reason)
     print(changed.describe(ledger))
 
 

@@ -23,6 +23,8 @@ class Dataset:
     """Resolved names of the records' files or table; none for records held in memory."""
     chosen: bool
     """Whether a person gave the name; else it is the source's own."""
+    source: str | None = None
+    """The records' label, without passwords; None for records held in memory."""
 
 
 def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dataset:
@@ -35,7 +37,7 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
             gave to this source, and that keeps being charged.
     """
     if given is not None:
-        return Dataset(given, _names(sources), chosen=True)
+        return Dataset(given, _names(sources), True, sources.records.label)
     located, files = sources.records, _names(sources)
     if located.label is None:
         raise UsageError(
@@ -49,7 +51,7 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
     others = [name for name in names if name not in alike and _files(name).intersection(files)]
     if others and not alike:
         _refuse(located.label, others)
-    return Dataset(alike[0] if alike else located.label, files, chosen=False)
+    return Dataset(alike[0] if alike else located.label, files, False, located.label)
 
 
 def _names(sources: Sources) -> tuple[str, ...]:

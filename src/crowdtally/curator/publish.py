@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from crowdtally.budget import Ledger
+from crowdtally.budget import Asked, Ledger
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.describe import describe, versions
 from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
@@ -50,15 +50,23 @@ class Outside:
     """Asks the curator where most rows would be dropped; None: nobody is asked."""
     stage: Stage = lambda _: None
     """Is told what is being done, by public names alone."""
+    new_dataset: bool = False
+    """Whether to make the dataset in the ledger if there is none."""
+    purpose: str | None = None
+    """What for, in the curator's words; the ledger keeps it."""
+    request_id: str | None = None
+    """The key under which a repeated request is charged once."""
 
 
 def publish(request: Request, outside: Outside) -> Published:
     """Make the release that ``request`` describes in a new folder."""
     began, unit, steps = datetime.now(UTC), request.records.unit, steps_of(request)
     charge, ledger, to = charge_of(request, steps, versions()), outside.ledger, outside.dataset
+    asked = Asked(to.source, str(outside.target), {}, outside.purpose, outside.request_id)
     ledger.check(  # exit 3: nothing was read yet
-        to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen
-    )
+        to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen,
+        new_dataset=outside.new_dataset,
+    )  # fmt: skip
     with staging(outside.target) as staged, outside.start_engine() as engine:
         outside.stage("reading and counting")
         with reading():  # every record, once: damage shows here, and nothing is charged
@@ -72,9 +80,11 @@ def publish(request: Request, outside: Outside) -> Published:
         outside.stage("charging")
         with reserving():  # durable when it returns
             reservation = ledger.reserve(
-                to.name, unit, charge, staged=staged.path, sources=to.sources, chosen=to.chosen
-            )
+                to.name, unit, charge, asked=asked, sources=to.sources, chosen=to.chosen,
+                new_dataset=outside.new_dataset,
+            )  # fmt: skip
         with making(reservation, staged):
+            ledger.start_drawing(reservation.id, staged=staged.path)  # durable; then the noise
             released = finish(steps, counted, records, outside.draws, outside.stage)  # with noise
             outside.stage("writing")
             metadata = describe(request, to, reservation, released, began)

@@ -204,10 +204,10 @@ def test_damage_is_never_found_after_the_charge(
     where = {"output": tmp_path / "out", "ledger": tmp_path / "ledger.sqlite", "dataset": "town"}
     given = {"epsilon": 1, "max_records": 3} | options | where
     if column == 2 and options.get("count") == "users":
-        assert ct.release(records, DOMAIN, **given).metadata
+        assert ct.release(records, DOMAIN, **given, new_dataset=True).metadata
         return
     with pytest.raises(ct.InputError, match="damaged") as caught:
-        ct.release(records, DOMAIN, **given)
+        ct.release(records, DOMAIN, **given, new_dataset=True)
     assert "charge stands" not in str(caught.value)
-    with Ledger.open(tmp_path / "ledger.sqlite") as ledger:
+    with Ledger.open(tmp_path / "ledger.sqlite", create=True) as ledger:
         assert list(ledger.charges()) == []

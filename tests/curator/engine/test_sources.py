@@ -181,7 +181,12 @@ def test_not_a_source() -> None:
     with pytest.raises(ct.UsageError, match=r"cannot be read from a builtins\.list: pass a path"):
         counted([1, 2])
     with pytest.raises(ct.UsageError, match="have no name to charge under: pass dataset="):
-        ct.release(ct.read(table(), user="who", item="place"), ct.Domain(PLACES), epsilon=1)
+        ct.release(
+            ct.read(table(), user="who", item="place"),
+            ct.Domain(PLACES),
+            epsilon=1,
+            new_dataset=True,
+        )
 
 
 def test_files_with_different_headers(tmp_path: Path) -> None:

@@ -173,13 +173,17 @@ def released(source: Any, folder: Path, **options: Any) -> ct.Release:
         ct.read(source, user="who", item="place", contexts=["day"]),
         ct.Domain(PLACES, {"day": DAYS}, item="place"),
         epsilon=LOUD, max_records=400, dataset="visits", output=folder / "out",
-        ledger=folder / "ledger.sqlite", **options,
+        ledger=folder / "ledger.sqlite", **options, new_dataset=True,
     )  # fmt: skip
 
 
 def charges(folder: Path) -> list[Any]:
     path = folder / "ledger.sqlite"
-    return [e for e in Ledger.open(path).entries() if e.number > 1] if path.exists() else []
+    return (
+        [e for e in Ledger.open(path, create=True).entries() if e.number > 1]
+        if path.exists()
+        else []
+    )
 
 
 def test_what_is_no_stream_says_how_to_make_one() -> None:

@@ -68,7 +68,7 @@ def test_a_plan_refuses_what_a_release_would(some_source: Any, slip: str, tmp_pa
     records = ct.read(some_source, **ROLES | SLIPS[slip])
     planned = refused(lambda: ct.plan(records, DOMAIN, epsilon=1))
     books = {"ledger": tmp_path / "ledger.sqlite", "dataset": "town"}
-    released = refused(lambda: ct.release(records, DOMAIN, epsilon=1, **books))
+    released = refused(lambda: ct.release(records, DOMAIN, epsilon=1, **books, new_dataset=True))
     assert planned == released
 
 
@@ -99,11 +99,25 @@ def test_no_record_is_read(tmp_path: Path) -> None:
         records = ct.read(tmp_path / name, user="who", item="place")
         ct.plan(records, ct.Domain(["x"]), epsilon=1)
         with pytest.raises(ct.InputError):
-            ct.release(records, ct.Domain(["x"]), epsilon=1, ledger=tmp_path / "l", dataset="d")
+            ct.release(
+                records,
+                ct.Domain(["x"]),
+                epsilon=1,
+                ledger=tmp_path / "l",
+                dataset="d",
+                new_dataset=True,
+            )
     records = ct.read(f"sqlite://{tmp_path}/a.db#v", user="who", item="place")
     ct.plan(records, ct.Domain(["x"]), epsilon=1)
     with pytest.raises(ct.InputError):
-        ct.release(records, ct.Domain(["x"]), epsilon=1, ledger=tmp_path / "l", dataset="d")
+        ct.release(
+            records,
+            ct.Domain(["x"]),
+            epsilon=1,
+            ledger=tmp_path / "l",
+            dataset="d",
+            new_dataset=True,
+        )
 
 
 def test_a_pipe_is_left_alone(tmp_path: Path) -> None:

@@ -77,7 +77,12 @@ def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> No
     records = ct.read(rows, user="u", item="item", contexts=["day"])
     plan = ct.plan(records, DOMAIN, half_width="12.5")
     made = ct.release(
-        records, DOMAIN, epsilon=str(plan.request.epsilon), ledger=tmp_path / "l", dataset="d"
+        records,
+        DOMAIN,
+        epsilon=str(plan.request.epsilon),
+        ledger=tmp_path / "l",
+        dataset="d",
+        new_dataset=True,
     )
     row = made.top(1)[0]
     assert row.high is not None

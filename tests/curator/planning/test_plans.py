@@ -19,7 +19,13 @@ ROWS = pa.table({"who": ["a", "b", "b"], "item": ["x", "y", "x"], "age": [1, 2, 
 def released(folder: Path, **options: Any) -> dict[str, Any]:
     records = ct.read(ROWS, user="who", item="item")
     made = ct.release(
-        records, ct.Domain(["x", "y"]), epsilon=1, ledger=folder / "l", dataset="d", **options
+        records,
+        ct.Domain(["x", "y"]),
+        epsilon=1,
+        ledger=folder / "l",
+        dataset="d",
+        **options,
+        new_dataset=True,
     )
     planned = ct.plan(records, ct.Domain(["x", "y"]), epsilon=1, **options).as_dict()
     return {"planned": planned["tables"][-1], "made": made.metadata["tables"][-1]}
@@ -66,7 +72,7 @@ def test_a_range_of_a_transform_has_few_nodes_or_coefficients(kind: str, tmp_pat
     rows = pa.table({"home": np.arange(values)})
     made = ct.release(
         ct.read(rows, user_per_row=True, attributes=["home"]), domain, epsilon=1,
-        ledger=tmp_path / "l", dataset="homes", **options,
+        ledger=tmp_path / "l", dataset="homes", **options, new_dataset=True,
     )  # fmt: skip
     told = [
         made.range("home", start, start + query - 1).standard_error

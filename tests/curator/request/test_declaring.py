@@ -65,7 +65,13 @@ def test_what_is_around_a_release_is_checked(given: dict[str, Any], tmp_path: An
     records = ct.read(FRAME, user="user", item="item")
     with pytest.raises(ct.UsageError, match=r"int|list"):
         ct.release(
-            records, ct.Domain(["a"]), epsilon=1, dataset="d", ledger=tmp_path / "l", **given
+            records,
+            ct.Domain(["a"]),
+            epsilon=1,
+            dataset="d",
+            ledger=tmp_path / "l",
+            **given,
+            new_dataset=True,
         )
 
 

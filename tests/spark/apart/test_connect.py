@@ -38,7 +38,7 @@ def made(source, name, engine, **options):
     request = make_request(records, domain, epsilon=1, **options)
     start = starter(engine, {}, [locate(source), locate(folder / "people.csv")])
     done = publish(
-        request, "d", folder / name, ledger=Ledger.open(folder / "ledger.sqlite"),
+        request, "d", folder / name, ledger=Ledger.open(folder / "ledger.sqlite", create=True),
         draws=SilentDraws(), tell=lambda words: print(words), start_engine=start,
     )
     return {p.name: p.read_bytes() for p in done.folder.glob("*.parquet")}
@@ -72,7 +72,7 @@ times = session.range(14).selectExpr(
 records = ct.read(times, user="at", item="item", timezone="Europe/Vienna")
 done = publish(
     make_request(records, ct.Domain(["x"]), epsilon=1, max_records=1), "t", folder / "times",
-    ledger=Ledger.open(folder / "ledger.sqlite"), draws=SilentDraws(), tell=print,
+    ledger=Ledger.open(folder / "ledger.sqlite", create=True), draws=SilentDraws(), tell=print,
     start_engine=starter(None, {}, [locate(times)]),
 )
 assert parquet.read_table(done.folder / "items.parquet")["count"].to_pylist() == [14]

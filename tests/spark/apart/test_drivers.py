@@ -31,7 +31,7 @@ def test_the_driver_dies(tmp_path: Path) -> None:
         "--ledger", ledger, "--dataset", "d", "--engine", "local[1]", *light,
     ]  # fmt: skip
     with subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE) as driver:
-        books = Ledger.open(ledger)
+        books = Ledger.open(ledger, create=True)
         wait_for(lambda: books.charges() or driver.poll() is not None)
         children = psutil.Process(driver.pid).children(recursive=True)
         os.kill(driver.pid, signal.SIGKILL)
@@ -55,4 +55,4 @@ def test_workers_too_small_to_start_an_executor(tmp_path: Path) -> None:
     ended = subprocess.run([str(w) for w in command], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 1
     assert "too little memory" in ended.stderr
-    assert not Ledger.open(tmp_path / "ledger.sqlite").charges()
+    assert not Ledger.open(tmp_path / "ledger.sqlite", create=True).charges()
