@@ -78,7 +78,7 @@ def _open(path: str, how: int) -> int:
 
 def _why(path: str, error: OSError) -> str:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return "is not there. Whoever keeps it must put it back"
+        return "is not there. If it was before, whoever keeps it must put it back"
     if isinstance(error, PermissionError):
         return (
             f"cannot be read by this account, {this_author().account}. Whoever keeps it must let "

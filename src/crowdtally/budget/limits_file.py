@@ -32,6 +32,7 @@ LONGEST = 256 * 1024
 """Bytes: thousands of datasets. The file is read at every charge."""
 _LONGEST_REASON = 500
 _LONGEST_FAULT = 600
+_QUOTED = 'A ratio is written in quotes, "1/3", and so is a name with a dot, ["visits.csv"]'
 _KEYS = ("epsilon", "delta", "each_epsilon", "each_delta", "reason")
 
 
@@ -99,7 +100,7 @@ def _tables(content: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     except ValueError as error:
-        raise ValueError(f"it is not TOML: {error}") from error
+        raise ValueError(f"it is not TOML: {error}. {_QUOTED}") from error
 
 
 def _datasets(tables: dict[str, Any]) -> dict[str, Allowance]:
