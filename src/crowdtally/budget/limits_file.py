@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -87,8 +88,6 @@ def read_limits(path: str | os.PathLike[str]) -> OfficerFile:
 
 def _tables(content: bytes) -> dict[str, Any]:
     """Each number as the text that was typed."""
-    import tomllib  # only where there is such a file
-
     if not content.strip():
         raise ValueError("it is empty")
     if not content.endswith(b"\n"):  # half a number, or half the lines, would be other limits
