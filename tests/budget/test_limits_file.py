@@ -361,6 +361,14 @@ def test_numbers_are_exact(office: Office) -> None:
     assert found.each == Loss(Fraction(1, 3))
 
 
+def test_the_example_of_the_docs(office: Office) -> None:
+    text = (HERE.parents[1] / "docs" / "ledger.md").read_text(encoding="utf-8")
+    office.write(text.partition("```toml\n")[2].partition("```")[0])
+    found = read_limits(str(office.file)).datasets
+    assert list(found) == ["visits", "trips.csv"]
+    assert found["visits"].each == Loss(Fraction(1, 2), Fraction(1, 10**6))
+
+
 def _gone(office: Office) -> None:
     office.file.unlink()
 

@@ -57,7 +57,7 @@ def create(
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
-    """Make a dataset with a limit, or give a limit to one that has none."""
+    """Make a dataset with a limit."""
     unit = _unit(user, same_person=same_person) if user is not None or same_person else None
     books = _open(ledger, create=epsilon is not None)
     officer.require_limit(books, epsilon)
