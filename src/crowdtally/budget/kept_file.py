@@ -34,7 +34,7 @@ def resolved(path: str | os.PathLike[str]) -> str:
 
 def read(path: str, most: int) -> bytes:
     """What is in the file, if nobody but its keeper can change it; at most so many bytes."""
-    with os.fdopen(_open(path, os.O_RDONLY), "rb") as file:
+    with os.fdopen(_open(path), "rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
         raise unusable(path, f"is longer than {most:,} bytes, too long to be read at every charge")
@@ -47,7 +47,7 @@ def may_write(path: str) -> bool:
     The system is asked by opening it, which changes nothing: it alone knows of access lists,
     capabilities and disks that are read-only.
     """
-    os.close(_open(path, os.O_RDONLY))
+    os.close(_open(path))
     try:
         os.close(os.open(path, os.O_WRONLY | _CAREFULLY))
     except OSError:
@@ -63,9 +63,9 @@ def unusable(path: str, why: str) -> LedgerError:
     )
 
 
-def _open(path: str, how: int) -> int:
+def _open(path: str) -> int:
     try:
-        handle = os.open(path, how | _CAREFULLY)
+        handle = os.open(path, os.O_RDONLY | _CAREFULLY)
     except OSError as error:
         raise unusable(path, _why(path, error)) from error
     try:

@@ -42,9 +42,13 @@ def in_force(book: Book, balance: Balance) -> Balance:
 def record(book: Book, balance: Balance) -> Balance:
     """The same, with an entry where the officer's file says something new."""
     file = _file(book)
-    if file is None or _with_limits(file, balance) == balance:
-        return balance
+    return balance if file is None else _record(book, file, balance)
+
+
+def _record(book: Book, file: OfficerFile, balance: Balance) -> Balance:
     allowed = file.allowance(balance.dataset)
+    if _with_limits(file, balance) == balance:
+        return balance
     event = LimitSet(allowed.total, allowed.each, allowed.reason, file.sha256)
     return book.append(balance.dataset, event).balance
 
@@ -93,7 +97,7 @@ def use_file(book: Book, path: str | os.PathLike[str], reason: str) -> OfficerFi
     book.append(WHOLE_LEDGER, LimitsFile(file.path, reason))
     for balance in _balances(book):
         if file.lists(balance.dataset):
-            record(book, balance)
+            _record(book, file, balance)
     return file
 
 
@@ -109,7 +113,7 @@ def notice(book: Book) -> str | None:
         return f"{kept} Now it cannot be used: {error}"
     balances = _balances(book)
     listed = [balance for balance in balances if file.lists(balance.dataset)]
-    unlisted = [balance for balance in balances if balance not in listed]
+    unlisted = [balance for balance in balances if not file.lists(balance.dataset)]
     changed = [balance for balance in listed if _with_limits(file, balance) != balance]
     if unlisted:
         kept += f" It does not list {_names(unlisted)}: nothing can be charged there."
