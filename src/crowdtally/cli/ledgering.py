@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import options, syntax
+from crowdtally.cli import officer, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
@@ -32,9 +32,16 @@ def _open(ledger: str | None, *, create: bool = False) -> Ledger:
 def create(
     name: NameArgument,
     epsilon: Annotated[
-        str, typer.Option("--epsilon", metavar="E", help="The total that may ever be spent.")
-    ],
-    delta: Annotated[str, typer.Option("--delta", metavar="D", help="The total delta.")] = "0",
+        str | None,
+        typer.Option(
+            "--epsilon",
+            metavar="E",
+            help="The total that may ever be spent; needed unless a limits file says it.",
+        ),
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option("--delta", metavar="D", help="The total delta; else none.")
+    ] = None,
     user: Annotated[
         str | None,
         typer.Option(
@@ -50,9 +57,10 @@ def create(
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
-    """Make a dataset with a limit, or give a limit to one that has none."""
+    """Make a dataset with a limit."""
     unit = _unit(user, same_person=same_person) if user is not None or same_person else None
-    books = _open(ledger, create=True)
+    books = _open(ledger, create=epsilon is not None)
+    officer.require_limit(books, epsilon)
     balance = books.create(name, unit, epsilon=epsilon, delta=delta)
     print(balance.describe())
 
@@ -153,3 +161,6 @@ def void(
     """Give a charge back: only if you are certain that nothing left this machine."""
     balance = _open(ledger).void(entry, reason, delete_staged=delete_staged)
     print(balance.describe(ledger))
+
+
+app.command("limits-file")(officer.limits_file)
