@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import options, syntax
+from crowdtally.cli import keeping, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
@@ -100,6 +100,8 @@ def show(
     if head:
         print(books.head())
         return
+    if why := books.closed():
+        print(f"Nothing can be added to {books.location}: {why}")
     balances = [books.balance(name)] if name is not None else books.datasets()
     if not balances:
         print(f"No dataset yet in {books.location}.")
@@ -153,3 +155,6 @@ def void(
     """Give a charge back: only if you are certain that nothing left this machine."""
     balance = _open(ledger).void(entry, reason, delete_staged=delete_staged)
     print(balance.describe(ledger))
+
+
+keeping.add_to(app)
