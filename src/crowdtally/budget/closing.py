@@ -11,20 +11,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 _MOVED = re.compile(r"it was moved \(ticket (\w+)\) on ")
-_BACKUP = "it is a backup, "
+_BACKUP = re.compile(r"it is a backup, made at \S+ of (.*)\. It can be read, ", re.DOTALL)
 
 
 def backup(origin: object) -> str:
     """Of a copy that is kept, not used."""
     return (
-        f"{_BACKUP}made at {_now()} of {origin}. It can be read, verified and exported; "
+        f"it is a backup, made at {_now()} of {origin}. It can be read, verified and exported; "
         "`crowdtally ledger import` brings it into use."
     )
 
 
 def moved(to: object, ticket: str) -> str:
     """Of a ledger that goes on elsewhere."""
-    return f"it was moved (ticket {ticket}) on {_now()} to {to}. Charge that one: --ledger."
+    return f"it was moved (ticket {ticket}) on {_now()} to {to}, and goes on there."
 
 
 def waiting(ledger_id: str, origin: object) -> str:
@@ -39,16 +39,16 @@ def waiting(ledger_id: str, origin: object) -> str:
 class Closing:
     """What a sentence says."""
 
-    is_backup: bool
-    """Whether it is a copy to be kept."""
+    backup_of: str | None
+    """Of a copy that is kept: where the ledger was."""
     ticket: str | None
     """Of a ledger that was moved: the id that the empty ledger had which gets its entries."""
 
     @classmethod
     def of(cls, sentence: str) -> Closing:
         """Read what one of the functions above wrote; of another sentence nothing is known."""
-        went = _MOVED.match(sentence)
-        return cls(sentence.startswith(_BACKUP), went[1] if went else None)
+        kept, went = _BACKUP.match(sentence), _MOVED.match(sentence)
+        return cls(kept[1] if kept else None, went[1] if went else None)
 
 
 def _now() -> str:

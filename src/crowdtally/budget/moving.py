@@ -11,6 +11,8 @@ import again finishes it. Another place has another id, so that the ticket does 
 
 from __future__ import annotations
 
+import contextlib
+
 from sqlalchemy import Connection
 
 from crowdtally.budget import closing, tables
@@ -19,7 +21,7 @@ from crowdtally.budget.chain import Head
 from crowdtally.budget.closing import Closing
 from crowdtally.budget.copying import Standing, audited, pour, require_whole, standing
 from crowdtally.budget.errors import LedgerError, MissingLedgerError
-from crowdtally.budget.places import File, Place
+from crowdtally.budget.places import File, Place, place
 from crowdtally.budget.store import Store
 from crowdtally.errors import CrowdtallyError, UsageError
 
@@ -34,9 +36,9 @@ def import_record(origin: Place, to: Place, anchor: Head | None) -> None:
     ledger = source.inspect(lambda connection: standing(connection, origin))
     ended = _ended(origin, ledger)
     require_whole(verify(source, anchor), _NOTHING)
-    if ended is None:  # before anything is made: whether it may be closed
-        source.alter(lambda here: standing(here, origin, hold=True))
-    destination = _destination(to, ended)
+    if ended is None:
+        _rehearse_closing(source, to)
+    destination = _destination(to, origin, ledger, ended)
     ticket = destination.alter(lambda there: _await(there, to, ledger, origin, ended))
     if ticket is None:
         require_whole(verify(destination, ledger.head), "It was imported before.")
@@ -45,14 +47,15 @@ def import_record(origin: Place, to: Place, anchor: Head | None) -> None:
         ledger = source.alter(lambda here: _close(here, origin, to, ticket))
     try:
         destination.alter(lambda there: _fill(there, to, source, ledger))
-        require_whole(verify(destination, ledger.head), f"So is the copy {to}.")
     except CrowdtallyError as error:
-        if ended is not None and ended.is_backup:
+        if ended is not None and ended.backup_of is not None:
             raise
         raise LedgerError(
-            f"{error} Nothing can be charged to {origin} any more, and its entries are not in use "
-            f"at {to} yet. When that is mended, run the same import again to finish it."
+            f"{error} Nothing can be charged to {origin} any more, and its entries may not be at "
+            f"{to} yet. When that is mended, run the same import again to finish it."
         ) from error
+    written = f"This is {to}, where it was just written; {origin} is as it was."
+    require_whole(verify(destination, ledger.head), written)
 
 
 def _same(origin: Place, to: Place) -> bool:
@@ -70,29 +73,48 @@ def _ended(origin: Place, ledger: Standing) -> Closing | None:
     if ledger.version != tables.SCHEMA_VERSION:
         raise LedgerError(
             f"the ledger {origin} has format {ledger.version}, of an earlier version of "
-            f"Crowdtally. First `crowdtally ledger upgrade --ledger {origin}`, or make a backup "
-            f"of it and import that. {_NOTHING}"
+            f"Crowdtally. First `crowdtally ledger upgrade --ledger {origin}`. {_NOTHING}"
         )
     if ledger.closed is None:
         return None
     ended = Closing.of(ledger.closed)
-    if not ended.is_backup and ended.ticket is None:
+    if ended.backup_of is None and ended.ticket is None:
         raise LedgerError(f"the ledger {origin} cannot be imported: {ledger.closed} {_NOTHING}")
+    if ended.backup_of is not None:
+        _require_out_of_use(ended.backup_of, ledger.id)
     return ended
 
 
-def _destination(to: Place, ended: Closing | None) -> Store:
+def _require_out_of_use(original: str, ledger_id: str) -> None:
+    """Refuse a backup while the file that it was made of can be charged: one of them is enough."""
+    where = place(original)
+    if not isinstance(where, File):
+        return  # its URL lacks the password
+    try:
+        found = Store(where, create=False).inspect(lambda connection: standing(connection, where))
+    except CrowdtallyError:
+        return  # gone, or not to be used any more
+    if found.id == ledger_id and found.closed is None:
+        raise UsageError(
+            f"the ledger that this backup was made of is still in use, at {original}, and may know "
+            "of charges that the backup does not. To move it, import it instead of the backup; if "
+            f"it is damaged, rename that file, and try again. {_NOTHING}"
+        )
+
+
+def _destination(to: Place, origin: Place, ledger: Standing, ended: Closing | None) -> Store:
     moved = ended is not None and ended.ticket is not None
     try:
         return Store(to, create=not moved)
     except MissingLedgerError as error:
-        raise UsageError(f"{_elsewhere()} There is no ledger at {to}. {_NOTHING}") from error
+        raise _elsewhere(origin, ledger) from error
 
 
-def _elsewhere() -> str:
-    return (
-        "what you import was moved to another place already, and may be in use there. If that "
-        "place is lost, make a backup of it (`crowdtally ledger backup FILE`) and import that."
+def _elsewhere(origin: Place, ledger: Standing) -> UsageError:
+    return UsageError(
+        f"the ledger {origin} cannot be imported here: {ledger.closed} If that place is lost for "
+        "good, `crowdtally ledger backup FILE` of this one makes a copy that can be imported; it "
+        f"knows nothing of what was charged there. {_NOTHING}"
     )
 
 
@@ -110,7 +132,7 @@ def _await(
             f"records cannot be merged. Import into a new place, --ledger PATH|URL. {_NOTHING}"
         )
     if ticket is not None and ticket != found.id:
-        raise UsageError(f"{_elsewhere()} {_NOTHING}")
+        raise _elsewhere(origin, ledger)
     if found.version != tables.SCHEMA_VERSION:
         raise LedgerError(
             f"the ledger {to} has format {found.version}. First `crowdtally ledger upgrade`. "
@@ -124,13 +146,28 @@ def _await(
     return found.id
 
 
+class _RehearsedError(Exception):
+    """Rolls a transaction back."""
+
+
+def _rehearse_closing(source: Store, to: Place) -> None:
+    """Refuse, before anything is made, whoever may not close the old ledger."""
+
+    def rehearse(here: Connection) -> None:
+        _close(here, source.place, to, ticket="")
+        raise _RehearsedError
+
+    with contextlib.suppress(_RehearsedError):
+        source.alter(rehearse)
+
+
 def _close(here: Connection, origin: Place, to: Place, ticket: str) -> Standing:
     """Step 2: nothing can be added to the old ledger any more; where it stands."""
     found = standing(here, origin, hold=True)
     if found.closed is None:
         here.execute(tables.CLOSE, {"new_closed": closing.moved(to, ticket)})
     elif Closing.of(found.closed).ticket != ticket:
-        raise UsageError(f"{_elsewhere()} {_NOTHING}")
+        raise _elsewhere(origin, found)
     return found
 
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, text
 
-from crowdtally.budget import tables
+from crowdtally.budget import postgres, tables
 from crowdtally.budget.copying import audited, require_whole, standing
 from crowdtally.budget.places import Server
 from crowdtally.budget.postgres_functions import make_functions
 from crowdtally.budget.store import Store
 
+_LOCK = text("LOCK TABLE crowdtally_ledger, crowdtally_entries IN ACCESS EXCLUSIVE MODE")
 _NOTHING = "It was not upgraded, and is as it was."
 
 
@@ -31,7 +32,11 @@ def upgrade(store: Store) -> bool:
 
 
 def _upgrade(connection: Connection, store: Store) -> bool:
-    before = standing(connection, store.place, hold=True)
+    if isinstance(store.place, Server):
+        # Whoever waits for the row holds a lock on its table, and would wait for this for ever.
+        postgres.require_owner(store.place, connection)
+        connection.execute(_LOCK)
+    before = standing(connection, store.place)
     if before.version == tables.SCHEMA_VERSION:
         return False  # by another process, meanwhile
     require_whole(audited(connection, store.place), _NOTHING)

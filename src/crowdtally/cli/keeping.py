@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from crowdtally.cli import options
 
 
 def backup(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new file.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A new file.")],
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
