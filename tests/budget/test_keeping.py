@@ -27,6 +27,7 @@ from crowdtally.budget import (
     moving,
     store,
 )
+from crowdtally.budget.copying import standing
 from crowdtally.budget.places import place
 from crowdtally.errors import UsageError
 from kit.command import crowdtally
@@ -167,6 +168,25 @@ def test_a_copy_that_cannot_be_read_back_is_not_kept(
     with pytest.raises(DamagedLedgerError, match="entry 3 is missing"):
         ledger.backup(folder / "copy.sqlite")
     assert [path.name for path in folder.iterdir()] == ["ledger.sqlite"]
+
+
+def test_a_copy_that_ends_elsewhere_is_not_the_same(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record that is whole in itself, and another one."""
+    ledger = life(str(folder / "ledger.sqlite"))
+    other = Ledger.open(folder / "other.sqlite", create=True)
+    other.create("a", epsilon=1)
+    pour = keeping.pour
+
+    def astray(source: Any, ledger: Any, into: Any, closed: Any) -> None:
+        wrong = store.Store(place(folder / "other.sqlite"))
+        pour(wrong, wrong.inspect(lambda c: standing(c, wrong.place)), into, closed)
+
+    monkeypatch.setattr(keeping, "pour", astray)
+    with pytest.raises(DamagedLedgerError, match="the copy ends in 1:"):
+        ledger.backup(folder / "copy.sqlite")
+    assert not (folder / "copy.sqlite").exists()
 
 
 @pytest.fixture(params=["file to file", "file to server", "server to file", "server to server"])
