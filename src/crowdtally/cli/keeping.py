@@ -36,7 +36,7 @@ def bring(
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
-    """Bring a backup, or a ledger that is closed for it, to the place that --ledger names."""
+    """Bring a backup or a ledger to the place that --ledger names; the old one is closed for it."""
     from crowdtally.budget import Head, Ledger
 
     books = Ledger.import_from(source, ledger, anchor=Head.of(anchor) if anchor else None)
