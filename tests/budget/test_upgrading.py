@@ -7,6 +7,7 @@ import platform
 import shutil
 import sqlite3
 import threading
+import time
 import unicodedata
 from collections.abc import Callable
 from contextlib import closing
@@ -307,8 +308,15 @@ def test_an_upgrade_that_fails_half_way_changes_nothing(
     assert Ledger.open(location).upgrade()
 
 
-def test_two_upgrades_at_once(old: Callable[[str], str]) -> None:
-    location = old("grown")
+def test_upgrades_at_once(old: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes its time, so that the others wait for it."""
+    location, standing = old("grown"), upgrading.standing
+
+    def slowly(*arguments: Any) -> Any:
+        time.sleep(0.3)
+        return standing(*arguments)
+
+    monkeypatch.setattr(upgrading, "standing", slowly)
     ledgers = [Ledger.open(location) for _ in range(4)]
     done: list[bool] = []
     threads = [

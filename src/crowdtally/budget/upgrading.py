@@ -39,7 +39,6 @@ def _upgrade(connection: Connection, store: Store) -> bool:
     before = standing(connection, store.place)
     if before.version == tables.SCHEMA_VERSION:
         return False  # by another process, meanwhile
-    require_whole(audited(connection, store.place), _NOTHING)
     connection.execute(text("ALTER TABLE crowdtally_ledger ADD COLUMN closed TEXT"))
     connection.execute(text("ALTER TABLE crowdtally_entries ADD COLUMN key TEXT"))
     tables.BY_KEY.create(connection)
