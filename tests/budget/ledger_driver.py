@@ -17,6 +17,7 @@ import sqlalchemy  # noqa: F401 - before forking, so that each child starts in n
 
 import crowdtally.budget.store  # noqa: F401
 from budget.driven import EACH, UNIT, charge, in_child
+from budget.keeping_killed import kill_keeping
 from budget.killing import kill_at_every_call, kill_at_random
 from crowdtally.budget import Ledger, OverBudgetError
 from crowdtally.errors import CrowdtallyError
@@ -255,6 +256,8 @@ def main() -> object:
         return kill_at_random(Path(sys.argv[2]), int(rest[0]), int(rest[1]), rest[2])
     if mode == "every-call":
         return kill_at_every_call(Path(sys.argv[2]), rest[0] == "torn", *rest[1:])
+    if mode == "keeping":
+        return kill_keeping(Path(sys.argv[2]), rest[0] == "torn", rest[1])
     if mode == "flushes":
         return flushes(rest[0] == "durable")
     if mode == "crowd":

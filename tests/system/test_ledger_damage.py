@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import SHA, USER, charge, folder
-from crowdtally.budget import Ledger
+from crowdtally.budget import Asked, Ledger
 from crowdtally.errors import CrowdtallyError
 
 __all__ = ["folder"]
@@ -30,8 +30,15 @@ def original(folder: Path) -> tuple[bytes, object]:
     for number in range(12):
         made = ledger.reserve("ab"[number % 2], USER, charge(EACH), new_dataset=True)
         if number % 3:
+            ledger.start_drawing(made.id)
             ledger.mark_published(made.id, SHA)
     ledger.void(made.id if number % 3 == 0 else ledger.charges()[0].id, "certain")
+    ledger.withdraw("release-1", "a wrong list")
+    asked = Asked(source="trips", output="out", purpose="a test", request_id="request-1")
+    ledger.start_drawing(
+        ledger.reserve("a", USER, charge(EACH, release="release-2"), asked=asked).id
+    )
+    ledger.set_limit("b", epsilon=50, each_epsilon=1, reason="as agreed")
     return (folder / "original.sqlite").read_bytes(), ledger.export()
 
 

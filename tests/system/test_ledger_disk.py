@@ -126,6 +126,6 @@ def test_a_newer_format(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     Ledger.open(path, create=True)
     with closing(sqlite3.connect(path)) as file, file:
-        file.execute("UPDATE crowdtally_ledger SET version = 2")
-    with pytest.raises(LedgerError, match=r"has format 2.*knows format 1 only.*newer"):
+        file.execute("UPDATE crowdtally_ledger SET version = 3")
+    with pytest.raises(LedgerError, match=r"has format 3.*knows formats up to 2.*a newer one"):
         Ledger.open(path, create=True)

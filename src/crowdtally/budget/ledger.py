@@ -333,3 +333,56 @@ class Ledger:
     def export(self) -> dict[str, Json]:
         """The whole record as JSON-able data that another accountant can re-check."""
         return export(self._access.read(lambda book: book.record()))
+
+    def closed(self) -> str | None:
+        """Why nothing can be added to it (a backup, moved elsewhere); ``None`` if something can."""
+        from crowdtally.budget.copying import standing
+
+        store = self._store
+        return store.inspect(lambda connection: standing(connection, store.place).closed)
+
+    def backup(self, path: str | os.PathLike[str]) -> Head:
+        """Copy the whole record into a new file that can be read and verified, not charged.
+
+        Args:
+            path: The file; it must not exist. It appears when it is whole and verified.
+
+        Returns:
+            The head of the copy, which is that of the ledger when it was copied.
+        """
+        from crowdtally.budget.keeping import backup
+
+        return backup(self._store, path)
+
+    @classmethod
+    def import_from(
+        cls,
+        source: str | os.PathLike[str],
+        location: str | os.PathLike[str] | None = None,
+        *,
+        anchor: Head | None = None,
+    ) -> Ledger:
+        """Bring a backup, or a ledger in use, to another place; with every entry and hash.
+
+        A ledger in use is closed first, for good: it goes on at the new place alone. After a
+        crash the same call finishes what was begun.
+
+        Args:
+            source: The path or URL of the backup or ledger.
+            location: Where to, as for ``open``; there may be no ledger, or one without entries.
+            anchor: A head that was kept elsewhere; refuses an older copy.
+        """
+        from crowdtally.budget.moving import import_record
+
+        import_record(place(source), place(location), anchor)
+        return cls.open(location)
+
+    def upgrade(self) -> bool:
+        """Bring a ledger of an earlier format to the newest, with every entry, hash and sum.
+
+        Returns:
+            Whether there was something to do.
+        """
+        from crowdtally.budget.upgrading import upgrade
+
+        return upgrade(self._store)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 
-from crowdtally.budget.errors import LedgerError
+from crowdtally.budget.errors import LedgerError, NotAllowedError
 from crowdtally.budget.places import Server
 
 LOCK_SECONDS = 30
@@ -53,6 +53,23 @@ def require_durable(place: Server, connection: Connection) -> None:
         raise LedgerError(
             f"the PostgreSQL server of the ledger {place} runs with fsync = off: a power cut could "
             "make it forget what was spent. Set fsync = on in postgresql.conf."
+        )
+
+
+_OWNER = text(
+    "SELECT pg_get_userbyid(relowner) AS owner, pg_has_role(relowner, 'MEMBER') AS may, "
+    "session_user AS role FROM pg_class WHERE oid = to_regclass('crowdtally_ledger')"
+)
+
+
+def require_owner(place: Server, connection: Connection) -> None:
+    """Refuse, before anything is changed, whoever does not own the ledger's tables."""
+    found = connection.execute(_OWNER).one()
+    if not found.may:
+        raise NotAllowedError(
+            f"the ledger {place} belongs to the role {found.owner}, and this is {found.role}: only "
+            "its owner can move or upgrade it. Nothing was changed. Connect as the owner, or ask "
+            "whoever can."
         )
 
 

@@ -79,18 +79,24 @@ def require_plausible(place: File) -> None:
         raise not_a_ledger(place)
 
 
-def create(place: File, fill: Callable[[Engine], None]) -> bool:
+def create(
+    place: File,
+    fill: Callable[[Connection], None],
+    check: Callable[[Connection], None] | None = None,
+    without_links: str = "Keep the ledger on a local disk.",
+) -> bool:
     """Make the file with what ``fill`` writes; False if another process was first.
 
     It is written under another name and linked into place when complete and flushed, so that a
     crash leaves either a whole ledger or none, and an empty file is always a damaged one.
+    ``check`` reads what was written, and refuses it by raising.
     """
     _make_folders(place.path.parent)
     handle, name = tempfile.mkstemp(prefix=f"{place.path.name}.new-", dir=place.path.parent)
     os.close(handle)
     draft = Path(name)
     try:
-        fill(engine_for.__wrapped__(draft))  # of no use later
+        _write(engine_for.__wrapped__(draft), fill, check)  # an engine of no use later
         os.link(draft, place.path)
     except FileExistsError:
         return False
@@ -98,7 +104,7 @@ def create(place: File, fill: Callable[[Engine], None]) -> bool:
         if error.errno in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}:
             raise LedgerError(
                 f"the ledger {place} cannot be made: this file system has no hard links. "
-                "Keep the ledger on a local disk."
+                f"{without_links}"
             ) from error
         raise
     finally:
@@ -107,6 +113,19 @@ def create(place: File, fill: Callable[[Engine], None]) -> bool:
                 leftover.unlink()
     durable.flush(place.path.parent)
     return True
+
+
+def _write(
+    engine: Engine,
+    fill: Callable[[Connection], None],
+    check: Callable[[Connection], None] | None,
+) -> None:
+    for work, writes in ((fill, True), (check, False)):
+        if work is not None:
+            with engine.connect() as connection:
+                connection = connection.execution_options(writes=writes)
+                with connection.begin():
+                    work(connection)
 
 
 def _make_folders(folder: Path) -> None:

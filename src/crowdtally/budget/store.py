@@ -51,16 +51,27 @@ class Store:
 
     def read(self, work: Callable[[Page], T]) -> T:
         """Run ``work`` on one consistent state of the ledger."""
+        return self.inspect(lambda connection: work(Page(connection, self.place, writes=False)))
+
+    def inspect(self, work: Callable[[Connection], T]) -> T:
+        """The same for work on the tables as they are, whatever the ledger says of itself."""
         options = {"isolation_level": "REPEATABLE READ"} if isinstance(self.place, Server) else {}
         with in_words(self.place), self.engine.connect() as connection:
             connection = connection.execution_options(**options)
             with connection.begin():
-                return work(Page(connection, self.place, writes=False))
+                return work(connection)
 
     def write(self, work: Callable[[Page], T]) -> T:
         """Run ``work`` alone and make what it wrote durable; on any exception nothing is written.
 
         It may run again if the server asks for that, so doing it twice must be as good as once.
+        """
+        return self.alter(lambda connection: work(Page(connection, self.place, writes=True)))
+
+    def alter(self, work: Callable[[Connection], T]) -> T:
+        """The same for work on the tables themselves, also of a closed or an older ledger.
+
+        On PostgreSQL the rows that it changes are locked by ``work``, not here.
         """
         with in_words(self.place):
             for _ in range(_ATTEMPTS - 1):
@@ -71,11 +82,11 @@ class Store:
                         raise
             return self._write_once(work)
 
-    def _write_once(self, work: Callable[[Page], T]) -> T:
+    def _write_once(self, work: Callable[[Connection], T]) -> T:
         with self.engine.connect() as connection:
             connection = connection.execution_options(writes=True)
             with connection.begin() as transaction:
-                result = work(Page(connection, self.place, writes=True))
+                result = work(connection)
                 self._commit(transaction)
         return result
 
@@ -93,7 +104,7 @@ class Store:
         if not place.path.exists():
             if not create:
                 raise missing(place)
-            self.created = sqlite_file.create(place, _fill)
+            self.created = sqlite_file.create(place, make_tables)
         sqlite_file.require_plausible(place)
         engine = sqlite_file.engine_for(place.path)
         with engine.connect() as connection:
@@ -114,13 +125,6 @@ class Store:
             engine.dispose()
             raise
         return engine
-
-
-def _fill(engine: Engine) -> None:
-    with engine.connect() as connection:
-        connection = connection.execution_options(writes=True)
-        with connection.begin():
-            make_tables(connection)
 
 
 def _create_on_server(connection: Connection) -> bool:

@@ -72,6 +72,8 @@ DATASETS = Table(
 HEADER = select(LEDGER.c.version, LEDGER.c.id, LEDGER.c.number, LEDGER.c.hash)
 """What the ledger says of itself, in every format."""
 CLOSED = select(LEDGER.c.closed)
+HOLD_ROW = select(LEDGER.c.number).with_for_update()
+"""Writers wait for whoever holds the one row; it takes the owner's rights on a server."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,12 @@ LAST_OF = select(_said.scalar_subquery(), _found.scalar_subquery())
 NAMED = select(DATASETS.c.name).where(DATASETS.c.name.in_(bindparam("names", expanding=True)))
 ADD_ENTRY = insert(ENTRIES)
 SET_HEAD = update(LEDGER).values(number=bindparam("new_number"), hash=bindparam("new_hash"))
+SET_LEDGER = update(LEDGER).values(
+    id=bindparam("new_id"), number=bindparam("new_number"), hash=bindparam("new_hash"),
+    closed=bindparam("new_closed"),
+)  # fmt: skip
+CLOSE = update(LEDGER).values(closed=bindparam("new_closed"))
+SET_VERSION = update(LEDGER).values(version=bindparam("new_version"))
 ADD_DATASET = insert(DATASETS)
 SET_LAST = (
     update(DATASETS).where(DATASETS.c.name == bindparam("of")).values(last=bindparam("new_last"))

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import officer, options, syntax
+from crowdtally.cli import keeping, officer, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
     from crowdtally.values.unit import PrivacyUnit
 
 app = typer.Typer(
-    help="The privacy budget: create, limit, show, verify, export, void.",
+    help="The privacy budget: create, limit, show, verify, export, void, backup, import, upgrade.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -108,6 +108,8 @@ def show(
     if head:
         print(books.head())
         return
+    if why := books.closed():
+        print(f"Nothing can be added to {books.location}: {why}")
     balances = [books.balance(name)] if name is not None else books.datasets()
     if not balances:
         print(f"No dataset yet in {books.location}.")
@@ -164,3 +166,4 @@ def void(
 
 
 app.command("limits-file")(officer.limits_file)
+keeping.add_to(app)
