@@ -304,3 +304,15 @@ class Ledger:
     def export(self) -> dict[str, Json]:
         """The whole record as JSON-able data that another accountant can re-check."""
         return export(self._access.read(lambda book: book.record()))
+
+    def grants(self, role: str, *, officer: bool = False, run: bool = False) -> tuple[str, ...]:
+        """The SQL that lets a role of the PostgreSQL server charge and read, and nothing more.
+
+        Args:
+            role: Its name, as the server spells it.
+            officer: Whether it may also make datasets, change limits and void.
+            run: Whether to carry it out; only for officers.
+        """
+        from crowdtally.budget.granting import grants  # SQLAlchemy
+
+        return grants(self._store, role, officer=officer, run=run)

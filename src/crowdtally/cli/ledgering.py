@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import options, syntax
+from crowdtally.cli import granting, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
@@ -153,3 +153,6 @@ def void(
     """Give a charge back: only if you are certain that nothing left this machine."""
     balance = _open(ledger).void(entry, reason, delete_staged=delete_staged)
     print(balance.describe(ledger))
+
+
+app.command("grant")(granting.grant)
