@@ -155,6 +155,13 @@ changing("no dataset in the column", DISAGREE, lambda f: setattr(f, "dataset", N
 changing("a charge about another", DISAGREE, lambda f: setattr(f, "about", 3))
 changing("a key that the text lacks", DISAGREE, lambda f: setattr(f, "key", "mine"))
 changing("a time in words", DISAGREE, lambda f: f.body.update(time="yesterday"))
+changing("long ago", "set the clock", lambda f: f.body.update(time="2001-01-01T00:00:00+00:00"))
+changing(
+    "times to come", "set the clock", lambda f: f.body.update(time="9001-01-01T00:00:00+00:00")
+)
+changing(
+    "a day that is none", "out of range", lambda f: f.body.update(time="2026-99-01T00:00:00+00:00")
+)
 changing("no time", DISAGREE, lambda f: f.body.pop("time"))
 changing("a field too many", DISAGREE, lambda f: f.body.update(more=1))
 changing("no event", DISAGREE, lambda f: f.body.update(event=None))
@@ -188,7 +195,7 @@ _text("a slash escaped", CANONICAL, "release-x", "release\\/x")
 _text("a long escape for a short one", CANONICAL, "release-x", "release\\u000ax")
 _text(
     "a key twice in the event", KEYS, '"epsilon":"1","kind"', '"epsilon":"1","epsilon":"0","kind"'
-)  # noqa: E501
+)
 _text("a key twice, alike", KEYS, '"versions":{}', '"versions":{},"versions":{}')
 _text("a limit twice", KEYS, '"limit":', '"limit":null,"limit":')
 _text(
@@ -196,7 +203,7 @@ _text(
     KEYS,
     '"epsilon":"1","mechanism"',
     '"epsilon":"1","epsilon":"1","mechanism"',
-)  # noqa: E501
+)
 _text("keys not in order", KEYS, '"versions":{}', '"versions":{"b":"1","a":"1"}')
 _text("an escaped key twice", KEYS, '"versions":{}', '"versions":{"\\u00e9":"1","\\u00e9":"1"}')
 _text("deep keys not in order", KEYS, '"versions":{}', '"versions":{"a":[[{"b":1,"a":2}]]}')
@@ -220,7 +227,7 @@ changing(
     "fit in what remains",
     lambda f: f.body["balance"]["spent"].update(delta="1/10"),
     delta="1/10",
-)  # noqa: E501
+)
 changing("more digits than can be judged", AMOUNT, same, epsilon="1/" + "3" * 50000)
 changing("no parts", "no parts", same, parts=[])
 changing("parts that are none", FIELDS, same, parts=None)
@@ -236,7 +243,7 @@ changing(
     "more than it states",
     same,
     parts=[_part(), _part(epsilon="1/1000000")],
-)  # noqa: E501
+)
 changing("parts of more delta", "more than it states", same, parts=[_part(delta="1/9")])
 changing("a negative part", AMOUNT, same, parts=[_part(epsilon="2"), _part(epsilon="-1")])
 changing("a part for nothing", "above 0", same, parts=[_part(), _part(epsilon="0")])
@@ -247,7 +254,7 @@ changing(
     "single release",
     lambda f: f.body["balance"]["spent"].update(epsilon="13/2"),
     epsilon="5/2",
-)  # noqa: E501
+)
 
 
 # What it says was spent.
@@ -358,7 +365,7 @@ _about("a mark without a hash", FIELDS, "published", "drawing", version=2, sha25
 _about("a withdrawal without a reason", FIELDS, "withdrawn", "published", version=1, reason=" ")
 _about(
     "a staged folder without a path", FIELDS, "drawing", "reserved", version=1, staged={"host": "a"}
-)  # noqa: E501
+)
 
 
 @forgery("no such reservation")

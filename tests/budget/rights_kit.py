@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import psycopg
@@ -135,7 +136,7 @@ class Forged:
             "spent": {"epsilon": "0", "delta": "0"},
         }  # fmt: skip
         body = {
-            "number": number + 1, "time": "2026-11-17T08:00:00+00:00", "dataset": dataset,
+            "number": number + 1, "time": datetime.now(UTC).isoformat(timespec="seconds"), "dataset": dataset,
             "event": event, "balance": balance,
             "by": {"account": "ana", "host": "desk", "role": role},
         }  # fmt: skip

@@ -430,6 +430,10 @@ BEGIN
         AND @schema@.crowdtally_words(entry -> 'by' -> 'host')
         AND @schema@.crowdtally_text(entry -> 'by' -> 'role') = session_user,
         'the entry names another role than the one that adds it');
+    PERFORM @schema@.crowdtally_require(
+        (entry ->> 'time')::timestamptz BETWEEN clock_timestamp() - interval '1 day'
+            AND clock_timestamp() + interval '1 day',
+        'the time of the entry is more than a day from the time of the server: set the clock');
 
     SELECT @schema@.crowdtally_json(e.body) -> 'balance' INTO before
     FROM @schema@.crowdtally_datasets AS d JOIN @schema@.crowdtally_entries AS e
