@@ -135,9 +135,9 @@ class Forged:
             "unit": None, "accountant": "sequential", "limit": None,
             "spent": {"epsilon": "0", "delta": "0"},
         }  # fmt: skip
+        now = datetime.now(UTC).isoformat(timespec="seconds")
         body = {
-            "number": number + 1, "time": datetime.now(UTC).isoformat(timespec="seconds"), "dataset": dataset,
-            "event": event, "balance": balance,
+            "number": number + 1, "time": now, "dataset": dataset, "event": event, "balance": balance,
             "by": {"account": "ana", "host": "desk", "role": role},
         }  # fmt: skip
         return cls(number + 1, dataset, event["kind"], about, body, None, previous)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 _TABLES = (LEDGER.name, ENTRIES.name, DATASETS.name)
 _OWNER = text(
     "SELECT rolname AS name, quote_ident(rolname) AS quoted, rolsuper AS super,"
-    " pg_has_role(session_user, pg_roles.oid, 'MEMBER') AS mine FROM pg_class JOIN pg_roles"
+    " pg_has_role(session_user, pg_roles.oid, 'MEMBER') AS mine,"
+    " pg_has_role(session_user, pg_roles.oid, 'MEMBER WITH ADMIN OPTION') AS passes_on"
+    " FROM pg_class JOIN pg_roles"
     " ON relowner = pg_roles.oid WHERE pg_class.oid = to_regclass('crowdtally_ledger')"
 )
 _ROLE = text("SELECT quote_ident(rolname) FROM pg_roles WHERE rolname = :role")
@@ -115,7 +117,7 @@ def grants(store: Store, role: str, *, officer: bool, run: bool) -> tuple[str, .
     with in_words(store.place), store.engine.begin() as connection:
         statements = _statements(connection, role, officer=officer)
         if run:
-            _require_owner(connection)
+            _require_able(connection, officer=officer)
             for statement in statements:
                 connection.exec_driver_sql(statement, execution_options={"no_parameters": True})
     return statements
@@ -158,11 +160,18 @@ def _require_held_back(connection: Connection, role: str) -> None:
     )
 
 
-def _require_owner(connection: Connection) -> None:
+def _require_able(connection: Connection, *, officer: bool) -> None:
+    """PostgreSQL itself would only warn, and grant nothing."""
     owner = connection.execute(_OWNER).one()
     if not owner.mine:
         raise NotAllowedError(
             f"only an officer may grant rights on this ledger: a member of the role "
             f"{owner.name!r}, and this role is none. Nothing was changed. Ask an officer to run "
             "the same command, or what it prints without --run."
+        )
+    if officer and not owner.passes_on:
+        raise NotAllowedError(
+            f"to make officers, a role needs the ADMIN OPTION on the role {owner.name!r}, which "
+            "this one has not. Nothing was changed. Ask the server's keeper, a superuser, to run "
+            "what this prints without --run."
         )
