@@ -137,7 +137,8 @@ class Forged:
         }  # fmt: skip
         now = datetime.now(UTC).isoformat(timespec="seconds")
         body = {
-            "number": number + 1, "time": now, "dataset": dataset, "event": event, "balance": balance,
+            "number": number + 1, "time": now, "dataset": dataset,
+            "event": event, "balance": balance,
             "by": {"account": "ana", "host": "desk", "role": role},
         }  # fmt: skip
         return cls(number + 1, dataset, event["kind"], about, body, None, previous)

@@ -27,7 +27,7 @@ from budget.ledger_kit import (
     running_server,
     server,
 )
-from budget.rights_kit import APPEND, Forged, Team, charging, new_team, published, team
+from budget.rights_kit import APPEND, Forged, Team, a_charge, charging, new_team, published, team
 from crowdtally.budget import (
     Asked,
     Ledger,
@@ -530,3 +530,24 @@ def test_a_file_has_no_roles(folder: Any) -> None:
         pytest.raises(UsageError, match="limits-file"),
     ):
         ledger.grants("ana")
+
+
+def test_charges_of_earlier_versions_are_marked_without_a_drawing(team: Team) -> None:
+    """Only an upgraded or imported ledger has them: no role can add one by the function."""
+    old = a_charge(version=1)
+    del old["asked"]
+    with team.connect("owner") as owner:
+        forged = Forged.of(owner, old)
+        forged.body["balance"].update(unit=old["unit"], spent={"epsilon": "1", "delta": "0"})
+        values = forged.values()
+        number, reservation = forged.number, f"{forged.number}-{str(values[5])[:8]}"
+        owner.execute("INSERT INTO crowdtally_entries VALUES (%s, %s, %s, %s, %s, %s, %s)", values)
+        owner.execute("UPDATE crowdtally_ledger SET number = %s, hash = %s", [number, values[5]])
+        owner.execute("UPDATE crowdtally_datasets SET last = %s WHERE name = 'data'", [number])
+    drawing = {"kind": "drawing", "version": 1, "reservation": reservation, "staged": None}
+    with team.connect("ana") as analyst, pytest.raises(psycopg.Error, match="cannot follow"):
+        analyst.execute(APPEND, Forged.of(analyst, drawing, number).values())
+    with team.open("ana") as ana:
+        ana.mark_published(reservation, SHA)
+        assert ana.charges("data")[0].state == "published"
+        assert ana.verify().ok, ana.verify().describe()
