@@ -37,6 +37,7 @@ from crowdtally.budget import (
     TooMuchAtOnceError,
 )
 from crowdtally.errors import UsageError
+from kit.command import crowdtally
 
 __all__ = ["folder", "server", "team"]
 
@@ -551,3 +552,25 @@ def test_charges_of_earlier_versions_are_marked_without_a_drawing(team: Team) ->
         ana.mark_published(reservation, SHA)
         assert ana.charges("data")[0].state == "published"
         assert ana.verify().ok, ana.verify().describe()
+
+
+def test_on_the_command_line(team: Team) -> None:
+    eve, url = team.role("eve"), team.url("officer")
+    before = team.state()
+    printed = crowdtally("ledger", "grant", eve, "--ledger", url)
+    assert printed.code == 0, printed
+    assert f"GRANT USAGE ON SCHEMA {team.schema} TO {eve};" in printed.out
+    assert "Nothing was changed" in printed.out
+    assert team.state() == before
+    assert crowdtally("ledger", "grant", eve, "--run", "--ledger", url).code == 0
+    lifted = crowdtally(
+        "ledger", "limit", "data", "--epsilon", "none", "--reason", "x", "--ledger", team.url("eve")
+    )
+    assert lifted.code == 1
+    assert "only an officer" in lifted.err
+    assert crowdtally("ledger", "grant", "nobody", "--run", "--ledger", url).code == 2
+    passed_on = crowdtally(
+        "ledger", "grant", team.role("ben"), "--run", "--ledger", team.url("eve")
+    )
+    assert passed_on.code == 1
+    assert "Ask an officer" in passed_on.err
