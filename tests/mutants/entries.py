@@ -90,12 +90,18 @@ def problem(mutant: Mutant, root: Path) -> str | None:
         return "old and new are the same"
     if text.count(mutant.old) != 1:
         return f"old occurs {text.count(mutant.old)} times in {mutant.file}, not once"
-    try:
-        compile(mutant.applied(text), mutant.file, "exec")
-    except SyntaxError:
+    if path.suffix == ".py" and not _compiles(mutant.applied(text)):
         return "with the mutant the file does not compile"
     unknown = [test for test in mutant.tests if not _exists(test, root)]
     return f"there is no test {unknown[0]}" if unknown else None
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "mutant", "exec")
+    except SyntaxError:
+        return False
+    return True
 
 
 def _exists(test: str, root: Path) -> bool:

@@ -19,6 +19,7 @@ from crowdtally.budget import (
     Ledger,
     LedgerError,
     MissingLedgerError,
+    NotAllowedError,
     OverBudgetError,
     UnknownOutcomeError,
 )
@@ -70,9 +71,10 @@ def test_lost_permission(server: PostgresServer) -> None:
     server.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO ana", database=database)
     ana = Ledger.open(server.url(database, "ana", "x"), create=True)
     assert ana.balance("data").spent.epsilon == 0
-    with pytest.raises(LedgerError) as caught:
+    with pytest.raises(NotAllowedError) as caught:
         ana.reserve("data", USER, charge(1), new_dataset=True)
-    assert "does not allow this user to write. " in said(caught, server).replace(" the ledger", "")
+    assert "does not let this role use it. Nothing was changed." in said(caught, server)
+    assert "crowdtally ledger grant ROLE --run" in said(caught, server)
     with pytest.raises(LedgerError) as caught:
         Ledger.open(server.url("template1", "ana", "x"), create=True)
     assert "CREATE on the schema" in said(caught, server)

@@ -17,6 +17,7 @@ from crowdtally.budget.errors import (
     DamagedLedgerError,
     LedgerError,
     MissingLedgerError,
+    NotAllowedError,
     UnknownOutcomeError,
 )
 from crowdtally.budget.places import File, Place, Server
@@ -43,8 +44,6 @@ _POSTGRES = {
     "28P01": "did not accept the password. Check the user and the password in the URL.",
     "28000": "did not accept the user. Check the user in the URL and the server's pg_hba.conf.",
     "3D000": "has no such database. Create it (`createdb NAME`), or correct the URL.",
-    "42501": "does not allow this user to write the ledger. Grant SELECT, INSERT and UPDATE on "
-    "the crowdtally_ tables (and CREATE on the schema for the first use).",
     "53100": "has a full disk. Free some space on the server.",
     "55P03": "has the ledger locked by another session for a long time. Look for it in "
     "pg_stat_activity, let it finish, and try again.",
@@ -57,6 +56,22 @@ _CONNECTING = {
     "does not exist": "has no such user or database. Check both in the URL.",
     "pg_hba.conf": _POSTGRES["28000"],
 }
+_FORBIDDEN = "42501"
+_REFUSED = "CT001"
+"""What the functions of ``postgres_functions.sql`` answer to an entry that does not follow."""
+# By the kind of entry that those functions leave to the officers.
+_OFFICERS = {
+    "created": (
+        "make a dataset, by --new-dataset or otherwise",
+        "crowdtally ledger create NAME --epsilon E",
+    ),
+    "limit": (
+        "set, raise or lift a limit",
+        "crowdtally ledger limit NAME --epsilon E --reason TEXT",
+    ),
+    "voided": ("give a charge back", "crowdtally ledger void ID --reason TEXT"),
+}
+_OTHER_OFFICE = ("add such an entry", "crowdtally ledger")
 _UNREACHABLE = "cannot be reached. Check that the server runs, and the host and port in the URL."
 _DAMAGED = (
     "is damaged, or was written by something else. Nothing is charged to it. "
@@ -117,9 +132,15 @@ def outcome_unknown(place: Place) -> UnknownOutcomeError:
 
 def missing(place: Place) -> MissingLedgerError:
     """There is nothing there."""
+    unseen = (
+        " If others can use it, this role may not: ask an officer for `crowdtally ledger grant "
+        "ROLE --run`."
+        if isinstance(place, Server)
+        else ""
+    )
     return MissingLedgerError(
         f"there is no ledger at {place}. `crowdtally ledger create NAME` makes one, and so does "
-        "the first release; if it was there before, find out who moved it."
+        f"the first release; if it was there before, find out who moved it.{unseen}"
     )
 
 
@@ -148,6 +169,13 @@ def _disk(place: Place, error: OSError) -> LedgerError:
 def _server(place: Server, error: BaseException | None) -> LedgerError:
     code = getattr(error, "sqlstate", None) or ""
     text = str(error)
+    if code == _FORBIDDEN:
+        return _not_allowed(place, error)
+    if code == _REFUSED:
+        return LedgerError(
+            f"the PostgreSQL server of the ledger {place} refused the entry: "
+            f"{_first_line(place, text)}. Nothing was changed."
+        )
     words = _POSTGRES.get(code)
     if words is None and not code:
         words = next((said for key, said in _CONNECTING.items() if key in text), _UNREACHABLE)
@@ -156,6 +184,23 @@ def _server(place: Server, error: BaseException | None) -> LedgerError:
     if words is None:
         words = f"answered: {_first_line(place, text)}"
     return LedgerError(f"the PostgreSQL server of the ledger {place} {words} {_NOT_RECORDED}")
+
+
+def _not_allowed(place: Server, error: BaseException | None) -> NotAllowedError:
+    """Either the functions left it to the officers, or nobody granted this role anything."""
+    said = getattr(error, "diag", None)
+    kind, owner = getattr(said, "message_detail", None), getattr(said, "message_hint", None)
+    if kind is not None and owner is not None:
+        what, command = _OFFICERS.get(kind, _OTHER_OFFICE)
+        return NotAllowedError(
+            f"only an officer of the ledger {place} may {what}: a member of the role {owner!r}, "
+            f"and this role is none. Nothing was changed. Ask an officer to run `{command}`."
+        )
+    return NotAllowedError(
+        f"the PostgreSQL server of the ledger {place} does not let this role use it. Nothing was "
+        "changed. Ask an officer of the ledger to run `crowdtally ledger grant ROLE --run`, with "
+        "this role's name. To make a new ledger, a role needs CREATE on the schema."
+    )
 
 
 def _first_line(place: Place, said: object) -> str:

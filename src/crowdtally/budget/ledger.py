@@ -386,3 +386,14 @@ class Ledger:
         from crowdtally.budget.upgrading import upgrade
 
         return upgrade(self._store)
+    def grants(self, role: str, *, officer: bool = False, run: bool = False) -> tuple[str, ...]:
+        """The SQL that lets a role of the PostgreSQL server charge and read, and nothing more.
+
+        Args:
+            role: Its name, as the server spells it.
+            officer: Whether it may also make datasets, change limits and void.
+            run: Whether to carry it out; only for officers.
+        """
+        from crowdtally.budget.granting import grants  # SQLAlchemy
+
+        return grants(self._store, role, officer=officer, run=run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import keeping, officer, options, syntax
+from crowdtally.cli import granting, keeping, officer, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
@@ -166,4 +166,5 @@ def void(
 
 
 app.command("limits-file")(officer.limits_file)
+app.command("grant")(granting.grant)
 keeping.add_to(app)
