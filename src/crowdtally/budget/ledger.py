@@ -386,6 +386,7 @@ class Ledger:
         from crowdtally.budget.upgrading import upgrade
 
         return upgrade(self._store)
+
     def grants(self, role: str, *, officer: bool = False, run: bool = False) -> tuple[str, ...]:
         """The SQL that lets a role of the PostgreSQL server charge and read, and nothing more.
 
