@@ -19,6 +19,7 @@ from crowdtally.budget.errors import (
     MissingLedgerError,
     UnknownOutcomeError,
 )
+from crowdtally.budget.nearby import alike
 from crowdtally.budget.places import File, Place, Server
 
 _NOT_RECORDED = "As far as is known, no entry was added."
@@ -116,10 +117,13 @@ def outcome_unknown(place: Place) -> UnknownOutcomeError:
 
 
 def missing(place: Place) -> MissingLedgerError:
-    """There is nothing there."""
+    """There is nothing there; what lies beside it may be what was meant."""
+    meant = alike(place.path) if isinstance(place, File) else None
+    hint = f"Did you mean {meant}? " if meant is not None else ""
     return MissingLedgerError(
-        f"there is no ledger at {place}. `crowdtally ledger create NAME` makes one, and so does "
-        "the first release; if it was there before, find out who moved it."
+        f"there is no ledger at {place}. {hint}If it was there before, find out who moved it. If a "
+        "new one is meant: `crowdtally ledger create NAME --epsilon E` makes it, and so does a "
+        "release with --new-dataset (in Python new_dataset=True)."
     )
 
 

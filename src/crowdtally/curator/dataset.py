@@ -8,6 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from crowdtally.budget import Reservation
+from crowdtally.budget.shown import same_people
+from crowdtally.curator.dropping import Tell
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.naming import one_name
 from crowdtally.errors import InputError, UsageError
@@ -52,6 +55,16 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
     if others and not alike:
         _refuse(located.label, others)
     return Dataset(alike[0] if alike else located.label, files, False, located.label)
+
+
+def tell_standing(charged: Reservation, tell: Tell) -> None:
+    """Say what the curator should know of a charge: most of the limit is spent, or twice charged.
+
+    The ledger knows it by its own sums and by names of sources: no record has a part in it.
+    """
+    for words in (charged.after.warning(), same_people(charged.also)):
+        if words is not None:
+            tell(f"{words[0].upper()}{words[1:]}")
 
 
 def _names(sources: Sources) -> tuple[str, ...]:
