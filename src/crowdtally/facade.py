@@ -124,8 +124,8 @@ def release(
             guarantee does not cover what they learn from that.
         output: the folder to write; without one the release lives as long as the object, and
             :meth:`Release.save` keeps it.
-        ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER, else
-            the one that the computer's own setting names, else the user's own.
+        ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER,
+            else the one that the computer's own setting names, else the user's own.
         dataset: the name to charge under; by default the source's resolved name.
         new_dataset: make the dataset, and the ledger, if there is none yet. Without it a name that
             the ledger does not know is refused: a slip would be a budget of its own.

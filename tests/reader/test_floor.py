@@ -161,7 +161,7 @@ def test_a_release_says_it_once_on_stderr(tmp_path: Path, monkeypatch: pytest.Mo
     ended = crowdtally(
         "release", records, "--user", "user", "--item", "item", "--items", listed,
         "--context", "day", "--values", "day=x,y", "--epsilon", "1", "--max-records", "3",
-        "-o", tmp_path / "out",
+        "-o", tmp_path / "out", "--new-dataset",
     )  # fmt: skip
     assert ended.code == 0, str(ended)
     assert ended.err.count("At most 3 records of each user are counted; noise intervals") == 1

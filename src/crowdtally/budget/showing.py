@@ -27,7 +27,13 @@ _NOBODY = "not recorded (an earlier version)"
 def lines(found: Shown, ledger: str | None = None) -> Iterator[str]:
     """A dataset, its limits and its charges, for a person; ``ledger`` is the one they named."""
     balance = found.balance
-    yield from wrap(plain(balance.describe(ledger)), _WIDTH, **_WHOLE_WORDS)
+    if balance.limit is not None:
+        yield from wrap(plain(balance.describe(ledger)), _WIDTH, **_WHOLE_WORDS)
+    else:
+        spent = f"Dataset {balance.dataset!r}: spent so far {amount(balance.spent)}"
+        each = "" if balance.each is None else f" A single release may cost {amount(balance.each)}."
+        yield from wrap(plain(f"{spent}; no limit is set.{each}"), _WIDTH, **_WHOLE_WORDS)
+        yield f"  to set one: {balance.how_to_limit(ledger)}"
     if balance.unit is not None:
         yield f"  unit: {plain(balance.unit.key)}"
     for words in (balance.warning(), same_people(found.also)):

@@ -165,8 +165,7 @@ def show(
         raise UsageError("--head is about the whole ledger: type it without NAME and --by.")
     books = _open(ledger)
     if head:
-        found = str(books.head())
-        print(json.dumps({"ledger": books.location, "head": found}) if as_json else found)
+        _show_head(books, as_json)
         return
     balances = [books.balance(name)] if name is not None else books.datasets()
     datasets = shown(balances, books.entries())
@@ -175,11 +174,13 @@ def show(
         return
     if not datasets:
         print(f"No dataset yet in {books.location}.")
-    for number, dataset in enumerate(datasets):
-        if number:
-            print()
-        for line in _lines(dataset, way, ledger):
-            print(line)
+        return
+    print("\n\n".join("\n".join(_lines(dataset, way, ledger)) for dataset in datasets))
+
+
+def _show_head(books: Ledger, as_json: bool) -> None:
+    found = str(books.head())
+    print(json.dumps({"ledger": books.location, "head": found}) if as_json else found)
 
 
 def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator[str]:

@@ -170,8 +170,8 @@ LedgerOption = Annotated[
     str | None,
     typer.Option(
         "--ledger", metavar="PATH|URL", rich_help_panel="budget",
-        help="The ledger: a SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else the computer's, "
-        "else your own.",
+        help="The ledger: a SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else the "
+        "computer's, else your own.",
     ),
 ]  # fmt: skip
 DatasetOption = Annotated[
