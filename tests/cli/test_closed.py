@@ -65,6 +65,12 @@ def test_a_slip_leaves_no_empty_ledger(town: Town, slip: dict[str, str], code: i
     assert list(town.ledger.parent.iterdir()) == []
 
 
+def test_a_slip_without_lists_leaves_no_empty_ledger(town: Town) -> None:
+    arguments = town.arguments("recrods.parquet", items=None, delta="1e-6")
+    town.refuses([*arguments, "--discover-items"], INPUT, "Did you mean 'records.parquet'?")
+    assert list(town.ledger.parent.iterdir()) == []
+
+
 def test_python_is_closed_too(town: Town) -> None:
     records = ct.read("records.parquet", user="user_id", item="place")
     places = ct.Domain(ct.read_list("places.csv", "place"))

@@ -32,7 +32,9 @@ def publish(
 ) -> Published:
     """The release of ``request``, charged to ``dataset``."""
     charged = Dataset(dataset, tuple(sources), chosen)
-    outside = main_line.Outside(charged, target, ledger, draws, tell, start_engine)
+    outside = main_line.Outside(
+        charged, target, ledger, draws, tell, start_engine, new_dataset=True
+    )
     return main_line.publish(request, outside)
 
 

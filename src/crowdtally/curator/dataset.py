@@ -40,7 +40,7 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
             gave to this source, and that keeps being charged.
     """
     if given is not None:
-        return Dataset(given, _names(sources), True, sources.records.label)
+        return Dataset(given, _names(sources), True, _label(sources))
     located, files = sources.records, _names(sources)
     if located.label is None:
         raise UsageError(
@@ -72,6 +72,13 @@ def _names(sources: Sources) -> tuple[str, ...]:
     with suppress(InputError):
         return tuple(sorted(sources.records.origin.names))
     return ()
+
+
+def _label(sources: Sources) -> str | None:
+    """The records' label; none where nothing is there, which is said later too."""
+    with suppress(InputError):
+        return sources.records.label
+    return None
 
 
 def _files(name: str) -> set[str]:
