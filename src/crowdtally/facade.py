@@ -194,9 +194,8 @@ def _books(
     except MissingLedgerError:
         if not new:
             raise
-    # A slip in a path or a name leaves no empty ledger behind.
+    # A slip in a name leaves no empty ledger behind; one in a path was refused with the engine.
     dataset_name(dataset_of(sources, dataset, ()).name)
-    _ = sources.records.origin.names
     return Ledger.open(ledger, create=True)
 
 
