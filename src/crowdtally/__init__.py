@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from crowdtally.values.epsilon import Delta, Epsilon
     from crowdtally.values.records import Records
     from crowdtally.values.unit import PrivacyUnit
+    from crowdtally.withdrawing import withdraw
 
 _HOMES = {
     "Axis": "values.domain",
@@ -51,6 +52,7 @@ _HOMES = {
     "read": "facade",
     "read_list": "curator.request.lists",
     "release": "facade",
+    "withdraw": "withdrawing",
 }
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "read",
     "read_list",
     "release",
+    "withdraw",
 ]
 
 

@@ -5,16 +5,19 @@ On top of curator's ledger and reader's release, like the facade; nothing privat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import InputError
-from crowdtally.published import Published, TableFacts
+from crowdtally.published import Published, TableFacts, WithdrawalNote
 from crowdtally.published.checks.contents import check_contents
+from crowdtally.published.withdrawal import FILE as NOTE
+from crowdtally.published.withdrawal import SCHEMA as NOTE_SCHEMA
+from crowdtally.published.withdrawal import command
 from crowdtally.values.rational import show
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Ledger
+    from crowdtally.budget import Charged, Ledger
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class Checkup:
     """Whether the release has hashes; an older one has none."""
     ledger: str | None = None
     """What the ledger says: ``matches`` or ``no hash``; None where none was asked."""
+    withdrawn: WithdrawalNote | None = None
+    """When and why it was called back, by its note or by the ledger; None if it was not."""
+    incomplete: str | None = None
+    """What the folder lacks so that its readers are told; None where it lacks nothing."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -37,6 +44,8 @@ class Checkup:
             "hashes": self.hashes,
             "ledger": self.ledger,
             "checked": list(self.checked),
+            "withdrawn": None if self.withdrawn is None else self.withdrawn.to_dict(),
+            "incomplete": self.incomplete,
         }
 
 
@@ -54,10 +63,22 @@ def check_release(published: Published, ledger: Ledger | None = None) -> Checkup
         checked.append(_table(table))
     if not published.has_hashes:
         checked.append("no hashes: an older version wrote it, so a change that fits is not seen")
-    if ledger is None:
-        return Checkup(published.id, tuple(checked), published.has_hashes)
-    outcome, words = _compared(published, ledger)
-    return Checkup(published.id, (*checked, words), published.has_hashes, outcome)
+    note = _note(published)
+    if note is not None:
+        checked.append(f"{NOTE}: the fields of {NOTE_SCHEMA}, about this release")
+    found = Checkup(published.id, tuple(checked), published.has_hashes, withdrawn=note)
+    return found if ledger is None else _with_ledger(published, ledger, found)
+
+
+def _note(published: Published) -> WithdrawalNote | None:
+    note = published.withdrawn
+    if note is not None and note.damage is not None:
+        raise InputError(
+            f"{str(published.folder)!r} is marked as withdrawn, but the note that says when and "
+            f"why is damaged: {note.damage}. Copy the release again, or let `crowdtally withdraw` "
+            "write the note anew."
+        )
+    return note
 
 
 def _table(table: TableFacts) -> str:
@@ -66,9 +87,52 @@ def _table(table: TableFacts) -> str:
     return f"{table.file}: {known}columns, types, and {rows} rows, each a cell of the lists"
 
 
-def _compared(published: Published, ledger: Ledger) -> tuple[str, str]:
-    """What the ledger says of a release: an outcome and its words, or an InputError."""
+def _with_ledger(published: Published, ledger: Ledger, found: Checkup) -> Checkup:
+    """The same with what the ledger says, or an InputError."""
     paid = ledger.charge_of_release(published.id)
+    outcome, words = _compared(published, paid)
+    if paid is None or paid.withdrawn is None:
+        _require_no_note(published, ledger, found.withdrawn)
+        return replace(found, checked=(*found.checked, words), ledger=outcome)
+    recorded = WithdrawalNote(paid.withdrawn.time, paid.withdrawn.reason)
+    incomplete = _incomplete(published, ledger, found.withdrawn, recorded)
+    return replace(
+        found, checked=(*found.checked, f"{words}; withdrawn"), ledger=outcome,
+        withdrawn=recorded, incomplete=incomplete,
+    )  # fmt: skip
+
+
+def _require_no_note(published: Published, ledger: Ledger, note: WithdrawalNote | None) -> None:
+    if note is not None:
+        raise _mismatch(
+            published,
+            f"its {NOTE} says {str(note)!r}, and the ledger does not say that it was withdrawn",
+            f"Where it is meant, `{command(published.folder, ledger.location)}` records it; else "
+            "ask who put that file there",
+        )
+
+
+def _incomplete(
+    published: Published, ledger: Ledger, note: WithdrawalNote | None, recorded: WithdrawalNote
+) -> str | None:
+    """What a folder lacks whose release the ledger calls withdrawn; None where it says the same."""
+    again = command(published.folder, ledger.location)
+    if note is None:
+        return (
+            f"the ledger says that it was withdrawn, and this folder has no {NOTE}, so its readers "
+            f"are not told: `{again}` completes it"
+        )
+    if note != recorded:
+        raise _mismatch(
+            published,
+            f"its {NOTE} says {str(note)!r}, and the ledger {str(recorded)!r} ({recorded.time})",
+            f"`{again}` writes it anew, as the ledger has it",
+        )
+    return None
+
+
+def _compared(published: Published, paid: Charged | None) -> tuple[str, str]:
+    """What the ledger's charge says of a release: an outcome and its words, or an InputError."""
     if paid is None:
         raise _mismatch(
             published,
@@ -92,10 +156,10 @@ def _compared(published: Published, ledger: Ledger) -> tuple[str, str]:
                 "Copy the release again",
             )
     entry = f"ledger: entry {paid.id} of dataset {paid.dataset!r}, {paid.state}, the same cost"
-    if paid.state == "reserved":
+    if paid.state != "published":
         raise _mismatch(
             published,
-            f"its charge (entry {paid.id}) is reserved, not published",
+            f"its charge (entry {paid.id}) is {paid.state}, not published",
             "Its run did not end: do not pass it on before `crowdtally ledger show` says published",
         )
     if paid.sha256 is None:

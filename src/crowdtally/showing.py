@@ -7,6 +7,7 @@ reader what a number is.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from itertools import islice
@@ -41,6 +42,16 @@ def plainly(value: object) -> str:
     """
     text = str(value)
     return text if text.isprintable() else repr(text)
+
+
+def printable_json(value: object) -> str:
+    r"""JSON on one line in which a terminal finds nothing to obey.
+
+    >>> print(printable_json({"place": "café\x9b2J"}))
+    {"place": "café\u009b2J"}
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def call(name: str, arguments: Sequence[str]) -> str:

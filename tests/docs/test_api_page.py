@@ -32,7 +32,9 @@ def test_every_public_name_is_there(name: str) -> None:
     assert f"`ct.{name}" in TEXT
 
 
-@pytest.mark.parametrize("verb", [ct.read, ct.release, ct.plan, ct.inspect, ct.load, ct.read_list])
+@pytest.mark.parametrize(
+    "verb", [ct.read, ct.release, ct.plan, ct.inspect, ct.load, ct.read_list, ct.withdraw]
+)
 def test_every_parameter_of_a_verb_is_there(verb: object) -> None:
     for name in inspect.signature(verb).parameters:  # type: ignore[arg-type]
         assert name in declared() or f"`{name}`" in TEXT, name

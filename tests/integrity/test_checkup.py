@@ -34,6 +34,7 @@ class Entry:
     id: str = "3-0123abcd"
     dataset: str = "made"
     time: str = "2024-05-06T07:08:09+00:00"
+    withdrawn: object = None
     charge: object = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,10 +109,11 @@ def test_an_older_entry_has_no_hash(made_once: Callable[[str], Path]) -> None:
         ({"sha256": "0" * 64}, "it was changed after publication (the ledger has another SHA-256"),
         ({"state": "voided"}, "(entry 3-0123abcd) was voided, so nobody paid for it. Delete it"),
         ({"state": "reserved"}, "(entry 3-0123abcd) is reserved, not published. Its run did not"),
+        ({"state": "drawing"}, "(entry 3-0123abcd) is drawing, not published. Its run did not"),
         ({"epsilon": "3"}, "its epsilon is 4, and 3 was charged"),
         ({"delta": "1e-9"}, "its delta is 0, and 1e-9 was charged"),
     ],
-    ids=["unknown", "changed", "voided", "reserved", "epsilon", "delta"],
+    ids=["unknown", "changed", "voided", "reserved", "drawing", "epsilon", "delta"],
 )
 def test_it_does_not_match_the_ledger(
     entry: dict[str, str], words: str, made_once: Callable[[str], Path]

@@ -20,7 +20,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as elsewhere:
         warm = Town.build(Path(elsewhere))
         os.chdir(warm.folder)
-        ended = crowdtally(*warm.arguments(ledger=str(warm.ledger)))
+        ledger = str(warm.ledger)
+        crowdtally("ledger", "create", "warm", "--epsilon", "1", "--ledger", ledger)
+        ended = crowdtally(*warm.arguments(ledger=ledger, dataset="warm"))
         assert ended.code == 0, str(ended)
         os.chdir(folder)
     os.setgroups([])

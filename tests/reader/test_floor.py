@@ -158,10 +158,11 @@ def test_a_release_says_it_once_on_stderr(tmp_path: Path, monkeypatch: pytest.Mo
     records.write_text("user,item,day\n1,a,x\n2,b,y\n")
     listed = tmp_path / "items.csv"
     listed.write_text("item\na\nb\n")
+    assert crowdtally("ledger", "create", "visits", "--epsilon", "1").code == 0
     ended = crowdtally(
         "release", records, "--user", "user", "--item", "item", "--items", listed,
         "--context", "day", "--values", "day=x,y", "--epsilon", "1", "--max-records", "3",
-        "-o", tmp_path / "out", "--new-dataset",
+        "-o", tmp_path / "out", "--dataset", "visits",
     )  # fmt: skip
     assert ended.code == 0, str(ended)
     assert ended.err.count("At most 3 records of each user are counted; noise intervals") == 1

@@ -39,10 +39,12 @@ from crowdtally.budget.events import (
 )
 from crowdtally.budget.history import Charged, Reservation, Withdrawal
 from crowdtally.budget.ledger import Ledger
+from crowdtally.budget.limits_file import Allowance, OfficerFile
 from crowdtally.budget.sources import Sources
 from crowdtally.budget.staged import StagedFolder
 
 __all__ = [
+    "Allowance",
     "Asked",
     "Author",
     "Balance",
@@ -63,6 +65,7 @@ __all__ = [
     "MarkedPublished",
     "MissingLedgerError",
     "NotAllowedError",
+    "OfficerFile",
     "OverBudgetError",
     "Part",
     "Problem",

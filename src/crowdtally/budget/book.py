@@ -120,8 +120,11 @@ class Book:
         return None if row is None else self.reservation(self.entry(row.number).id)
 
     def limits_file(self) -> LimitsFile | None:
-        """The officer's file in which the limits are; ``None`` without one."""
-        if self.balance(WHOLE_LEDGER) is None:
+        """The officer's file in which the limits are; ``None`` without one.
+
+        On a server roles keep the limits: of a file's, those that were recorded stay.
+        """
+        if not self._page.in_file or self.balance(WHOLE_LEDGER) is None:
             return None
         last = self.entry(self._page.last_of(WHOLE_LEDGER)[1] or 0)
         if not isinstance(last.event, LimitsFile):

@@ -73,6 +73,7 @@ def reserve(
     if before is None:
         if not debtor.new:
             raise unknown(book, name)
+        limiting.require_creator(book, name)
         created = Created(unit, SequentialComposition.kind, None)
         before = book.append(name, created).balance
     before = limiting.record(book, before)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from crowdtally.budget import limiting
 from crowdtally.budget.accountant import Loss, SequentialComposition
 from crowdtally.budget.balance import Balance
 from crowdtally.budget.events import Created, LimitSet
@@ -29,12 +30,14 @@ def create(book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits) -
             f"dataset {name!r} exists already. {found.describe()} To change its limit: "
             f"{found.how_to_limit()}"
         )
+    limiting.require_creator(book, name, limits.total, limits.each)
     event = Created(unit, SequentialComposition.kind, limits.total, limits.each)
-    return book.append(name, event).balance
+    return limiting.record(book, book.append(name, event).balance)
 
 
 def set_limit(book: Book, name: str, change: Change, reason: str) -> Balance:
     """Change what a dataset may spend, on the record."""
+    limiting.require_no_file(book)
     found = known(book, name)
     limits = change(Limits(found.limit, found.each))
     return book.append(found.dataset, LimitSet(limits.total, limits.each, reason)).balance

@@ -11,7 +11,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crowdtally.budget import charging, datasets
+from crowdtally.budget import charging, datasets, limiting
 from crowdtally.budget.access import Access
 from crowdtally.budget.accountant import Loss
 from crowdtally.budget.audit import Verification, verify
@@ -25,8 +25,9 @@ from crowdtally.budget.errors import DamagedLedgerError
 from crowdtally.budget.events import MarkedPublished, checked_sha256
 from crowdtally.budget.fields import words
 from crowdtally.budget.history import Charged, Reservation, charged, export
+from crowdtally.budget.limits_file import OfficerFile
 from crowdtally.budget.names import dataset_name
-from crowdtally.budget.places import place
+from crowdtally.budget.places import Server, place
 from crowdtally.budget.sources import distinct
 from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError
@@ -138,6 +139,34 @@ class Ledger:
         words(reason, "the reason of a limit")
         change = datasets.change_of(epsilon, delta, each_epsilon, each_delta)
         return self._access.write(lambda book: datasets.set_limit(book, name, change, reason))
+
+    def use_limits_file(self, path: str | os.PathLike[str], *, reason: str) -> OfficerFile:
+        """Keep the limits in a file that only an officer can write, read at every charge.
+
+        From then on whoever cannot write it can neither change a limit, nor void, nor make a
+        dataset, nor name another file. It stops slips: whoever can write the ledger's own file can
+        rebuild its chain. On PostgreSQL roles do this, and it is refused.
+
+        Args:
+            path: The file, in TOML.
+            reason: Why, in a person's words; it is recorded.
+        """
+        words(reason, "the reason of a limits file")
+        if isinstance(self._store.place, Server):
+            raise UsageError(
+                "a limits file is for a ledger in a SQLite file. On PostgreSQL the server's roles "
+                "keep the limits, and better: `crowdtally ledger grant`. Nothing was changed."
+            )
+        return self._access.write(lambda book: limiting.use_file(book, path, reason))
+
+    def limits_file(self) -> str | None:
+        """The path of the officer's file in which the limits are; ``None`` without one."""
+        named = self._access.read(lambda book: book.limits_file())
+        return None if named is None else named.path
+
+    def limits_file_notice(self) -> str | None:
+        """The same in a few sentences, with what to know about it; ``None`` without one."""
+        return self._access.read(limiting.notice)
 
     def check(
         self,

@@ -44,6 +44,11 @@ class Page:
         self._writes = writes
         self._reading = tables.READING[tables.SCHEMA_VERSION]
 
+    @property
+    def in_file(self) -> bool:
+        """Whether it is a page of a file, not of a server's tables."""
+        return isinstance(self._place, File)
+
     def header(self) -> Header:
         """The one row; a writer holds it, so that writers wait for each other."""
         rows = self._connection.execute(tables.HEADER).all()

@@ -30,6 +30,7 @@ _COMMANDS = {
     "top": "reading:top",
     "sum": "reading:sum_cells",
     "describe": "describing:describe",
+    "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
     "check": "checking:check",
 }

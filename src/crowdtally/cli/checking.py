@@ -42,6 +42,7 @@ def check(
 def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
     from crowdtally import published
     from crowdtally.checkup import check_release
+    from crowdtally.showing import printable_json
 
     found, books = published.load(release), None
     if ledger is not None:
@@ -49,11 +50,15 @@ def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
 
         books = Ledger.open(ledger, create=False)
     checkup = check_release(found, books)
+    if checkup.withdrawn is not None:
+        options.remark(quiet=False)(f"{checkup.withdrawn} (the release {release!r})")
     if as_json:
-        print(json.dumps(checkup.to_dict(), ensure_ascii=False))
+        print(printable_json(checkup.to_dict()))
         return
     for words in checkup.checked:
         print(f"ok    {words}")
+    if checkup.incomplete is not None:
+        print(f"note  {checkup.incomplete}.")
 
 
 def _self_test(as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import completing, options, syntax
+from crowdtally.cli import completing, officer, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
@@ -42,8 +42,13 @@ def _open(ledger: str | None, *, create: bool = False) -> Ledger:
 def create(
     name: NameArgument,
     epsilon: Annotated[
-        str, typer.Option("--epsilon", metavar="E", help="The total that may ever be spent.")
-    ],
+        str | None,
+        typer.Option(
+            "--epsilon",
+            metavar="E",
+            help="The total that may ever be spent; needed unless a limits file says it.",
+        ),
+    ] = None,
     delta: Annotated[
         str | None,
         typer.Option("--delta", metavar="D", help="The total delta; else none may be spent."),
@@ -76,7 +81,8 @@ def create(
     # A slip in a number or a name leaves no empty ledger behind.
     each_of(each, each_delta, limit_of(epsilon, delta))
     dataset_name(name)
-    books = _open(ledger, create=True)
+    books = _open(ledger, create=epsilon is not None)
+    officer.require_limit(books, epsilon)
     if books.created:
         print(f"Made the ledger {books.location}.", file=sys.stderr)
     balance = books.create(
@@ -249,3 +255,6 @@ def void(
     """Give a charge back: only if you are certain that nothing left this machine."""
     balance = _open(ledger).void(entry, reason, delete_staged=delete_staged)
     print(balance.describe(ledger))
+
+
+app.command("limits-file")(officer.limits_file)

@@ -14,6 +14,7 @@ nothing here can see a record.
     checks/    damage is seen
     parquet    the tables' files
     seal       release.json carries its own hash
+    withdrawal a note beside it that calls the release back
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from crowdtally.published.folder import (
 from crowdtally.published.load import SCHEMA, Published, load
 from crowdtally.published.noisy import INTERVAL_LEVEL, NoisyTable
 from crowdtally.published.table import TableFacts
+from crowdtally.published.withdrawal import WithdrawalNote, write_note
 
 __all__ = [
     "INTERVAL_LEVEL",
@@ -36,9 +38,11 @@ __all__ = [
     "Published",
     "Staged",
     "TableFacts",
+    "WithdrawalNote",
     "check_target",
     "load",
     "refuse_existing",
     "staging",
     "temporary_target",
+    "write_note",
 ]

@@ -19,6 +19,8 @@ from crowdtally.published.domain import PublicDomain
 from crowdtally.published.folder import staging, unwritable
 from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
 from crowdtally.published.table import TableFacts
+from crowdtally.published.withdrawal import FILE as NOTE
+from crowdtally.published.withdrawal import WithdrawalNote, note_in, raw_note
 
 SCHEMA = "crowdtally-release/1"
 """Name and version of the layout of ``release.json``; see docs/release-format.md."""
@@ -51,6 +53,16 @@ class Published:
     def id(self) -> str:
         """What the ledger knows it by."""
         return str(self.metadata["id"])
+
+    @property
+    def withdrawn(self) -> WithdrawalNote | None:
+        """When and why it was called back; looked up anew, since that can happen at any time."""
+        return note_in(self.folder, self.id)
+
+    def withdrawal_remark(self) -> str | None:
+        """What whoever opens it must be told first; None unless it was withdrawn."""
+        note = self.withdrawn
+        return None if note is None else f"{note} (the release {str(self.folder)!r})"
 
     @property
     def counted(self) -> str:
@@ -105,10 +117,24 @@ class Published:
                 for name in ["release.json", *(table.file for table in self.tables)]:
                     shutil.copyfile(self.folder / name, staged.path / name)
                     durable.flush(staged.path / name)
+                self._copy_note(staged.path)
             except OSError as error:
                 raise unwritable(target, error) from error
             staged.commit()
         return Published(target, self.metadata, sha256=self.sha256)
+
+    def _copy_note(self, folder: Path) -> None:
+        """Let a copy say that the release was withdrawn; also by a note that is damaged."""
+        try:
+            raw = raw_note(self.folder)
+        except InputError as error:
+            raise InputError(
+                f"{str(self.folder)!r} is marked as withdrawn, and a copy would not say so: "
+                f"{error}. Let `crowdtally withdraw` write the note anew, then copy."
+            ) from error
+        if raw is not None:
+            (folder / NOTE).write_bytes(raw)
+            durable.flush(folder / NOTE)
 
 
 def _lack(path: Path) -> str:
@@ -122,7 +148,8 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
 
     Args:
         folder: where it lies.
-        tell: says something about a release that is whole as far as can be known.
+        tell: says something about a release that is whole as far as can be known; first of
+            all, that it was withdrawn.
     """
     path = Path(folder)
     try:
@@ -141,7 +168,11 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
     found = Published(path, metadata, sha256=hashlib.sha256(raw).hexdigest())
     for table in found.tables:
         check_table(path, found.domain, table, seal=found.sha256)
-    if tell is not None and not found.has_hashes:
+    if tell is None:
+        return found
+    if (remark := found.withdrawal_remark()) is not None:
+        tell(remark)
+    if not found.has_hashes:
         tell(
             f"{str(path)!r} is of an older version, which stored no hashes: its rows were checked "
             "against its lists and its noise, and a change that fits them would not be seen."

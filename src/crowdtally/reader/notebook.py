@@ -10,7 +10,10 @@ _HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interv
 
 
 def release_table(published: Published) -> str:
-    """What is promised, and what each table holds; its counts are what questions are for."""
+    """What is promised, and what each table holds; its counts are what questions are for.
+
+    First of all, that it was withdrawn.
+    """
     promised, tables = published.guarantee, published.tables
     delta = f", δ {show(promised.delta)}" if promised.delta else ""
     rows = (
@@ -28,4 +31,6 @@ def release_table(published: Published) -> str:
     caption = f"Release: ε {show(promised.epsilon)}{delta}, counts of {published.counted}"
     made = table(caption, _HEADS, rows, total=len(tables), right=_HEADS[2:])
     asked = "Ask it: .top(10), .sum(…), .table(…); .describe() says in words what it is."
-    return made + paragraph(promised.words) + paragraph(asked)
+    note = published.withdrawn
+    first = "" if note is None else paragraph(f"This release was {note}")
+    return first + made + paragraph(promised.words) + paragraph(asked)

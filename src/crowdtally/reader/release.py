@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.published import Published, parquet
+from crowdtally.published import Published, WithdrawalNote, parquet
 from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
 from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
@@ -37,6 +37,14 @@ class Release:
     def folder(self) -> Path:
         """Where the release lies."""
         return self._published.folder
+
+    @property
+    def withdrawn(self) -> WithdrawalNote | None:
+        """When and why it was called back (``.time``, ``.reason``); None if it was not.
+
+        A note that is damaged has a ``.damage`` instead.
+        """
+        return self._published.withdrawn
 
     def top(self, k: int = 10, /, **context: object) -> TopList:
         """The k items with the largest noisy counts, overall or in a context.
@@ -103,7 +111,9 @@ class Release:
         promised = self._published.guarantee
         names = ", ".join(f"{t.name} ({t.cells} cells)" for t in self._published.tables)
         unit = "person" if promised.unit == "same-person" else promised.unit
-        return one_line(f"<Release ε={show(promised.epsilon)} per {unit}: {names}>")
+        note = self.withdrawn
+        called_back = "" if note is None else f"{note}; "
+        return one_line(f"<Release {called_back}ε={show(promised.epsilon)} per {unit}: {names}>")
 
     def _repr_html_(self) -> str:
         return release_table(self._published)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -24,7 +24,7 @@ def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:
         raw: its bytes.
         schema: the layout that this version reads.
     """
-    metadata = _json(path, raw)
+    metadata = json_object(raw, lambda what: damaged(path, what))
     if "schema" in metadata and metadata["schema"] != schema:
         raise InputError(
             f"{str(path)!r} has layout {received(metadata['schema'])}; this version reads "
@@ -43,18 +43,24 @@ def _further(metadata: dict[str, Any]) -> Iterator[str]:
     yield from disagreements(metadata)
 
 
-def _json(path: Path, raw: bytes) -> dict[str, Any]:
+def json_object(raw: bytes, fault: Callable[[str], InputError]) -> dict[str, Any]:
+    """The JSON object that a file holds.
+
+    Args:
+        raw: the file's bytes.
+        fault: makes the error from what is wrong with them.
+    """
     try:
-        metadata = json.loads(
+        found = json.loads(
             raw.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refused
         )
     except UnicodeDecodeError:
-        raise damaged(path, "it is not text in UTF-8") from None
+        raise fault("it is not text in UTF-8") from None
     except (ValueError, RecursionError):
-        raise damaged(path, "it is not the JSON that a release has") from None
-    if not isinstance(metadata, dict):
-        raise damaged(path, f"it must hold an object, and holds {received(metadata)}")
-    return metadata
+        raise fault("it is not the JSON that a release has") from None
+    if not isinstance(found, dict):
+        raise fault(f"it must hold an object, and holds {received(found)}")
+    return found
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

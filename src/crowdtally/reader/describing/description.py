@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from crowdtally import showing
-from crowdtally.published import Published
+from crowdtally.published import Published, WithdrawalNote
 from crowdtally.reader.describing.promise import beliefs, promise_lines, remark_lines
 from crowdtally.reader.describing.protection import protection_lines
 from crowdtally.reader.describing.spending import spending_lines
 from crowdtally.reader.describing.uncovered import uncovered_lines
 from crowdtally.reader.describing.what import what_lines
 from crowdtally.reader.describing.whom import whom_lines
+from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.values.rational import show
 
 _Lines = Callable[[Published], Iterable[str]]
@@ -46,12 +46,14 @@ class Section:
 
 @dataclass(frozen=True)
 class Description:
-    """A release in plain words; everything comes from ``release.json``."""
+    """A release in plain words; everything comes from its folder."""
 
     published: Published
     """The release."""
     sections: tuple[Section, ...]
     """What is said of it, in order; sections without a line are left out."""
+    withdrawn: WithdrawalNote | None = None
+    """When and why it was called back, as of when it was described."""
 
     def text(self, width: int = WIDTH) -> str:
         """The sections, wrapped to so many columns."""
@@ -71,6 +73,7 @@ class Description:
         return {
             "id": self.published.id,
             "dataset": self.published.charged.dataset,
+            "withdrawn": None if self.withdrawn is None else self.withdrawn.to_dict(),
             "epsilon": show(promised.epsilon),
             "delta": show(promised.delta),
             "unit": promised.unit,
@@ -80,7 +83,7 @@ class Description:
 
     def to_json(self) -> str:
         """JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False)
+        return showing.printable_json(self.to_dict())
 
     def __str__(self) -> str:
         return self.text()
@@ -94,5 +97,7 @@ class Description:
 
 def describe(published: Published) -> Description:
     """What a release is, in plain words."""
-    sections = (Section(name, title, tuple(lines(published))) for name, title, lines in _SECTIONS)
-    return Description(published, tuple(section for section in sections if section.lines))
+    note = published.withdrawn
+    told = (Section(name, title, tuple(lines(published))) for name, title, lines in _SECTIONS)
+    sections = [Section("withdrawal", "Withdrawn", tuple(withdrawal_lines(note))), *told]
+    return Description(published, tuple(section for section in sections if section.lines), note)

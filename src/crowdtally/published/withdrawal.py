@@ -1,0 +1,160 @@
+"""``withdrawn.json``: a note beside ``release.json`` that calls a published release back.
+
+It travels with the folder, so that readers of a copy are told too. ``release.json`` and its hashes
+stay as they are. A note that cannot be understood still says that there is one: it is never
+ignored.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shlex
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from crowdtally import durable
+from crowdtally.errors import InputError
+from crowdtally.published.checks.parsing import json_object
+from crowdtally.published.checks.shape import Fields, Leaf, choice, faults, is_text
+from crowdtally.published.words import received
+from crowdtally.showing import plainly
+
+FILE = "withdrawn.json"
+"""The note's name in the folder of a release."""
+SCHEMA = "crowdtally-withdrawal/1"
+"""Name and version of the layout of the note; see docs/release-format.md."""
+_LARGEST = 1 << 20
+
+
+@dataclass(frozen=True)
+class WithdrawalNote:
+    """What the folder of a withdrawn release says about that."""
+
+    time: str | None
+    """When it was withdrawn, in UTC; None where the note is damaged."""
+    reason: str | None
+    """Why, in a person's words; None where the note is damaged."""
+    damage: str | None = None
+    """What is wrong with the note; None where it is whole."""
+
+    @property
+    def date(self) -> str | None:
+        """The day of the withdrawal."""
+        return None if self.time is None else self.time[:10]
+
+    def to_dict(self) -> dict[str, str | None]:
+        """Plain values, for JSON."""
+        return {"time": self.time, "reason": self.reason, "damage": self.damage}
+
+    def __str__(self) -> str:
+        r"""For people, on one line that no terminal obeys.
+
+        >>> print(WithdrawalNote("2026-11-17T08:00:00+00:00", "a list\x1b[2J"))
+        withdrawn on 2026-11-17: 'a list\x1b[2J'
+        """
+        if self.damage is None:
+            return f"withdrawn on {self.date}: {plainly(self.reason)}"
+        return (
+            f"marked as withdrawn, but the note that says when and why is damaged ({self.damage}): "
+            "ask whoever published it before you rely on it"
+        )
+
+
+def note_in(folder: Path, release_id: str) -> WithdrawalNote | None:
+    """The note in a release's folder; None where there is none.
+
+    Args:
+        folder: the release.
+        release_id: its id, of which the note must be.
+    """
+    try:
+        raw = raw_note(folder)
+        return None if raw is None else _parsed(raw, release_id)
+    except InputError as error:
+        return WithdrawalNote(None, None, str(error))
+
+
+def raw_note(folder: Path) -> bytes | None:
+    """The bytes of the note; None where there is none; an InputError where it cannot be read."""
+    path = folder / FILE
+    if not os.path.lexists(path):
+        return None
+    try:
+        # Looked at first: a pipe of that name would let the reader wait for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise InputError(f"{FILE} is not a file")
+        with path.open("rb") as file:
+            raw = file.read(_LARGEST + 1)
+    except OSError as error:
+        raise InputError(f"{FILE} cannot be read: {error.strerror or 'unknown reason'}") from error
+    if len(raw) > _LARGEST:
+        raise InputError(f"{FILE} is too long for a note")
+    return raw
+
+
+def _is_time(value: object) -> bool:
+    try:
+        return is_text(value) and datetime.fromisoformat(str(value)).utcoffset() is not None
+    except ValueError:
+        return False
+
+
+_NOTE = Fields(
+    {
+        "schema": choice(SCHEMA),
+        "release": Leaf("a text", is_text),
+        "time": Leaf("a time with its zone, such as 2026-11-17T08:00:00+00:00", _is_time),
+        "reason": Leaf("a text", lambda value: is_text(value) and value.strip() != ""),
+    }
+)
+
+
+def _parsed(raw: bytes, release_id: str) -> WithdrawalNote:
+    facts = json_object(raw, lambda what: InputError(f"{FILE}: {what}"))
+    for fault in faults(_NOTE, facts):
+        raise InputError(f"{FILE}: {fault}")
+    if facts["release"] != release_id:
+        raise InputError(
+            f"{FILE} is about the release {received(facts['release'])}, and this one is "
+            f"{release_id!r}"
+        )
+    return WithdrawalNote(facts["time"], facts["reason"])
+
+
+def write_note(folder: Path, release_id: str, time: str, reason: str) -> None:
+    """Put the note into a release's folder, whole or not at all, on disk when this returns.
+
+    Args:
+        folder: the release.
+        release_id: its id.
+        time: when it was withdrawn, as the ledger's entry says.
+        reason: why, as the ledger's entry says.
+
+    Raises:
+        OSError: the note could not be written, or the disk did not confirm it.
+    """
+    facts: dict[str, Any] = {
+        "schema": SCHEMA, "release": release_id, "time": time, "reason": reason,
+    }  # fmt: skip
+    text = json.dumps(facts, indent=2, ensure_ascii=False) + "\n"
+    beside = folder / f".{FILE}.{secrets.token_hex(8)}.part"
+    try:
+        beside.write_bytes(text.encode(errors="backslashreplace"))
+        durable.flush(beside)
+        os.replace(beside, folder / FILE)
+    finally:
+        with suppress(OSError):
+            beside.unlink()
+    durable.flush(folder)
+
+
+def command(folder: Path, ledger: str) -> str:
+    """What to type to withdraw a release, or to complete its withdrawal."""
+    where = shlex.join([str(folder), "--ledger", ledger])
+    return f"crowdtally withdraw {where} --reason TEXT"
