@@ -62,6 +62,11 @@ def group_lines(dataset: str, by: str, groups: Iterable[Group]) -> Iterator[str]
         yield "  nothing was spent"
 
 
+def paragraph(text: str) -> str:
+    """Sentences in lines that fit a terminal."""
+    return "\n".join(wrap(plain(text), _WIDTH, **_WHOLE_WORDS))
+
+
 def plain(text: str) -> str:
     r"""Text that a terminal takes as text: what would move its cursor is written out.
 

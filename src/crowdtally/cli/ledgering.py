@@ -178,6 +178,7 @@ def show(
     if as_json:
         print(json.dumps(_facts(books, datasets, way), ensure_ascii=False))
         return
+    _show_limits_file(books)
     if not datasets:
         print(f"No dataset yet in {books.location}.")
         return
@@ -187,6 +188,13 @@ def show(
 def _show_head(books: Ledger, as_json: bool) -> None:
     found = str(books.head())
     print(json.dumps({"ledger": books.location, "head": found}) if as_json else found)
+
+
+def _show_limits_file(books: Ledger) -> None:
+    from crowdtally.budget.showing import paragraph
+
+    if (notice := books.limits_file_notice()) is not None:
+        print(f"{paragraph(notice)}\n")
 
 
 def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator[str]:
@@ -206,6 +214,7 @@ def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[s
         return {
             "ledger": books.location,
             "head": str(books.head()),
+            "limits_file": books.limits_file(),
             "datasets": [showing.as_json(dataset) for dataset in datasets],
         }
     return {
