@@ -6,7 +6,7 @@
 
     records = ct.read("visits.parquet", user="user_id", item="place", contexts=["weekday"])
     domain = ct.Domain(ct.read_list("places.csv", "place"), {"weekday": ["Monday", "Sunday"]})
-    release = ct.release(records, domain, epsilon="1", max_records=10)
+    release = ct.release(records, domain, epsilon="1", max_records=10, new_dataset=True)
     print(release.top(10, weekday="Monday"))
     release.save("visits-release")
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from crowdtally.budget import Ledger
+from crowdtally.budget import Ledger, MissingLedgerError
+from crowdtally.budget.names import dataset_name
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropping import Confirm, Tell
 from crowdtally.curator.engine.located import Sources
@@ -123,8 +124,8 @@ def release(
             guarantee does not cover what they learn from that.
         output: the folder to write; without one the release lives as long as the object, and
             :meth:`Release.save` keeps it.
-        ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER or
-            the user's own.
+        ledger: where to charge: a :class:`Ledger`, a path or URL; by default $CROWDTALLY_LEDGER,
+            else the one that the computer's own setting names, else the user's own.
         dataset: the name to charge under; by default the source's resolved name.
         new_dataset: make the dataset, and the ledger, if there is none yet. Without it a name that
             the ledger does not know is refused: a slip would be a budget of its own.
@@ -175,13 +176,27 @@ def surroundings(
         raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
     target, held = (Path(output), None) if output else temporary_target()
     check_target(target)
-    books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger, create=new_dataset)
+    books = ledger if isinstance(ledger, Ledger) else _books(ledger, sources, dataset, new_dataset)
     charged = dataset_of(sources, dataset, books.names())
     outside = Outside(
         charged, target, books, SystemDraws(), tell, start_engine, confirm, stage,
         new_dataset=new_dataset, purpose=purpose, request_id=request_id,
     )  # fmt: skip
     return outside, held
+
+
+def _books(
+    ledger: str | os.PathLike[str] | None, sources: Sources, dataset: str | None, new: bool
+) -> Ledger:
+    """The ledger; where it is meant to be new, made once a charge to it could be."""
+    try:
+        return Ledger.open(ledger)
+    except MissingLedgerError:
+        if not new:
+            raise
+    # A slip in a name leaves no empty ledger behind; one in a path was refused with the engine.
+    dataset_name(dataset_of(sources, dataset, ()).name)
+    return Ledger.open(ledger, create=True)
 
 
 @with_options

@@ -242,4 +242,4 @@ def test_full_disk(town: Town, room: str) -> None:
         assert "The charge stands" in ended.err
         assert "ledger void" in ended.err
         (charge,) = Ledger.open(town.ledger, create=True).charges()
-        assert charge.state == "reserved"
+        assert charge.state == "drawing"

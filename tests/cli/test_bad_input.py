@@ -25,7 +25,7 @@ def test_the_command_itself_is_fine(town: Town) -> None:
     ended = crowdtally(*town.arguments(**days))
     assert ended.code == 0, str(ended)
     assert ended.out == "out\n"
-    assert len(town.charged()) == 4  # dataset made, source noted, charged, published
+    assert len(town.charged()) == 5  # dataset made, source noted, charged, drawing, published
     assert {path.name for path in (town.folder / "out").iterdir()} == {
         "release.json", "items.parquet", "edges.parquet",
     }  # fmt: skip
@@ -241,7 +241,7 @@ def test_looking_makes_nothing(town: Town) -> None:
         state = town.state()
         ended = crowdtally(*arguments)
         assert ended.code == 0, str(ended)
-        assert "no limit is set" in ended.out
+        assert "does not exist yet, so nothing was spent" in ended.out
         assert town.state() == state
         assert not town.ledger.exists()
 

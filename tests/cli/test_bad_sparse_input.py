@@ -14,7 +14,7 @@ LISTS = ["--values", "weekday=Mon,Tue", "--values", "place_id=0..4"]
 def command(*options: str, attributes: str = "weekday,place_id") -> list[str]:
     """A release of a table of attributes, each row one person."""
     given = ["release", "records.parquet", "--user-per-row", "--attributes", attributes]
-    return [*given, *LISTS, "--epsilon", "1", "--output", "out", *options]
+    return [*given, *LISTS, "--epsilon", "1", "--output", "out", "--new-dataset", *options]
 
 
 def test_the_command_itself_is_fine(town: Town) -> None:
@@ -99,7 +99,7 @@ def test_more_cells_than_a_dense_table_has(town: Town) -> None:
     lists = [word for name in columns for word in ("--values", f"{name}=0..3")]
     arguments = [
         "release", "wide.parquet", "--user-per-row", "--attributes", ",".join(columns), *lists,
-        "--epsilon", "1", "--output", "out",
+        "--epsilon", "1", "--output", "out", "--new-dataset",
     ]  # fmt: skip
     town.refuses(arguments, USAGE, str(4**40), "--publishing filter-priority --size S")
     everything = ["--transform", "dyadic", "--ordered", ",".join(columns)]
@@ -134,7 +134,7 @@ def test_a_negative_weight_is_a_fault_of_its_row(town: Town) -> None:
     town.table("weighed.parquet", **table)
     arguments = [
         "release", "weighed.parquet", "--user-per-row", "--weight", "w", "--attributes", "a",
-        "--values", "a=x,y", "--epsilon", "1000", "--output", "out",
+        "--values", "a=x,y", "--epsilon", "1000", "--output", "out", "--new-dataset",
     ]  # fmt: skip
     town.refuses([*arguments, "--strict"], INPUT, "of 3 rows, 1 ", "weight")
     ended = crowdtally(*arguments)

@@ -76,6 +76,7 @@ def test_slips_in_lists_and_names(town: Town) -> None:
         given = town.arguments(context="weekday", values=values)
         town.refuses(given, USAGE, "an empty value between two commas")
     rows = ["release", "records.parquet", "--user-per-row", "--epsilon", "1", "-o", "out"]
+    rows += ["--new-dataset"]
     town.refuses([*rows, "--attributes", "place,"], USAGE, "received 'place,'")
     town.refuses([*rows, "--attributes", "place"], USAGE, "--values place=a,b,c")
     town.refuses(town.arguments(bounding="SRA"), USAGE, "Did you mean 'sra'?")
@@ -171,7 +172,7 @@ def test_an_edited_release_is_an_input_that_is_damaged(town: Town) -> None:
 def test_the_hint_to_set_a_limit_names_the_ledger_that_was_named(town: Town) -> None:
     found = town.arguments(items=None, delta="1e-6", dataset="d", ledger="my own.sqlite")
     assert crowdtally(*found, "--discover-items").code == 0
-    hint = "crowdtally ledger create d --epsilon E --delta D --ledger 'my own.sqlite'"
+    hint = "crowdtally ledger limit d --epsilon E --delta D --reason TEXT --ledger 'my own.sqlite'"
     assert hint in crowdtally("ledger", "show", "--ledger", "my own.sqlite").out
     plan = ["plan", *town.arguments(output=None, dataset="d", ledger="my own.sqlite")[1:]]
     assert hint in crowdtally(*plan).out

@@ -73,13 +73,13 @@ class Town:
         return self.folder / name
 
     def arguments(self, records: str = "records.parquet", **options: str | None) -> list[str]:
-        """A whole ``release`` command; an option set to None is left out."""
+        """A whole ``release``, of a dataset that may be new; an option set to None is left out."""
         given = {
             "user": "user_id", "item": "place", "items": "places.csv", "epsilon": "1",
             "output": "out",
         } | options  # fmt: skip
         pairs = [(f"--{k.replace('_', '-')}", v) for k, v in given.items() if v is not None]
-        return ["release", records, *(word for pair in pairs for word in pair)]
+        return ["release", records, *(word for pair in pairs for word in pair), "--new-dataset"]
 
     def charged(self) -> list[str]:
         """Every entry of the ledger; none where there is no ledger."""

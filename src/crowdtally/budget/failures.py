@@ -20,6 +20,7 @@ from crowdtally.budget.errors import (
     NotAllowedError,
     UnknownOutcomeError,
 )
+from crowdtally.budget.nearby import alike
 from crowdtally.budget.places import File, Place, Server
 
 _NOT_RECORDED = "As far as is known, no entry was added."
@@ -131,7 +132,9 @@ def outcome_unknown(place: Place) -> UnknownOutcomeError:
 
 
 def missing(place: Place) -> MissingLedgerError:
-    """There is nothing there."""
+    """There is nothing there; what lies beside it may be what was meant."""
+    meant = alike(place.path) if isinstance(place, File) else None
+    hint = f"Did you mean {meant}? " if meant is not None else ""
     unseen = (
         " If others can use it, this role may not: ask an officer for `crowdtally ledger grant "
         "ROLE --run`."
@@ -139,8 +142,9 @@ def missing(place: Place) -> MissingLedgerError:
         else ""
     )
     return MissingLedgerError(
-        f"there is no ledger at {place}. `crowdtally ledger create NAME` makes one, and so does "
-        f"the first release; if it was there before, find out who moved it.{unseen}"
+        f"there is no ledger at {place}. {hint}If it was there before, find out who moved it. If a "
+        "new one is meant: `crowdtally ledger create NAME --epsilon E` makes it, and so does a "
+        f"release with --new-dataset (in Python new_dataset=True).{unseen}"
     )
 
 

@@ -53,7 +53,8 @@ class Ledger:
         """The ledger at a path or PostgreSQL URL.
 
         Args:
-            location: ``None`` means $CROWDTALLY_LEDGER, else a file in the per-user data folder.
+            location: ``None`` means $CROWDTALLY_LEDGER, else the one that the computer's own
+                setting names (docs/ledger.md), else a file in the per-user data folder.
             create: Whether to make one if there is none; otherwise ``MissingLedgerError``, since a
                 slip in its name would be a budget of its own.
         """
@@ -80,6 +81,11 @@ class Ledger:
     def location(self) -> str:
         """Where it is, without a password."""
         return str(self._store.place)
+
+    @property
+    def format(self) -> int:
+        """The format of its tables; only the newest can be written."""
+        return self._store.read(lambda page: page.header().version)
 
     @property
     def created(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where a ledger is: a file on this machine, or a PostgreSQL server."""
+"""Where a ledger is, a file on this machine or a PostgreSQL server, and who said so."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
+from crowdtally.budget import system_file
 from crowdtally.errors import UsageError
 
 VARIABLE = "CROWDTALLY_LEDGER"
@@ -54,20 +56,58 @@ class Server:
 
 
 Place = File | Server
+ChosenBy = Literal["named", "variable", "system-file", "default"]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The place of a ledger, and what decided on it."""
+
+    place: Place
+    """Where it is."""
+    by: ChosenBy
+    """``named`` (``--ledger``), ``variable``, ``system-file``, or ``default``: nobody named one."""
+
+    @property
+    def why(self) -> str:
+        """In words."""
+        return {
+            "named": "as --ledger says",
+            "variable": f"as ${VARIABLE} says",
+            "system-file": f"as {system_file.path()} says for every account of this computer",
+            "default": "this account's own: neither --ledger nor "
+            f"${VARIABLE} nor {system_file.path()} names another",
+        }[self.by]
+
+
+def choose(location: str | os.PathLike[str] | None) -> Chosen:
+    """What was named here, else by $CROWDTALLY_LEDGER, else by the computer's file, else one's own.
+
+    What is named and cannot be used is an error: another ledger instead would be a second budget
+    for the same people.
+    """
+    if location is not None:
+        return Chosen(_read(os.fspath(location)), "named")
+    if variable := os.environ.get(VARIABLE):
+        return Chosen(_read(variable), "variable")
+    if (said := system_file.ledger()) is not None:
+        return Chosen(_shared(said), "system-file")
+    from platformdirs import user_data_path
+
+    own = user_data_path("crowdtally", appauthor=False) / "ledger.sqlite"
+    return Chosen(File(own), "default")
 
 
 def place(location: str | os.PathLike[str] | None) -> Place:
-    """The place that a person named; ``None`` is $CROWDTALLY_LEDGER, else the per-user folder.
+    """The place that a person named, or else the one that ``choose`` finds.
 
     >>> str(place("postgres://ana:secret@db.example/budget"))
     'postgresql://ana@db.example/budget'
     """
-    chosen = location if location is not None else os.environ.get(VARIABLE) or None
-    if chosen is None:
-        from platformdirs import user_data_path
+    return choose(location).place
 
-        return File(user_data_path("crowdtally", appauthor=False) / "ledger.sqlite")
-    text = os.fspath(chosen)
+
+def _read(text: str) -> Place:
     scheme = _SCHEME.match(text)
     if scheme is None:
         return _file(text)
@@ -75,12 +115,31 @@ def place(location: str | os.PathLike[str] | None) -> Place:
     if name in _POSTGRES:
         return _server(text[scheme.end() :])
     if name == "sqlite":
-        # As SQLAlchemy writes it: three slashes before a relative path, four before an absolute.
-        return _file(text[scheme.end() :].removeprefix("/"))
+        return _file(_path_of(text))
     raise UsageError(
         f"a ledger is a file or a PostgreSQL URL: received a URL that begins with {name}://. "
         "Give a path such as ledger.sqlite, or postgresql://user@host/database."
     )
+
+
+def _shared(text: str) -> Place:
+    """What the computer's file names: the same place from every folder and for every account."""
+    try:
+        found = _read(text)
+    except UsageError as error:
+        raise system_file.wrong(str(error)) from None
+    if isinstance(found, File) and not Path(_path_of(text)).is_absolute():
+        raise system_file.wrong(
+            "its ledger is a path that depends on the folder or the account from which it is "
+            "used. Write the whole path, such as /srv/crowdtally/ledger.sqlite."
+        )
+    return found
+
+
+def _path_of(text: str) -> str:
+    """A file's path, also as SQLAlchemy writes it: ``sqlite:///relative``, ``sqlite:////whole``."""
+    scheme = _SCHEME.match(text)
+    return text if scheme is None else text[scheme.end() :].removeprefix("/")
 
 
 def _file(text: str) -> File:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from crowdtally.cli import options
+from crowdtally.errors import CrowdtallyError, UsageError
 
 _CheckedArgument = Annotated[
     str | None,
@@ -28,8 +29,6 @@ def check(
     debug: options.DebugOption = False,
 ) -> None:
     """Check all of RELEASE; without one, test noise, engine, ledger and files on this machine."""
-    from crowdtally.errors import UsageError
-
     if release is not None:
         _check_release(release, ledger, as_json)
     elif ledger is not None:
@@ -66,19 +65,49 @@ def _self_test(as_json: bool) -> None:
     from crowdtally.curator.describe import versions
     from crowdtally.selftest import run
 
-    results = run()
+    results, ledger = run(), _ledger_in_use()
     if as_json:
-        print(json.dumps({"versions": versions(), "checks": results}))
+        print(json.dumps({"versions": versions(), "checks": results, "ledger": ledger}))
     else:
         print("  ".join(f"{name} {number}" for name, number in versions().items()))
         for name, words in results.items():
             print(f"ok    {name}" if words is None else f"FAIL  {name}: {words}")
+        print(_ledger_words(ledger))
     _fail_on_failure(results)
+    if ledger["problem"] is not None:
+        raise CrowdtallyError(f"the ledger in use cannot be used: {ledger['problem']}")
+
+
+def _ledger_in_use() -> dict[str, Any]:
+    """Which ledger a release would be charged to, why, and whether that would work."""
+    from crowdtally.budget import Ledger, MissingLedgerError
+    from crowdtally.budget.places import choose
+
+    found: dict[str, Any] = dict.fromkeys(("location", "by", "why", "exists", "format", "problem"))
+    try:
+        chosen = choose(None)
+        found |= {"location": str(chosen.place), "by": chosen.by, "why": chosen.why}
+        with Ledger.open() as books:
+            found |= {"exists": True, "format": books.format}
+    except MissingLedgerError:
+        found["exists"] = False
+    except CrowdtallyError as error:
+        found["problem"] = str(error)
+    return found
+
+
+def _ledger_words(ledger: dict[str, Any]) -> str:
+    if ledger["location"] is None:
+        return f"FAIL  ledger in use: {ledger['problem']}"
+    where = f"ledger in use: {ledger['location']} ({ledger['why']})"
+    if ledger["problem"] is not None:
+        return f"FAIL  {where}: {ledger['problem']}"
+    if not ledger["exists"]:
+        return f"none  {where}: there is none yet"
+    return f"ok    {where}: format {ledger['format']}"
 
 
 def _fail_on_failure(results: dict[str, Any]) -> None:
-    from crowdtally.errors import CrowdtallyError
-
     failed = [name for name, words in results.items() if words is not None]
     if failed:
         raise CrowdtallyError(f"the self-test failed: {', '.join(failed)}. Reinstall crowdtally.")

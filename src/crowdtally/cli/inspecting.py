@@ -23,6 +23,7 @@ def inspect(
     output: Annotated[str | None, _unused("--output", "-o")] = None,
     ledger: Annotated[str | None, _unused("--ledger")] = None,
     dataset: Annotated[str | None, _unused("--dataset")] = None,
+    new_dataset: Annotated[bool, _unused("--new-dataset")] = False,
     strict: Annotated[bool, _unused("--strict")] = False,
     most_dropped: Annotated[str | None, _unused("--most-dropped")] = None,
     yes: Annotated[bool, _unused("--yes", "-y")] = False,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import granting, keeping, officer, options, syntax
+from crowdtally.cli import completing, granting, keeping, officer, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
+    from crowdtally.budget.canonical import Json
+    from crowdtally.budget.shown import Grouping, Shown
     from crowdtally.values.unit import PrivacyUnit
 
 app = typer.Typer(
@@ -20,6 +24,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="A dataset's name.")]
+EachDeltaOption = Annotated[
+    str | None,
+    typer.Option(
+        "--each-delta", metavar="D", help="With --each: its delta; else that of the total."
+    ),
+]
 
 
 def _open(ledger: str | None, *, create: bool = False) -> Ledger:
@@ -40,8 +50,14 @@ def create(
         ),
     ] = None,
     delta: Annotated[
-        str | None, typer.Option("--delta", metavar="D", help="The total delta; else none.")
+        str | None,
+        typer.Option("--delta", metavar="D", help="The total delta; else none may be spent."),
     ] = None,
+    each: Annotated[
+        str | None,
+        typer.Option("--each", metavar="E", help="The most that a single release may cost."),
+    ] = None,
+    each_delta: EachDeltaOption = None,
     user: Annotated[
         str | None,
         typer.Option(
@@ -57,12 +73,22 @@ def create(
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
-    """Make a dataset with a limit."""
+    """Make a dataset with a limit, and the ledger if there is none."""
+    from crowdtally.budget.datasets import each_of, limit_of
+    from crowdtally.budget.names import dataset_name
+
     unit = _unit(user, same_person=same_person) if user is not None or same_person else None
+    # A slip in a number or a name leaves no empty ledger behind.
+    each_of(each, each_delta, limit_of(epsilon, delta))
+    dataset_name(name)
     books = _open(ledger, create=epsilon is not None)
     officer.require_limit(books, epsilon)
-    balance = books.create(name, unit, epsilon=epsilon, delta=delta)
-    print(balance.describe())
+    if books.created:
+        print(f"Made the ledger {books.location}.", file=sys.stderr)
+    balance = books.create(
+        name, unit, epsilon=epsilon, delta=delta, each_epsilon=each, each_delta=each_delta
+    )
+    print(balance.describe(ledger))
 
 
 def _unit(user: str | None, *, same_person: bool) -> PrivacyUnit:
@@ -79,51 +105,128 @@ def _unit(user: str | None, *, same_person: bool) -> PrivacyUnit:
 @app.command("limit")
 def limit(
     name: NameArgument,
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", metavar="E|none", help="The new total; none lifts it.")
-    ],
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; it is recorded.")],
-    delta: Annotated[str, typer.Option("--delta", metavar="D", help="The new total delta.")] = "0",
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilon", metavar="E|none", help="The new total; none lifts it; else it stays."
+        ),
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option(
+            "--delta", metavar="D", help="With --epsilon: the new total delta; else none."
+        ),
+    ] = None,
+    each: Annotated[
+        str | None,
+        typer.Option(
+            "--each",
+            metavar="E|none",
+            help="The most that a single release may cost; none lifts it; else it stays.",
+        ),
+    ] = None,
+    each_delta: EachDeltaOption = None,
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
-    """Change the limit of a dataset; the change stays on the record."""
-    total = None if epsilon == "none" else epsilon
-    books, new = _open(ledger), delta if total else None
-    changed = books.set_limit(name, epsilon=total, delta=new, reason=reason)
-    print(changed.describe(ledger))
+    """Change the limits of a dataset; the change and its reason stay on the record."""
+    from crowdtally.budget.datasets import UNCHANGED
+
+    def typed(text: str | None) -> str | None:
+        return UNCHANGED if text is None else None if text == "none" else text
+
+    balance = _open(ledger).set_limit(
+        name, reason=reason, epsilon=typed(epsilon), delta=delta, each_epsilon=typed(each),
+        each_delta=each_delta,
+    )  # fmt: skip
+    print(balance.describe(ledger))
 
 
 @app.command("show")
 def show(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One dataset.")] = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="purpose|person|unit",
+            autocompletion=completing.one_of(("purpose", "person", "unit")),
+            help="Only what was spent, summed by this.",
+        ),
+    ] = None,
     head: Annotated[
         bool, typer.Option("--head", help="Only the last entry's hash, to keep elsewhere.")
     ] = False,
+    as_json: options.JsonOption = False,
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
-    """Show each dataset's budget and charges."""
+    """Show each dataset's budget, its limits and charges, who made them and what for."""
+    from crowdtally.budget.shown import grouping, shown
+    from crowdtally.errors import UsageError
+
+    way = grouping(by) if by is not None else None
+    if head and (name is not None or way is not None):
+        raise UsageError("--head is about the whole ledger: type it without NAME and --by.")
     books = _open(ledger)
     if head:
-        print(books.head())
+        _show_head(books, as_json)
         return
     if why := books.closed():
         print(f"Nothing can be added to {books.location}: {why}")
     balances = [books.balance(name)] if name is not None else books.datasets()
-    if not balances:
+    datasets = shown(balances, books.entries())
+    if as_json:
+        print(json.dumps(_facts(books, datasets, way), ensure_ascii=False))
+        return
+    _show_limits_file(books)
+    if not datasets:
         print(f"No dataset yet in {books.location}.")
-    for balance in balances:
-        print(balance.describe(ledger))
-        for charged in books.charges(balance.dataset):
-            charge, reason = charged.charge, f": {charged.reason}" if charged.reason else ""
-            delta = f"  delta {charge.delta}" if charge.delta.value else ""
-            print(
-                f"  {charged.id}  {charged.time}  epsilon {charge.epsilon}{delta}  "
-                f"{charged.state}{reason}"
-            )
-            if hint := charged.hint():
-                print(f"    {hint}")
+        return
+    print("\n\n".join("\n".join(_lines(dataset, way, ledger)) for dataset in datasets))
+
+
+def _show_head(books: Ledger, as_json: bool) -> None:
+    found = str(books.head())
+    print(json.dumps({"ledger": books.location, "head": found}) if as_json else found)
+
+
+def _show_limits_file(books: Ledger) -> None:
+    from crowdtally.budget.showing import paragraph
+
+    if (notice := books.limits_file_notice()) is not None:
+        print(f"{paragraph(notice)}\n")
+
+
+def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator[str]:
+    from crowdtally.budget.showing import group_lines, lines
+    from crowdtally.budget.shown import grouped
+
+    if way is None:
+        return lines(dataset, ledger)
+    return group_lines(dataset.balance.dataset, way, grouped(dataset.charges, way))
+
+
+def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[str, Json]:
+    from crowdtally.budget import showing
+    from crowdtally.budget.shown import grouped
+
+    if way is None:
+        return {
+            "ledger": books.location,
+            "head": str(books.head()),
+            "limits_file": books.limits_file(),
+            "datasets": [showing.as_json(dataset) for dataset in datasets],
+        }
+    return {
+        "ledger": books.location,
+        "by": way,
+        "datasets": [
+            showing.groups_json(dataset.balance.dataset, grouped(dataset.charges, way))
+            for dataset in datasets
+        ],
+    }
 
 
 @app.command("verify")

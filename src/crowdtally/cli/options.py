@@ -170,7 +170,8 @@ LedgerOption = Annotated[
     str | None,
     typer.Option(
         "--ledger", metavar="PATH|URL", rich_help_panel="budget",
-        help="The ledger: a SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else your own.",
+        help="The ledger: a SQLite file or postgresql://…; else $CROWDTALLY_LEDGER, else the "
+        "computer's, else your own.",
     ),
 ]  # fmt: skip
 DatasetOption = Annotated[
@@ -179,6 +180,14 @@ DatasetOption = Annotated[
         "--dataset", metavar="NAME", rich_help_panel="budget", autocompletion=completing.dataset,
         help="The name to charge under, one for the same records wherever they lie; else the "
         "source's own.",
+    ),
+]  # fmt: skip
+NewDatasetOption = Annotated[
+    bool,
+    typer.Option(
+        "--new-dataset", rich_help_panel="budget",
+        help="Make the dataset, and the ledger, if there is none; else a name that the ledger does "
+        "not know is refused.",
     ),
 ]  # fmt: skip
 EngineOption = Annotated[

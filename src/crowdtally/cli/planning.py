@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crowdtally.cli import options
+from crowdtally.cli.accounts import Account
 from crowdtally.cli.options import positive
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Balance
-    from crowdtally.cli.requesting import Check
-    from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.planning.plan import Plan
-    from crowdtally.values.epsilon import Delta, Epsilon
 
 
 @takes_request
@@ -72,6 +70,7 @@ def plan(
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
+    new_dataset: options.NewDatasetOption = False,
     as_json: options.JsonOption = False,
     debug: options.DebugOption = False,
 ) -> None:
@@ -81,63 +80,36 @@ def plan(
     from crowdtally.curator.planning.plan import make_plan
 
     check_either(epsilon, half_width, accuracy_of)
+    account = Account(ledger, dataset, new_dataset, looks_only=True)
     if epsilon is None:
         target = Target.of(half_width, accuracy_of)
         request = make_request(lambda *_: None, epsilon=str(LARGEST))
     else:
-        target, request = None, make_request(check_budget(ledger, dataset), epsilon=epsilon)
+        target, request = None, make_request(account.check, epsilon=epsilon)
     made = make_plan(
         request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells,
         target=target, unseen=check_columns(request.sources, request.domain),
     )  # fmt: skip
-    show_plan(made, as_json, ledger, dataset)
+    show_plan(made, as_json, account)
 
 
-def check_budget(ledger: str | None, dataset: str | None) -> Check:
-    """What refuses a request that the budget does not allow, before any list is read."""
-
-    def check(sources: Sources, epsilon: Epsilon, delta: Delta) -> None:
-        _balance(ledger, dataset, sources, epsilon, delta)
-
-    return check
-
-
-def _balance(
-    ledger: str | None, given: str | None, sources: Sources, epsilon: Epsilon, delta: Delta
-) -> Balance:
-    """Where a dataset stands, if the request fits; looking makes no ledger."""
-    from crowdtally.budget import Balance, Ledger, MissingLedgerError
-    from crowdtally.curator.dataset import dataset_of
-
-    try:
-        books = Ledger.open(ledger, create=False)
-    except MissingLedgerError:
-        return Balance(dataset_of(sources, given, ()).name)
-    found = dataset_of(sources, given, books.names())
-    return books.check(
-        found.name,
-        sources.declared.unit,
-        epsilon,
-        delta,
-        sources=found.sources,
-        chosen=found.chosen,
-    )
-
-
-def show_plan(plan: Plan, as_json: bool, ledger: str | None, dataset: str | None) -> None:
+def show_plan(plan: Plan, as_json: bool, account: Account) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
     from crowdtally.curator.planning.words import first_lines, lines
 
     request = plan.request
-    balance = _balance(ledger, dataset, request.sources, request.epsilon, request.delta)
+    standing = account.standing(request.sources, request.epsilon, request.delta)
     facts = plan.as_dict()
     if as_json:
+        if standing.is_new:
+            print(standing.new_words(), file=sys.stderr)
         print(json.dumps(facts, ensure_ascii=False))
         return
     for line in first_lines(facts):
         print(line)
     delta = f", delta {request.delta}" if request.delta.value else ""
     who = request.records.unit.who
-    print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {balance.describe(ledger)}")
+    said = " ".join(standing.sentences())
+    print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {said}")
     for line in lines(facts):
         print(line)

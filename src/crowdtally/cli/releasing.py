@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crowdtally.cli import options, syntax
+from crowdtally.cli.accounts import Account, first_use_words, is_first_use
 from crowdtally.cli.options import remark
 from crowdtally.cli.requesting import takes_request
+
+if TYPE_CHECKING:
+    from crowdtally.budget import Ledger
 
 
 @takes_request
@@ -32,6 +35,7 @@ def release(
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
+    new_dataset: options.NewDatasetOption = False,
     strict: Annotated[
         bool,
         typer.Option(
@@ -76,7 +80,7 @@ def release(
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
     from crowdtally.cli.asking import asker, somebody_is_there
-    from crowdtally.cli.planning import check_budget, show_plan
+    from crowdtally.cli.planning import show_plan
     from crowdtally.cli.progress import Progress
     from crowdtally.curator.inspecting.schema import check_columns
     from crowdtally.curator.planning.plan import make_plan
@@ -86,12 +90,14 @@ def release(
     from crowdtally.published.what_counts import counting_remarks
 
     settings = syntax.settings(engine_setting or [])
+    first_use = is_first_use(ledger)
+    account = Account(ledger, dataset, new_dataset or first_use, looks_only=dry_run)
     with _together(lambda: _check_output(output, dry_run)):
         most = share_dropped(most_dropped, strict=strict)
-        request = replace(make_request(check_budget(ledger, dataset)), most_dropped=most)
+        request = replace(make_request(account.check), most_dropped=most)
     if dry_run:
         unseen = check_columns(request.sources, request.domain)
-        show_plan(make_plan(request, unseen=unseen), as_json, ledger, dataset)
+        show_plan(make_plan(request, unseen=unseen), as_json, account)
         return
     say = remark(quiet)
     with Progress.on_terminal(quiet=quiet) as progress:
@@ -100,21 +106,30 @@ def release(
             request.sources, output=output, ledger=ledger, dataset=dataset,
             tell=progress.between(say), confirm=asker(progress.clear) if asked else None,
             stage=progress.stage, engine=engine, engine_settings=settings,
+            new_dataset=account.new,
         )  # fmt: skip
+        if first_use:
+            progress.between(say)(first_use_words(outside.ledger, outside.dataset.name))
         made = publish(request, outside)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
     for words in (*_found(made.metadata), *counting_remarks(made)):
         say(words)
-    charged = made.metadata["charged"]
-    limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
-    say(f"Charged epsilon {charged['epsilon']}; spent so far {charged['spent_after']}{limit}.")
-    if not charged["limit"]:
-        delta = " --delta D" if request.delta.value else ""
-        where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
-        name = shlex.quote(outside.dataset.name)
-        create = f"crowdtally ledger create {name} --epsilon E{delta}{where}"
-        say(f"Set a limit with: {create}")
+    for words in _charged(made.metadata["charged"], outside.ledger, outside.dataset.name, ledger):
+        say(words)
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
+
+
+def _charged(
+    charged: Mapping[str, Any], books: Ledger, dataset: str, ledger: str | None
+) -> Iterator[str]:
+    """What was charged to what; ``ledger`` is the one that was typed."""
+    limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
+    yield (
+        f"Charged epsilon {charged['epsilon']} to dataset {dataset!r} of the ledger "
+        f"{books.location}; spent so far {charged['spent_after']}{limit}."
+    )
+    if not charged["limit"]:
+        yield f"Set a limit with: {books.balance(dataset).how_to_limit(ledger)}"
 
 
 def _check_output(output: Path | None, dry_run: bool) -> None:

@@ -8,6 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from crowdtally.budget import Reservation
+from crowdtally.budget.shown import same_people
+from crowdtally.curator.dropping import Tell
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.naming import one_name
 from crowdtally.errors import InputError, UsageError
@@ -37,7 +40,7 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
             gave to this source, and that keeps being charged.
     """
     if given is not None:
-        return Dataset(given, _names(sources), True, sources.records.label)
+        return Dataset(given, _names(sources), True, _label(sources))
     located, files = sources.records, _names(sources)
     if located.label is None:
         raise UsageError(
@@ -54,11 +57,28 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
     return Dataset(alike[0] if alike else located.label, files, False, located.label)
 
 
+def tell_standing(charged: Reservation, tell: Tell) -> None:
+    """Say what the curator should know of a charge: most of the limit is spent, or twice charged.
+
+    The ledger knows it by its own sums and by names of sources: no record has a part in it.
+    """
+    for words in (charged.after.warning(), same_people(charged.also)):
+        if words is not None:
+            tell(f"{words[0].upper()}{words[1:]}")
+
+
 def _names(sources: Sources) -> tuple[str, ...]:
     """Resolved names; none where nothing is there: that is said after the budget is checked."""
     with suppress(InputError):
         return tuple(sorted(sources.records.origin.names))
     return ()
+
+
+def _label(sources: Sources) -> str | None:
+    """The records' label; none where nothing is there, which is said later too."""
+    with suppress(InputError):
+        return sources.records.label
+    return None
 
 
 def _files(name: str) -> set[str]:

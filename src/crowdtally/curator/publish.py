@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from crowdtally.budget import Asked, Ledger
-from crowdtally.curator.dataset import Dataset
+from crowdtally.curator.dataset import Dataset, tell_standing
 from crowdtally.curator.describe import describe, versions
 from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -83,6 +83,7 @@ def publish(request: Request, outside: Outside) -> Published:
                 to.name, unit, charge, asked=asked, sources=to.sources, chosen=to.chosen,
                 new_dataset=outside.new_dataset,
             )  # fmt: skip
+        tell_standing(reservation, outside.tell)
         with making(reservation, staged):
             ledger.start_drawing(reservation.id, staged=staged.path)  # durable; then the noise
             released = finish(steps, counted, records, outside.draws, outside.stage)  # with noise

@@ -147,7 +147,7 @@ def test_attributes_have_no_item() -> None:
 
 COMMAND = [
     "plan", "rows.csv", "--user-per-row", "--attributes", "a", "--values", "a=0..99",
-    "--dataset", "x",
+    "--dataset", "x", "--new-dataset",
 ]  # fmt: skip
 
 

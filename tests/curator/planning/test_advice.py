@@ -89,7 +89,7 @@ def test_the_command_says_it(tmp_path, monkeypatch):
         "plan", str(tmp_path / "people.csv"), "--user-per-row", "--attributes", "a",
         "--values", "a=0..9999",
         "--epsilon", "0.1", "--dataset", "x", "--publishing", "filter", "--size", "100",
-        "--guess-total", "5000", "--query-cells", "10",
+        "--guess-total", "5000", "--query-cells", "10", "--new-dataset",
     ]  # fmt: skip
     ended = crowdtally(*command)
     assert ended.code == 0, str(ended)

@@ -30,7 +30,7 @@ _OTHERWISE = {
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
 }
 """What has another name, or another shape, in Python; the longer ones first."""
-_FLAGS = ("user-per-row", "discover-items", "pairs", "strict", "yes")
+_FLAGS = ("user-per-row", "discover-items", "pairs", "strict", "yes", "new-dataset")
 _VALUES = {
     *BOUNDINGS,
     *CHOICES,
@@ -43,6 +43,8 @@ _VALUES = {
     "spark",
 }
 """Words that are typed after an option."""
+_BOTH = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Python ([^)]*)\)")
+"""What a message says in both words already."""
 _COMMAND = re.compile(r"(`[^`]*`|crowdtally [a-z]+ [^\n]*)")
 """Commands to type in a shell, which stay as they are."""
 _LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
@@ -57,8 +59,10 @@ def in_python(words: str) -> str:
     "use choose='rank', or raise max_records; add cap=R with pairs=True."
     >>> in_python("give --discover-items --delta D")
     'give discover_items=True delta=D'
+    >>> in_python("say that it is meant: --new-dataset (in Python new_dataset=True).")
+    'say that it is meant: new_dataset=True.'
     """
-    pieces = _COMMAND.split(words)
+    pieces = _COMMAND.split(_BOTH.sub(r"\1", words))
     return "".join(_translated(p) if n % 2 == 0 else p for n, p in enumerate(pieces))
 
 
