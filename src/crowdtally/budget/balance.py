@@ -78,7 +78,8 @@ class Balance:
         each = "" if self.each is None else f" A single release may cost {amount(self.each)}."
         remaining = self.remaining
         if self.limit is None or remaining is None:
-            return f"{spent}; no limit is set. To set one: {self.how_to_limit(ledger)}{each}"
+            total = "no limit on the total is set" if each else "no limit is set"
+            return f"{spent}; {total}.{each} To set one: {self.how_to_limit(ledger)}"
         return f"{spent} of {amount(self.limit)}; remaining {amount(remaining)}.{each}"
 
     def how_to_limit(self, ledger: str | None = None) -> str:

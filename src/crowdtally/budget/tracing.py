@@ -11,7 +11,6 @@ from crowdtally.budget.events import (
     MarkedPublished,
     Reserved,
     Voided,
-    Withdrawn,
 )
 from crowdtally.budget.history import State
 
@@ -37,14 +36,15 @@ class Trace:
     def then(self, event: AboutReservation) -> Trace | None:
         """Where it stands after the event; ``None`` where that cannot have happened."""
         if isinstance(event, Drawing):
-            fits = self.state == "reserved" and self.records_drawing
-            return replace(self, state="drawing") if fits else None
+            return self._moved("drawing", self.state == "reserved" and self.records_drawing)
         if isinstance(event, MarkedPublished):
-            fits = self.state == ("drawing" if self.records_drawing else "reserved")
-            return replace(self, state="published") if fits else None
+            ready = "drawing" if self.records_drawing else "reserved"
+            return self._moved("published", self.state == ready)
         if isinstance(event, Voided):
-            fits = self.state in {"reserved", "drawing"} and event.given_back == self.cost
-            return replace(self, state="voided") if fits else None
-        assert isinstance(event, Withdrawn)
+            unpublished = self.state in {"reserved", "drawing"}
+            return self._moved("voided", unpublished and event.given_back == self.cost)
         fits = self.state == "published" and not self.withdrawn
         return replace(self, withdrawn=True) if fits else None
+
+    def _moved(self, state: State, fits: bool) -> Trace | None:
+        return replace(self, state=state) if fits else None
