@@ -29,10 +29,13 @@ def publish(
     start_engine: Callable[[], Engine] = DuckDBEngine,
     sources: Sequence[str] = (),
     chosen: bool = True,
+    **more: Any,
 ) -> Published:
-    """The release of ``request``, charged to ``dataset``."""
+    """The release of ``request``, charged to ``dataset``, which is made if there is none."""
     charged = Dataset(dataset, tuple(sources), chosen)
-    outside = main_line.Outside(charged, target, ledger, draws, tell, start_engine)
+    outside = main_line.Outside(
+        charged, target, ledger, draws, tell, start_engine, **{"new_dataset": True} | more
+    )
     return main_line.publish(request, outside)
 
 

@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from crowdtally.cli import options, syntax
 from crowdtally.cli.options import remark
 from crowdtally.cli.requesting import takes_request
+
+if TYPE_CHECKING:
+    from crowdtally.budget import Charged
 
 
 @takes_request
@@ -32,6 +35,25 @@ def release(
     ] = None,
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
+    purpose: Annotated[
+        str | None,
+        typer.Option(
+            "--purpose",
+            metavar="TEXT",
+            rich_help_panel="budget",
+            help="What the release is for, in your words; the ledger keeps it.",
+        ),
+    ] = None,
+    request_id: Annotated[
+        str | None,
+        typer.Option(
+            "--request-id",
+            metavar="KEY",
+            rich_help_panel="budget",
+            help="A name for this one request: made again with it, it is charged once, and the "
+            "release that it made is shown.",
+        ),
+    ] = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -86,9 +108,17 @@ def release(
     from crowdtally.published.what_counts import counting_remarks
 
     settings = syntax.settings(engine_setting or [])
-    with _together(lambda: _check_output(output, dry_run)):
+    earlier = _made_before(ledger, request_id)
+    with _together(lambda: _check_output(output, dry_run, is_new=earlier is None)):
         most = share_dropped(most_dropped, strict=strict)
-        request = replace(make_request(check_budget(ledger, dataset)), most_dropped=most)
+        check = check_budget(ledger, dataset) if earlier is None else None  # else it is charged
+        request = replace(make_request(check), most_dropped=most)
+    if dry_run and earlier is not None:
+        remark(quiet)(
+            f"The request id {request_id!r} was used before: its charge is entry {earlier.id}, "
+            f"{earlier.state}. The same request is not charged again."
+        )
+        return
     if dry_run:
         unseen = check_columns(request.sources, request.domain)
         show_plan(make_plan(request, unseen=unseen), as_json, ledger, dataset)
@@ -99,12 +129,16 @@ def release(
         outside, _ = surroundings(
             request.sources, output=output, ledger=ledger, dataset=dataset,
             tell=progress.between(say), confirm=asker(progress.clear) if asked else None,
-            stage=progress.stage, engine=engine, engine_settings=settings,
+            stage=progress.stage, engine=engine, engine_settings=settings, purpose=purpose,
+            request_id=request_id,
         )  # fmt: skip
         made = publish(request, outside)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
     for words in (*_found(made.metadata), *counting_remarks(made)):
         say(words)
+    if earlier is not None and earlier.state == "published":  # nothing was charged now
+        print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
+        return
     charged = made.metadata["charged"]
     limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
     say(f"Charged epsilon {charged['epsilon']}; spent so far {charged['spent_after']}{limit}.")
@@ -117,13 +151,27 @@ def release(
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
 
 
-def _check_output(output: Path | None, dry_run: bool) -> None:
+def _made_before(ledger: str | None, request_id: str | None) -> Charged | None:
+    """The charge of a request id that was used before; looking makes no ledger."""
+    from crowdtally.budget import Ledger, MissingLedgerError
+
+    if request_id is None:
+        return None
+    try:
+        with Ledger.open(ledger) as books:
+            return books.request(request_id)
+    except MissingLedgerError:
+        return None
+
+
+def _check_output(output: Path | None, dry_run: bool, *, is_new: bool) -> None:
+    """The folder is there already, rightly, where the request was made before."""
     from crowdtally.errors import UsageError
     from crowdtally.published import check_target
 
     if output is None and not dry_run:
         raise UsageError("say where to write the release: -o DIR.")
-    if output is not None:
+    if output is not None and is_new:
         check_target(output)
 
 
