@@ -42,7 +42,7 @@ class Curator:
         request = make_request(records, ct.Domain(items), epsilon=1, **options)
         outside, _ = surroundings(
             request.sources, output=self.folder / "out", ledger=self.ledger, dataset="town",
-            tell=self.told.append, confirm=self.confirm, stage=self.stages.append,
+            tell=self.told.append, confirm=self.confirm, stage=self.stages.append, new_dataset=True,
         )  # fmt: skip
         return publish(request, outside)
 

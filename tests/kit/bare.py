@@ -85,11 +85,18 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
         yield
 
 
-def bare_publish(ledger: Ledger, target: Path, *, dataset: str = DATASET, **more: Any) -> Published:
+def bare_publish(
+    ledger: Ledger,
+    target: Path,
+    *,
+    dataset: str = DATASET,
+    tell: Callable[[str], None] = lambda _: None,
+    **more: Any,
+) -> Published:
     """The real ``publish`` of nothing."""
     return publish(
         _REQUEST, dataset, target,  # type: ignore[arg-type]
-        ledger=ledger, draws=None, tell=lambda _: None,  # type: ignore[arg-type]
+        ledger=ledger, draws=None, tell=tell,  # type: ignore[arg-type]
         start_engine=lambda: nullcontext(), **more,  # type: ignore[arg-type, return-value]
     )  # fmt: skip
 

@@ -20,7 +20,6 @@ from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
 from crowdtally.values.domain import Domain
-from crowdtally.values.rational import show
 
 _AT_ONCE = 10_000
 _NOT_ASKED = ("seed", "kind")
@@ -49,16 +48,16 @@ def asked_of(
 
 
 def parameters(request: Request) -> dict[str, Any]:
-    """The public parameters, by the options that say them."""
+    """The public parameters, by the options that say them; exact numbers, to be kept as such."""
     return _given(
         _records(request)
         | _method(request.method)
         | _form(request)
         | _lists(request.domain)
         | {
-            "split": {name: show(share) for name, share in request.shares.items()},
+            "split": dict(request.shares),
             "guess_total": request.guess_total or None,
-            "most_dropped": None if request.most_dropped is None else show(request.most_dropped),
+            "most_dropped": request.most_dropped,
         }
     )
 
@@ -110,7 +109,7 @@ def _method(method: Method) -> dict[str, Any]:
         "max_records": rule.limit,
         "choose": method.choose,
         "popularity_records": method.popularity_records,
-        "scalings": [show(one) for one in method.scalings] if "scalings" in rule.takes else [],
+        "scalings": list(method.scalings) if "scalings" in rule.takes else [],
         "pairs": method.pairs,
         "discover_items": method.discover,
     } | rule.facts()
