@@ -88,11 +88,8 @@ def survived(folder: Path, noted: Noted, seen: Counter[str]) -> str | None:
     """
     try:
         ledger = Ledger.open(folder / "ledger.sqlite", create=True)
-        known = {_key(made): folder / Path(str(made.asked.output)).name  # type: ignore[union-attr]
-                 for made in ledger.charges() if _key(made) and made.state != "voided"}  # fmt: skip
-        for key, target in ({KEY: folder / "keyed"} | known).items():
-            if problem := _made_again(ledger, key, target, noted, seen):
-                return problem
+        if problem := _all_made_again(ledger, folder, noted, seen):
+            return problem
         kept = _give_back(ledger)
         found = ledger.verify()
         if not found.ok:
@@ -111,27 +108,43 @@ def _key(made: Charged) -> str:
     return (made.asked.request_id if made.asked else None) or ""
 
 
-def _made_again(
-    ledger: Ledger, key: str, target: Path, noted: Noted, seen: Counter[str]
-) -> str | None:
-    """What is wrong once a request was made again, to its end."""
-    found = ledger.request(key)
-    if found is not None and found.state == "voided":
+def _all_made_again(ledger: Ledger, folder: Path, noted: Noted, seen: Counter[str]) -> str | None:
+    """What is wrong once every request with an id was made again, to its end."""
+    before = {_key(made): made for made in ledger.charges() if _key(made)}
+    refused: dict[str, str] = {}
+    for key in {KEY, *before}:
+        state = before[key].state if key in before else "new"
+        if state == "voided":
+            continue
+        seen[state] += 1
+        try:
+            noted.run(ledger, _folder_of(folder, key), key)
+        except DrawnBeforeError as error:
+            refused[key] = str(error)
+    after, found, draws = ledger.charges(), set(released(folder)), noted.draws()
+    made = Counter(map(_key, after))
+    for paid in after:
+        key = _key(paid)
+        if key and (made[key] > 1 or draws[key] > 1):
+            return f"{made[key]} charges and {draws[key]} draws for one request"
+        if problem := _not_told(paid, refused.get(key), found):
+            return problem
+    return None
+
+
+def _not_told(made: Charged, refused: str | None, found: set[tuple[str, str]]) -> str | None:
+    """What is wrong with how a request that was made again ended: shown, or refused with words."""
+    if not _key(made) or made.state == "voided":
         return None
-    seen[found.state if found else "new"] += 1
-    refused = ""
-    try:
-        noted.run(ledger, target, key)
-    except DrawnBeforeError as error:
-        refused = str(error)
-    (made,) = [charge for charge in ledger.charges() if _key(charge) == key]  # one charge
-    if noted.draws()[key] > 1:
-        return f"{noted.draws()[key]} draws for one charge"
-    if refused:
+    if refused is not None:
         said = made.id in refused and "needs a new request id" in refused
         return None if made.state == "drawing" and said else f"refused, {made.state}: {refused}"
-    there = (made.id, made.sha256) in released(target.parent)
-    return None if made.state == "published" and there else f"not shown: {made.state}"
+    shown = made.state == "published" and (made.id, made.sha256) in found
+    return None if shown else f"not shown: {made.state}"
+
+
+def _folder_of(folder: Path, key: str) -> Path:
+    return folder / ("keyed" if key == KEY else f"out-{key}")
 
 
 def _give_back(ledger: Ledger) -> set[tuple[str, str | None]]:
@@ -160,7 +173,7 @@ def kill_at_random(home: Path, kills: int, seed: int, order: str) -> dict[str, o
             ledger = Ledger.open(folder / "ledger.sqlite", create=True)
             for turn in range(times):
                 key = f"{random.SystemRandom().getrandbits(60)}"
-                noted.run(ledger, folder / f"out-{key}", key if turn % 2 else None)
+                noted.run(ledger, _folder_of(folder, key), key if turn % 2 else None)
 
         for kill in range(kills):
             if kill % 20 == 0:  # a new ledger now and then: its creation counts too
@@ -187,7 +200,7 @@ def scenario(folder: Path, noted: Noted) -> None:
     ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     ledger.create(DATASET, UNIT, epsilon=100)
     noted.run(ledger, folder / "out")
-    noted.run(ledger, folder / "keyed", KEY)
+    noted.run(ledger, _folder_of(folder, KEY), KEY)
     reservation = ledger.reserve(DATASET, UNIT, charge(), new_dataset=True)
     ledger.void(reservation.id, "nothing was drawn")
 

@@ -83,7 +83,7 @@ def test_a_rename_before_the_mark_is_caught() -> None:
 def test_a_draw_before_its_entry_is_caught() -> None:
     """So is noise that is drawn before the entry that precedes it: a retry would draw again."""
     found = with_shim("every-call", "whole", "draw-first")
-    assert any("2 draws for one charge" in failure for failure in found["failures"])
+    assert any("2 draws for one request" in failure for failure in found["failures"])
 
 
 def test_everything_is_flushed_when_a_charge_returns() -> None:

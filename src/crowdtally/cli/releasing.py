@@ -109,9 +109,10 @@ def release(
 
     settings = syntax.settings(engine_setting or [])
     earlier = _made_before(ledger, request_id)
-    with _together(lambda: _check_output(output, dry_run, is_new=earlier is None)):
+    with _together(lambda: _check_output(output, dry_run, is_new=request_id is None)):
         most = share_dropped(most_dropped, strict=strict)
-        check = check_budget(ledger, dataset) if earlier is None else None  # else it is charged
+        # With an id it may be charged already, and its folder there: that is looked up first.
+        check = check_budget(ledger, dataset) if request_id is None else None
         request = replace(make_request(check), most_dropped=most)
     if dry_run and earlier is not None:
         remark(quiet)(
@@ -165,7 +166,7 @@ def _made_before(ledger: str | None, request_id: str | None) -> Charged | None:
 
 
 def _check_output(output: Path | None, dry_run: bool, *, is_new: bool) -> None:
-    """The folder is there already, rightly, where the request was made before."""
+    """Where the request may have been made before, its folder may rightly be there."""
     from crowdtally.errors import UsageError
     from crowdtally.published import check_target
 

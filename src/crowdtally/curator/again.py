@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from crowdtally.budget import Charged, LedgerError
-from crowdtally.errors import InputError
+from crowdtally.budget import Charged, DrawnBeforeError, LedgerError
+from crowdtally.errors import BudgetError, InputError, UsageError
 from crowdtally.published import Published, Staged, load
 
 
@@ -30,6 +31,24 @@ def show_again(earlier: Charged, target: Path, tell: Callable[[str], None]) -> P
         withdrawn = earlier.withdrawn
         tell(f"This release was withdrawn on {withdrawn.time}: {withdrawn.reason}")
     return found
+
+
+@contextmanager
+def unless_made_meanwhile(look_up: Callable[[], Charged | None]) -> Iterator[None]:
+    """Whatever refuses a new request: was it another run of the same one, since it was looked up?
+
+    That run's own charge may be what leaves no budget, and its release what is in the way.
+    """
+    try:
+        yield
+    except (BudgetError, UsageError) as error:
+        found = look_up()  # refused with its own words where it draws already
+        if found is None:
+            raise
+        raise DrawnBeforeError(
+            f"another run of the same request has begun meanwhile (entry {found.id}): this one "
+            "stops. Nothing was charged a second time. Run again with the same request id."
+        ) from error
 
 
 def is_in_place(folder: Path, sha256: str) -> bool:

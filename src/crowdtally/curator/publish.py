@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from crowdtally.budget import Ledger, Reserved
 from crowdtally.budget.retrying import made_before
-from crowdtally.curator.again import show_again
+from crowdtally.curator.again import show_again, unless_made_meanwhile
 from crowdtally.curator.asked import asked_of
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.describe import describe, versions
@@ -73,15 +74,18 @@ def publish(request: Request, outside: Outside) -> Published:
         request, source=to.source, output=None if outside.temporary else target,
         purpose=outside.purpose, request_id=key,
     )  # fmt: skip
-    earlier = made_before(ledger, to.name, Reserved(unit, charge, asked))
+    look_up = partial(made_before, ledger, to.name, Reserved(unit, charge, asked))
+    earlier = look_up()
     if earlier is not None and earlier.state == "published":
         return show_again(earlier, target, outside.tell)  # nothing is read, charged or drawn
-    if earlier is None:  # else it is charged already
-        ledger.check(  # exit 3: nothing was read yet
-            to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen,
-            new_dataset=outside.new_dataset,
-        )  # fmt: skip
-    with staging(target) as staged, outside.start_engine() as engine:
+    with unless_made_meanwhile(look_up):
+        if earlier is None:  # else it is charged already
+            ledger.check(  # exit 3: nothing was read yet
+                to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen,
+                new_dataset=outside.new_dataset,
+            )  # fmt: skip
+        folder = staging(target)  # refused where something is there
+    with folder as staged, outside.start_engine() as engine:
         outside.stage("reading and counting")
         with reading():  # every record, once: damage shows here, and nothing is charged
             prepared = prepare(engine, request.records, request.domain, request.sources)
