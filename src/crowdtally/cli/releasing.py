@@ -112,13 +112,10 @@ def release(
     with _together(lambda: _check_output(output, dry_run, is_new=request_id is None)):
         most = share_dropped(most_dropped, strict=strict)
         # With an id it may be charged already, and its folder there: that is looked up first.
-        check = check_budget(ledger, dataset) if request_id is None else None
+        check = None if request_id else check_budget(ledger, dataset)
         request = replace(make_request(check), most_dropped=most)
     if dry_run and earlier is not None:
-        remark(quiet)(
-            f"The request id {request_id!r} was used before: its charge is entry {earlier.id}, "
-            f"{earlier.state}. The same request is not charged again."
-        )
+        remark(quiet)(_used_before(earlier))
         return
     if dry_run:
         unseen = check_columns(request.sources, request.domain)
@@ -135,20 +132,10 @@ def release(
         )  # fmt: skip
         made = publish(request, outside)
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
-    for words in (*_found(made.metadata), *counting_remarks(made)):
+    cost = made.metadata["charged"]
+    charged = _charged(cost, outside.dataset.name, request, ledger, earlier)
+    for words in (*_found(made.metadata), *counting_remarks(made), *charged):
         say(words)
-    if earlier is not None and earlier.state == "published":  # nothing was charged now
-        print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
-        return
-    charged = made.metadata["charged"]
-    limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
-    say(f"Charged epsilon {charged['epsilon']}; spent so far {charged['spent_after']}{limit}.")
-    if not charged["limit"]:
-        delta = " --delta D" if request.delta.value else ""
-        where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
-        name = shlex.quote(outside.dataset.name)
-        create = f"crowdtally ledger create {name} --epsilon E{delta}{where}"
-        say(f"Set a limit with: {create}")
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
 
 
@@ -163,6 +150,32 @@ def _made_before(ledger: str | None, request_id: str | None) -> Charged | None:
             return books.request(request_id)
     except MissingLedgerError:
         return None
+
+
+def _used_before(earlier: Charged) -> str:
+    return (
+        f"The request id was used before: its charge is entry {earlier.id}, {earlier.state}. The "
+        "same request is not charged again."
+    )
+
+
+def _charged(
+    charged: Mapping[str, Any],
+    dataset: str,
+    request: Any,
+    ledger: str | None,
+    earlier: Charged | None,
+) -> Iterator[str]:
+    """What the release cost now, and how to set a limit where there is none."""
+    if earlier is not None and earlier.state == "published":
+        return
+    limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
+    yield f"Charged epsilon {charged['epsilon']}; spent so far {charged['spent_after']}{limit}."
+    if not charged["limit"]:
+        delta = " --delta D" if request.delta.value else ""
+        where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
+        create = f"crowdtally ledger create {shlex.quote(dataset)} --epsilon E{delta}{where}"
+        yield f"Set a limit with: {create}"
 
 
 def _check_output(output: Path | None, dry_run: bool, *, is_new: bool) -> None:
