@@ -331,6 +331,27 @@ def test_a_run_that_comes_late_to_the_charge(
     assert bench.charge.state == ("drawing" if moment == "finish" else "published")
 
 
+@pytest.mark.parametrize("stage", ["check", "staging"])
+def test_what_the_other_run_did_is_not_held_against_this_one(
+    bench: Bench, monkeypatch: Patch, stage: str
+) -> None:
+    """Looked up as new; then its twin spends all of the budget, and its folder is there."""
+    owner: Any = Ledger if stage == "check" else publish
+    original, entered = getattr(owner, stage), []
+
+    def late(*given: Any, **named: Any) -> Any:
+        entered.append(1)
+        if len(entered) == 1:
+            bench.run()
+        return original(*given, **named)
+
+    monkeypatch.setattr(owner, stage, late)
+    with pytest.raises(DrawnBeforeError, match=r"begun meanwhile.*Run again with the same request"):
+        bench.run()
+    assert (bench.charge.state, bench.draws) == ("published", 1)
+    bench.run()
+
+
 def test_a_failure_before_the_draw_can_be_continued(bench: Bench, monkeypatch: Patch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise LedgerError("the ledger is locked.")
