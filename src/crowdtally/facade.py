@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from crowdtally.budget import Ledger, MissingLedgerError
+from crowdtally.budget import Asked, Ledger, MissingLedgerError
 from crowdtally.budget.names import dataset_name
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropping import Confirm, Tell
@@ -174,13 +174,21 @@ def surroundings(
     )
     if output is not None and not isinstance(output, str | os.PathLike):
         raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
+    Asked(purpose=purpose, request_id=request_id)  # refused before a ledger is made
+    if request_id is not None and not output:
+        raise UsageError(
+            "--request-id needs a folder for the release, -o DIR, so that the same request can "
+            "show it again."
+        )
     target, held = (Path(output), None) if output else temporary_target()
-    check_target(target)
+    if request_id is None:  # else it may be the release of that request: looked up first
+        check_target(target)
     books = ledger if isinstance(ledger, Ledger) else _books(ledger, sources, dataset, new_dataset)
     charged = dataset_of(sources, dataset, books.names())
     outside = Outside(
         charged, target, books, SystemDraws(), tell, start_engine, confirm, stage,
         new_dataset=new_dataset, purpose=purpose, request_id=request_id,
+        temporary=held is not None,
     )  # fmt: skip
     return outside, held
 

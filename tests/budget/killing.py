@@ -1,7 +1,8 @@
 """Whole runs that are killed, at random or at every write, flush, link, rename and removal.
 
-After each kill every charge is given back that the ledger lets go: what anybody can find must still
-be paid for.
+After each kill every request with an id is made again: it must be charged once and drawn at most
+once, and be shown or say why not. Then every charge is given back that the ledger lets go: what
+anybody can find must still be paid for.
 """
 
 from __future__ import annotations
@@ -14,39 +15,81 @@ import shutil
 import signal
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest import mock
 
 from budget.driven import EACH, UNIT, charge, in_child
-from crowdtally.budget import Ledger, Reservation
+from crowdtally.budget import Charged, DrawnBeforeError, Ledger, Reservation
 from crowdtally.curator import publish
-from crowdtally.curator.stages import marking
+from crowdtally.curator.stages import marking, starting
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.published import Staged
 from crowdtally.values.epsilon import Epsilon
 from kit.bare import DATASET, bare_publish, nothing_to_count, released
 
+KEY = "the scenario's request"
+
+
+class Noted:
+    """Which request each draw was for, in a file that outlives the process and is not its own."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.request = ""
+
+    def draw(self) -> None:
+        """Noise for the request of now."""
+        with self.path.open("a") as notes:
+            notes.write(f"{self.request}\n")
+
+    def draws(self) -> Counter[str]:
+        """How often noise was drawn for each request."""
+        return Counter(self.path.read_text().splitlines() if self.path.exists() else ())
+
+    def run(self, ledger: Ledger, target: Path, request_id: str | None = None) -> None:
+        """The real main line with nothing to count."""
+        self.request = request_id or ""
+        bare_publish(ledger, target, request_id=request_id)
+
 
 @contextlib.contextmanager
-def in_order(order: str) -> Iterator[None]:
-    """The main line as it is or, a mutant that the tests must catch, renaming before the mark."""
+def in_order(order: str, noted: Noted) -> Iterator[None]:
+    """The main line as it is or, mutants that the tests must catch, in another order."""
 
-    def rename_first(reservation: Reservation, staged: Staged) -> AbstractContextManager[None]:
+    def rename_first(
+        reservation: Reservation, staged: Staged, key: str | None
+    ) -> AbstractContextManager[None]:
         staged.commit()
         staged.commit = lambda: None  # type: ignore[method-assign]
-        return marking(reservation, staged)
+        return marking(reservation, staged, key)
 
-    chosen = {"mark-first": marking, "rename-first": rename_first}[order]
-    with nothing_to_count(Epsilon(EACH)), mock.patch.object(publish, "marking", chosen):
+    def draw_first(
+        reservation: Reservation, staged: Staged, key: str | None
+    ) -> AbstractContextManager[None]:
+        noted.draw()
+        return starting(reservation, staged, key)
+
+    draws_first = order == "draw-first"
+    with (
+        nothing_to_count(Epsilon(EACH), (lambda: None) if draws_first else noted.draw),
+        mock.patch.object(publish, "marking", rename_first if order == "rename-first" else marking),
+        mock.patch.object(publish, "starting", draw_first if draws_first else starting),
+    ):
         yield
 
 
-def survived(folder: Path) -> str | None:
-    """What is wrong after a crash; None if all holds and the ledger goes on."""
+def survived(folder: Path, noted: Noted, seen: Counter[str]) -> str | None:
+    """What is wrong after a crash; None if all holds and the ledger goes on.
+
+    ``seen`` counts in which states requests with an id were made again.
+    """
     try:
         ledger = Ledger.open(folder / "ledger.sqlite", create=True)
+        if problem := _all_made_again(ledger, folder, noted, seen):
+            return problem
         kept = _give_back(ledger)
         found = ledger.verify()
         if not found.ok:
@@ -61,10 +104,53 @@ def survived(folder: Path) -> str | None:
     return None
 
 
+def _key(made: Charged) -> str:
+    return (made.asked.request_id if made.asked else None) or ""
+
+
+def _all_made_again(ledger: Ledger, folder: Path, noted: Noted, seen: Counter[str]) -> str | None:
+    """What is wrong once every request with an id was made again, to its end."""
+    before = {_key(made): made for made in ledger.charges() if _key(made)}
+    refused: dict[str, str] = {}
+    for key in {KEY, *before}:
+        state = before[key].state if key in before else "new"
+        if state == "voided":
+            continue
+        seen[state] += 1
+        try:
+            noted.run(ledger, _folder_of(folder, key), key)
+        except DrawnBeforeError as error:
+            refused[key] = str(error)
+    after, found, draws = ledger.charges(), set(released(folder)), noted.draws()
+    made = Counter(map(_key, after))
+    for paid in after:
+        key = _key(paid)
+        if key and (made[key] > 1 or draws[key] > 1):
+            return f"{made[key]} charges and {draws[key]} draws for one request"
+        if problem := _not_told(paid, refused.get(key), found):
+            return problem
+    return None
+
+
+def _not_told(made: Charged, refused: str | None, found: set[tuple[str, str]]) -> str | None:
+    """What is wrong with how a request that was made again ended: shown, or refused with words."""
+    if not _key(made) or made.state == "voided":
+        return None
+    if refused is not None:
+        said = made.id in refused and "needs a new request id" in refused
+        return None if made.state == "drawing" and said else f"refused, {made.state}: {refused}"
+    shown = made.state == "published" and (made.id, made.sha256) in found
+    return None if shown else f"not shown: {made.state}"
+
+
+def _folder_of(folder: Path, key: str) -> Path:
+    return folder / ("keyed" if key == KEY else f"out-{key}")
+
+
 def _give_back(ledger: Ledger) -> set[tuple[str, str | None]]:
     """Void what can be voided; the entries and hashes of what is published, which cannot."""
     for made in ledger.charges():
-        if made.state == "reserved":
+        if made.state in {"reserved", "drawing"}:
             if made.staged is not None and made.staged.is_here:
                 with contextlib.suppress(UsageError):
                     ledger.void(made.id, "killed")
@@ -77,18 +163,23 @@ def kill_at_random(home: Path, kills: int, seed: int, order: str) -> dict[str, o
     """Kill a child at random moments of a loop of releases."""
     generator = random.Random(seed)
     failures, releases, span = [], 0, 0.0
-    with tempfile.TemporaryDirectory(dir=home) as name, in_order(order):
-        folder = Path(name) / "ledger"
+    seen: Counter[str] = Counter()
+    with contextlib.ExitStack() as held:
+        name = held.enter_context(tempfile.TemporaryDirectory(dir=home))
+        folder, noted = Path(name) / "ledger", Noted(Path(name) / "draws")
+        held.enter_context(in_order(order, noted))
 
         def loop(times: int = 10**6) -> None:
             ledger = Ledger.open(folder / "ledger.sqlite", create=True)
-            for _ in range(times):
-                bare_publish(ledger, folder / f"out-{random.SystemRandom().getrandbits(60)}")
+            for turn in range(times):
+                key = f"{random.SystemRandom().getrandbits(60)}"
+                noted.run(ledger, _folder_of(folder, key), key if turn % 2 else None)
 
         for kill in range(kills):
             if kill % 20 == 0:  # a new ledger now and then: its creation counts too
                 releases += len(released(folder))
                 shutil.rmtree(folder, ignore_errors=True)
+                noted.path.unlink(missing_ok=True)
                 folder.mkdir()
             if kill % 10 == 0:  # how long a life is on this machine, as busy as it now is
                 start = time.perf_counter()
@@ -98,17 +189,18 @@ def kill_at_random(home: Path, kills: int, seed: int, order: str) -> dict[str, o
             time.sleep(generator.uniform(0, span))
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
-            if problem := survived(folder):
+            if problem := survived(folder, noted, seen):
                 failures.append(problem)
         releases += len(released(folder))
-    return {"kills": kills, "releases": releases, "failures": failures}
+    return {"kills": kills, "releases": releases, "failures": failures, "again": seen}
 
 
-def scenario(folder: Path) -> None:
-    """A short life with every kind of write: creation, limits, a whole run, a void."""
+def scenario(folder: Path, noted: Noted) -> None:
+    """A short life with every kind of write: creation, limits, whole runs, a void."""
     ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     ledger.create(DATASET, UNIT, epsilon=100)
-    bare_publish(ledger, folder / "out")
+    noted.run(ledger, folder / "out")
+    noted.run(ledger, _folder_of(folder, KEY), KEY)
     reservation = ledger.reserve(DATASET, UNIT, charge(), new_dataset=True)
     ledger.void(reservation.id, "nothing was drawn")
 
@@ -119,16 +211,21 @@ def kill_at_every_call(home: Path, torn: bool, order: str = "mark-first") -> dic
     shim.shim_log.restype = ctypes.c_char_p
     failures: list[str] = []
     kills = between = 0
-    with tempfile.TemporaryDirectory(dir=home) as name, in_order(order):
+    seen: Counter[str] = Counter()
+    with contextlib.ExitStack() as held:
+        name = held.enter_context(tempfile.TemporaryDirectory(dir=home))
         folder, log = Path(name) / "ledger", Path(name) / "log"
+        noted = Noted(Path(name) / "draws")
+        held.enter_context(in_order(order, noted))
 
         def live(at: int) -> int:
             def life() -> None:
                 shim.shim_arm(os.fsencode(folder), ctypes.c_long(at), int(torn))
-                scenario(folder)
+                scenario(folder, noted)
                 log.write_bytes(shim.shim_log())
 
             shutil.rmtree(folder, ignore_errors=True)
+            noted.path.unlink(missing_ok=True)
             folder.mkdir()
             return os.waitpid(in_child(life), 0)[1]
 
@@ -140,12 +237,14 @@ def kill_at_every_call(home: Path, torn: bool, order: str = "mark-first") -> dic
             status = live(at)
             kills += os.WIFSIGNALED(status)
             between += _marked_not_renamed(folder)
-            if problem := survived(folder):
+            if problem := survived(folder, noted, seen):
                 failures.append(f"at call {at}: {problem}")
                 if order != "mark-first":
                     break  # the mutant is caught
         assert live(len(calls) + 1) == 0
-    return {"kills": kills, "failures": failures, "calls": calls, "between": between}
+    return {
+        "kills": kills, "failures": failures, "calls": calls, "between": between, "again": seen,
+    }  # fmt: skip
 
 
 def _marked_not_renamed(folder: Path) -> bool:

@@ -19,6 +19,7 @@ import crowdtally.budget.store  # noqa: F401
 from budget.driven import EACH, UNIT, charge, in_child
 from budget.keeping_killed import kill_keeping
 from budget.killing import kill_at_every_call, kill_at_random
+from budget.requesting import same_request
 from crowdtally.budget import Ledger, OverBudgetError
 from crowdtally.errors import CrowdtallyError
 
@@ -264,6 +265,8 @@ def main() -> object:
         return crowd(sys.argv[2], *map(int, rest))
     if mode == "birth":
         return birth(sys.argv[2], int(rest[0]))
+    if mode == "same-request":
+        return same_request(sys.argv[2], Path(rest[0]), *map(int, rest[1:]))
     if mode == "fork":
         return fork(sys.argv[2])
     if mode == "full-disk":

@@ -38,7 +38,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         monkeypatch.setattr(owner, name, noted)
 
-    for name in ("check", "reserve", "mark_published"):
+    for name in ("check", "reserve", "start_drawing", "mark_published"):
         watch(Ledger, name, name)
     for step in STEPS:
         watch(step, "count", "count")
@@ -72,14 +72,15 @@ def release(folder: Path, source: Any = ROWS, **options: Any) -> ct.Release:
 )  # fmt: skip
 def test_one_step(options: dict[str, Any], tmp_path: Path, events: list[str]) -> None:
     release(tmp_path, **options)
-    assert once(events) == ["check", "count", "reserve", "draw", "mark_published"]
+    assert once(events) == ["check", "count", "reserve", "start_drawing", "draw", "mark_published"]
 
 
 def test_later_steps_count_after_the_charge(tmp_path: Path, events: list[str]) -> None:
     """Popularity, choice and tables: what steers a later count is released, so it was paid for."""
     release(tmp_path, bounding="hpa", choose="rank")
     later = ["count", "draw", "count", "draw"]
-    assert once(events) == ["check", "count", "reserve", "draw", *later, "mark_published"]
+    first = ["check", "count", "reserve", "start_drawing", "draw"]
+    assert once(events) == [*first, *later, "mark_published"]
 
 
 def test_damage_shows_before_anything_is_charged(tmp_path: Path, events: list[str]) -> None:

@@ -66,13 +66,15 @@ def fails(ledger: Ledger, folder: Path, kind: type[CrowdtallyError]) -> tuple[st
 def test_in_order(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     events: list[str] = []
     for owner, name in (
-        (Ledger, "check"), (publish, "prepare"), (Ledger, "reserve"), (publish, "finish"),
-        (published.Staged, "write"), (Ledger, "mark_published"), (os, "rename"),
+        (Ledger, "check"), (publish, "prepare"), (Ledger, "reserve"), (Ledger, "start_drawing"),
+        (publish, "finish"), (published.Staged, "write"), (Ledger, "mark_published"),
+        (os, "rename"),
     ):  # fmt: skip
         before(monkeypatch, owner, name, lambda name=name: events.append(name))
     bare_publish(ledger, folder / "out")
     assert events == [
-        "check", "prepare", "reserve", "finish", "write", "mark_published", "rename"
+        "check", "prepare", "reserve", "start_drawing", "finish", "write", "mark_published",
+        "rename",
     ]  # fmt: skip
     (charged,) = ledger.charges()
     assert charged.sha256 == ledger.charge_of_release(charged.charge.release_id).sha256  # type: ignore[union-attr]
@@ -134,7 +136,7 @@ def other(ledger: Ledger, folder: Path, monkeypatch: Patch) -> Iterator[OtherWri
     writer.end()
 
 
-@pytest.mark.parametrize("stage", ["reserve", "mark_published"])
+@pytest.mark.parametrize("stage", ["reserve", "start_drawing", "mark_published"])
 def test_a_locked_ledger(
     ledger: Ledger, other: OtherWriter, folder: Path, monkeypatch: Patch, stage: str
 ) -> None:
@@ -148,7 +150,9 @@ def test_a_locked_ledger(
     else:
         assert NOTHING in said
         assert f"{STANDS}{charged.id})" in said  # type: ignore[union-attr]
-        assert charged.state == "reserved"  # type: ignore[union-attr]
+        undrawn = stage == "start_drawing"
+        assert ("No noise was drawn" in said) == undrawn
+        assert charged.state == ("reserved" if undrawn else "drawing")  # type: ignore[union-attr]
         assert ledger.void(charged.id, "locked").spent.epsilon == 0  # type: ignore[union-attr]
 
 
@@ -182,7 +186,7 @@ def test_a_target_that_came_meanwhile_is_seen_before_the_mark(
     before(monkeypatch, publish, "finish", lambda: (folder / "out").write_text("mine"))
     said, charged = fails(ledger, folder, UsageError)
     assert "never replaces anything" in said
-    assert charged.state == "reserved"  # type: ignore[union-attr]
+    assert charged.state == "drawing"  # type: ignore[union-attr]
     assert (folder / "out").read_text() == "mine"
 
 
@@ -190,9 +194,10 @@ def test_a_target_that_came_meanwhile_is_seen_before_the_mark(
 @pytest.mark.parametrize(
     ("owner", "name", "state"),
     [
-        (publish, "finish", "reserved"),
-        (published.Staged, "ready", "reserved"),
-        (Ledger, "mark_published", "reserved"),
+        (Ledger, "start_drawing", "reserved"),
+        (publish, "finish", "drawing"),
+        (published.Staged, "ready", "drawing"),
+        (Ledger, "mark_published", "drawing"),
         (published.Staged, "commit", "published"),
         (os, "rename", "published"),
     ],
@@ -229,6 +234,23 @@ def test_voided_meanwhile(ledger: Ledger, folder: Path, monkeypatch: Patch) -> N
     assert NOTHING in said
     assert "stands" not in said
     assert charged.state == "voided"  # type: ignore[union-attr]
+
+
+def test_voided_before_the_first_draw(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
+    """Nothing was drawn and nothing can be any more, so no folder stands in the way."""
+
+    def void() -> None:
+        (charged,) = ledger.charges()
+        assert (charged.state, charged.staged) == ("reserved", None)
+        ledger.void(charged.id, "a slip")
+
+    before(monkeypatch, Ledger, "start_drawing", void)
+    before(monkeypatch, publish, "finish", lambda: pytest.fail("drawn for nothing"))
+    said, charged = fails(ledger, folder, VoidedError)
+    assert NOTHING in said
+    assert "Run again to charge and release." in said
+    assert charged.state == "voided"  # type: ignore[union-attr]
+    assert ledger.balance(DATASET).spent.epsilon == 0
 
 
 @pytest.mark.parametrize("moment", ["before the mark", "before the rename"])
@@ -300,7 +322,7 @@ def test_a_folder_that_cannot_be_removed_is_named(
     ledger.void(charged.id, "it failed", delete_staged=True)
 
 
-@pytest.mark.parametrize("stage", ["reserve", "mark_published"])
+@pytest.mark.parametrize("stage", ["reserve", "start_drawing", "mark_published"])
 def test_a_connection_lost_at_the_commit(
     server: PostgresServer, folder: Path, monkeypatch: Patch, stage: str
 ) -> None:
@@ -326,7 +348,8 @@ def test_a_connection_lost_at_the_commit(
         else:
             assert NOTHING in said
             assert STANDS in said
-            assert charges[0].state == "reserved"
+            expected = "reserved" if stage == "start_drawing" else "drawing"
+            assert charges[0].state == expected
             assert ledger.void(charges[0].id, "the connection broke").spent.epsilon == 0
 
 

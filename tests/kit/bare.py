@@ -16,7 +16,8 @@ from typing import Any
 from unittest import mock
 
 from crowdtally import durable
-from crowdtally.budget import Charge, Ledger, Part
+from crowdtally.budget import Asked, Charge, Ledger, Part
+from crowdtally.curator import again
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.census import Dropped
@@ -34,6 +35,17 @@ _REQUEST = SimpleNamespace(
     most_dropped=None,
     sources=None,
 )
+
+
+def _asked_of(_: object, *, output: Path | None, **asked: Any) -> Asked:
+    """The request says nothing; where, what for and its id stay."""
+    return Asked(output=None if output is None else str(output), **asked)
+
+
+def _load(folder: Path) -> Published:
+    """What ``_write`` wrote."""
+    raw = (folder / "release.json").read_bytes()
+    return Published(folder, json.loads(raw), sha256=hashlib.sha256(raw).hexdigest())
 
 
 def _write(staged: Staged, metadata: Any, tables: Any) -> str:
@@ -59,20 +71,32 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
     nothing = SimpleNamespace(count=lambda *_: Read(None, Dropped(1, 0, 0)))
     fakes: dict[str, Any] = {
         "charge_of": charge_of,
+        "asked_of": _asked_of,
         "prepare": lambda *_: None,
         "steps_of": lambda _: (nothing,),
         "finish": finish,
         "describe": lambda _request, _dataset, reservation, *_: {"entry": reservation.id},
     }
-    with mock.patch.multiple(main_line, **fakes), mock.patch.object(Staged, "write", _write):
+    with (
+        mock.patch.multiple(main_line, **fakes),
+        mock.patch.object(again, "load", _load),
+        mock.patch.object(Staged, "write", _write),
+    ):
         yield
 
 
-def bare_publish(ledger: Ledger, target: Path, *, dataset: str = DATASET, **more: Any) -> Published:
+def bare_publish(
+    ledger: Ledger,
+    target: Path,
+    *,
+    dataset: str = DATASET,
+    tell: Callable[[str], None] = lambda _: None,
+    **more: Any,
+) -> Published:
     """The real ``publish`` of nothing."""
     return publish(
         _REQUEST, dataset, target,  # type: ignore[arg-type]
-        ledger=ledger, draws=None, tell=lambda _: None,  # type: ignore[arg-type]
+        ledger=ledger, draws=None, tell=tell,  # type: ignore[arg-type]
         start_engine=lambda: nullcontext(), **more,  # type: ignore[arg-type, return-value]
     )  # fmt: skip
 

@@ -1,7 +1,8 @@
 """``kill -9`` of whole runs, at random moments and at every write, flush, link, rename and removal.
 
-After each: the ledger opens and verifies, every charge that it lets go is voided, what anybody can
-find is still paid for, and the ledger goes on.
+After each: the ledger opens and verifies, requests with an id are made again (charged once, drawn
+at most once), every charge that it lets go is voided, what anybody can find is still paid for, and
+the ledger goes on.
 """
 
 from __future__ import annotations
@@ -57,12 +58,15 @@ def test_killed_at_every_call(how: str) -> None:
     assert found["kills"] == len(calls) > 100
     assert {"pwrite", "fsync", "unlink", "link", "write", "rename"} <= set(found["calls"])
     assert how == "torn" or found["between"] >= 2, "kills between the mark and the rename"
+    for state in ("new", "reserved", "drawing", "published"):
+        assert found["again"][state] >= 2, "requests made again in every state"
 
 
 def test_killed_at_random_moments() -> None:
     found = kill_at_random(100, seed=1)
     assert found["failures"] == []
     assert found["releases"] > 25, "the children must get to release between the kills"
+    assert found["again"]["drawing"] + found["again"]["reserved"] > 5, found["again"]
 
 
 @pytest.mark.long
@@ -74,6 +78,12 @@ def test_a_rename_before_the_mark_is_caught() -> None:
     """The test itself is tested: the wrong order must fail it."""
     found = with_shim("every-call", "whole", "rename-first")
     assert any("released and not paid for" in failure for failure in found["failures"])
+
+
+def test_a_draw_before_its_entry_is_caught() -> None:
+    """So is noise that is drawn before the entry that precedes it: a retry would draw again."""
+    found = with_shim("every-call", "whole", "draw-first")
+    assert any("2 draws for one request" in failure for failure in found["failures"])
 
 
 def test_everything_is_flushed_when_a_charge_returns() -> None:

@@ -32,19 +32,23 @@ BATCH = 20
 class Watched(Ledger):
     """A ledger that tells of each reservation, as a person who watches the run would see it.
 
-    The mark comes after a pause, so that a void often falls between the writing and the mark.
+    The drawing and the mark come after pauses, so that a void often falls before either.
     """
 
     made: queue.SimpleQueue[str]
-    pause: float
+    pauses: tuple[float, float]
 
     def reserve(self, *given: object, **named: object) -> Reservation:
-        made = super().reserve(*given, **named, new_dataset=True)  # type: ignore[arg-type]
+        made = super().reserve(*given, **named)  # type: ignore[arg-type]
         self.made.put(made.id)
         return made
 
+    def start_drawing(self, *given: str, **named: object) -> None:
+        time.sleep(self.pauses[0])
+        super().start_drawing(*given, **named)  # type: ignore[arg-type]
+
     def mark_published(self, *given: str) -> None:
-        time.sleep(self.pause)
+        time.sleep(self.pauses[1])
         super().mark_published(*given)
 
 
@@ -52,10 +56,12 @@ class Race:
     """One run and one void."""
 
     def __init__(self, location: str, out: Path, chance: random.Random) -> None:
-        self._running, self._voiding = Watched.open(location), Ledger.open(location, create=True)
-        self._running.made, self._running.pause = queue.SimpleQueue(), chance.uniform(0, 0.02)
+        self._voiding = Ledger.open(location, create=True)
+        self._running = Watched.open(location, create=True)
+        self._running.made = queue.SimpleQueue()
+        self._running.pauses = (chance.uniform(0, 0.02), chance.uniform(0, 0.02))
         self._out = out
-        self._wait, self._delete = chance.uniform(0, 0.02), chance.random() < 0.5
+        self._wait, self._delete = chance.uniform(0, 0.04), chance.random() < 0.5
         self.outcome: list[str] = []
 
     def run(self) -> None:
@@ -103,13 +109,16 @@ def races(number: int, home: Path, new_ledger: Callable[[], str], seed: int) -> 
                 race.start()
                 seen.update(race.outcome)
                 assert len(race.outcome) == 2, "neither may end in anything unforeseen"
-            check(location, place)
+            seen.update(check(location, place))
             shutil.rmtree(place)
     return seen
 
 
-def check(location: str, place: Path) -> None:
-    """Nothing to be found without a standing charge, and nothing left of what was given back."""
+def check(location: str, place: Path) -> list[str]:
+    """Nothing to be found without a standing charge, and nothing left of what was given back.
+
+    Says of each void whether it came before the first draw.
+    """
     with Ledger.open(location, create=True) as ledger:
         charges = ledger.charges()
         standing = [made for made in charges if made.state != "voided"]
@@ -118,13 +127,16 @@ def check(location: str, place: Path) -> None:
         assert ledger.balance(DATASET).spent.epsilon == len(standing) * EACH.value
         assert [path for path in place.iterdir() if path.name.startswith(".")] == []
         assert ledger.verify().ok
+        voided = [made for made in charges if made.state == "voided"]
+        return [f"voided {'undrawn' if made.drawing_at is None else 'drawn'}" for made in voided]
 
 
 def everything_happened(seen: Counter[str]) -> None:
     """Races that all end alike would show nothing."""
     for outcome in (
         "released", "run: VoidedError", "run: CrowdtallyError", "voided, deleting",
-        "voided, looking", "refused, deleting", "refused, looking",
+        "voided, looking", "refused, deleting", "refused, looking", "voided undrawn",
+        "voided drawn",
     ):  # fmt: skip
         assert seen[outcome], seen
 

@@ -24,7 +24,7 @@ from crowdtally.budget.events import (
     Withdrawn,
 )
 from crowdtally.budget.history import Charged, Reservation
-from crowdtally.budget.retrying import require_same
+from crowdtally.budget.retrying import require_same, require_undrawn
 from crowdtally.budget.sources import filed, hashed, require_no_overlap
 from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError
@@ -86,8 +86,7 @@ def reserve(
 def _taken_up(book: Book, earlier: Charged, dataset: str, event: Reserved) -> Reservation:
     """The charge of an earlier run of the same request, of which nothing was drawn."""
     require_same(earlier, dataset, event)
-    if earlier.state != "reserved":
-        raise drawn_before(earlier)
+    require_undrawn(earlier)
     after = book.entry_of(earlier.id).balance
     cost = earlier.charge.loss
     before = replace(after, spent=after.spent - cost)
@@ -100,7 +99,7 @@ def start_drawing(book: Book, reservation_id: str, staged: StagedFolder | None) 
     if found.state == "voided":
         raise _voided(found)
     if found.state != "reserved":
-        raise drawn_before(found)
+        raise _drawn_before(found)
     book.append(found.dataset, Drawing(reservation_id, staged))
 
 
@@ -152,8 +151,7 @@ def withdraw(book: Book, reservation_id: str, reason: str) -> Charged:
     return book.reservation(reservation_id)
 
 
-def drawn_before(found: Charged) -> DrawnBeforeError:
-    """Why a charge cannot be used again."""
+def _drawn_before(found: Charged) -> DrawnBeforeError:
     return DrawnBeforeError(
         f"noise was drawn, or is being drawn, for reservation {found.id} already "
         f"(it is {found.state}). One charge pays for one draw: another one needs a new charge."

@@ -80,6 +80,10 @@ class Charged:
     """When it was marked as published, in UTC."""
     withdrawn: Withdrawal | None = None
     """Whether, when and why the release was called back."""
+    drawing_at: str | None = None
+    """When it was recorded that noise may be drawn, in UTC."""
+    drawn_by: Author | None = None
+    """Who drew: another one than who charged, where a repeated request took the charge up."""
 
     def hint(self) -> str | None:
         """What to do about a staged folder that is still on this computer; ``None`` without one."""
@@ -143,7 +147,9 @@ def made(entry: Entry, event: Reserved) -> Charged:
 def follow(old: Charged, entry: Entry, event: AboutReservation) -> Charged:
     """The charge after something happened to it."""
     if isinstance(event, Drawing):
-        return replace(old, state="drawing", staged=event.staged)
+        return replace(
+            old, state="drawing", staged=event.staged, drawing_at=entry.time, drawn_by=entry.by
+        )
     if isinstance(event, MarkedPublished):
         return replace(old, state="published", sha256=event.sha256, published_at=entry.time)
     if isinstance(event, Voided):

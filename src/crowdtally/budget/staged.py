@@ -1,6 +1,6 @@
 """Where an unfinished release lies, so that its charge is not given back while it is there.
 
-The folder exists from before the reservation until the run removes it (on a failure) or renames it
+The folder exists from before the first draw until the run removes it (on a failure) or renames it
 (after the mark). See ``ledger.md`` for why this makes ``void`` safe.
 """
 
@@ -49,9 +49,14 @@ class StagedFolder:
         return cls(fields["host"], fields["path"])
 
     @property
+    def is_this_host(self) -> bool:
+        """Whether it is, or was, on this computer."""
+        return self.host == this_host()
+
+    @property
     def is_here(self) -> bool:
         """Whether the folder is on this computer and exists; never raises."""
-        return self.host == this_host() and os.path.lexists(self.path)
+        return self.is_this_host and os.path.lexists(self.path)
 
     def require_gone(self, reservation_id: str) -> None:
         """Refuse, with the way out, unless it is certain that the folder is not there."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ import typer
 from crowdtally.cli import options, syntax
 from crowdtally.cli.accounts import Account, first_use_words, is_first_use
 from crowdtally.cli.options import remark
+from crowdtally.cli.repeating import made_before, unless_known, used_before
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
@@ -36,6 +38,25 @@ def release(
     ledger: options.LedgerOption = None,
     dataset: options.DatasetOption = None,
     new_dataset: options.NewDatasetOption = False,
+    purpose: Annotated[
+        str | None,
+        typer.Option(
+            "--purpose",
+            metavar="TEXT",
+            rich_help_panel="budget",
+            help="What the release is for, in your words; the ledger keeps it.",
+        ),
+    ] = None,
+    request_id: Annotated[
+        str | None,
+        typer.Option(
+            "--request-id",
+            metavar="KEY",
+            rich_help_panel="budget",
+            help="A name for this one request: made again with it, it is charged once, and the "
+            "release that it made is shown.",
+        ),
+    ] = None,
     strict: Annotated[
         bool,
         typer.Option(
@@ -92,9 +113,14 @@ def release(
     settings = syntax.settings(engine_setting or [])
     first_use = is_first_use(ledger)
     account = Account(ledger, dataset, new_dataset or first_use, looks_only=dry_run)
-    with _together(lambda: _check_output(output, dry_run)):
+    look_up = partial(made_before, ledger, request_id)
+    earlier = look_up()
+    with _together(unless_known(look_up, lambda: _check_output(output, dry_run))):
         most = share_dropped(most_dropped, strict=strict)
-        request = replace(make_request(account.check), most_dropped=most)
+        request = replace(make_request(unless_known(look_up, account.check)), most_dropped=most)
+    if dry_run and earlier is not None:
+        remark(quiet)(used_before(earlier))
+        return
     if dry_run:
         unseen = check_columns(request.sources, request.domain)
         show_plan(make_plan(request, unseen=unseen), as_json, account)
@@ -106,7 +132,7 @@ def release(
             request.sources, output=output, ledger=ledger, dataset=dataset,
             tell=progress.between(say), confirm=asker(progress.clear) if asked else None,
             stage=progress.stage, engine=engine, engine_settings=settings,
-            new_dataset=account.new,
+            new_dataset=account.new, purpose=purpose, request_id=request_id,
         )  # fmt: skip
         if first_use:
             progress.between(say)(first_use_words(outside.ledger, outside.dataset.name))
@@ -114,8 +140,10 @@ def release(
     say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
     for words in (*_found(made.metadata), *counting_remarks(made)):
         say(words)
-    for words in _charged(made.metadata["charged"], outside.ledger, outside.dataset.name, ledger):
-        say(words)
+    if earlier is None or earlier.state != "published":
+        cost = made.metadata["charged"]
+        for words in _charged(cost, outside.ledger, outside.dataset.name, ledger):
+            say(words)
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
 
 

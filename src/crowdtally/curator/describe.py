@@ -63,7 +63,7 @@ def describe(
             "spent_after": show(reservation.after.spent.epsilon),
             "limit": show(reservation.after.limit.epsilon) if reservation.after.limit else None,
         },
-        "versions": dict(reservation.charge.versions),
+        "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
     }
     return facts | ({"other": dict(released.other)} if released.other is not None else {})
 

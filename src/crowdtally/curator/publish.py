@@ -1,10 +1,11 @@
 """The main line: from records to a release, on one page.
 
 One charge, then steps of *bound → count → noise*, then one folder, written whole or not at all.
-The order is the guarantee: nothing is drawn before the charge is durable, nobody can find the
-folder before the ledger has it marked as published, and a failure in between stays charged. The
-exact counts of the first step come before the charge: they draw nothing, and they read every
-record, so that a damaged source costs nothing. ``budget/ledger.md`` argues why.
+The order is the guarantee: nothing is drawn before the charge and the entry that says so are
+durable, nobody can find the folder before the ledger has it marked as published, and a failure in
+between stays charged. The exact counts of the first step come before the charge: they draw nothing,
+and they read every record, so that a damaged source costs nothing. A request with an id is looked
+up before all that: made again, it is charged once and drawn once. ``budget/ledger.md`` argues why.
 """
 
 from __future__ import annotations
@@ -12,9 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from crowdtally.budget import Asked, Ledger
+from crowdtally.budget import Ledger, Reserved
+from crowdtally.budget.retrying import made_before
+from crowdtally.curator.again import show_again, unless_made_meanwhile
+from crowdtally.curator.asked import asked_of
 from crowdtally.curator.dataset import Dataset, tell_standing
 from crowdtally.curator.describe import describe, versions
 from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
@@ -23,7 +28,7 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.inspecting.reasons import reasons
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.stages import making, marking, placing, reading, reserving
+from crowdtally.curator.stages import making, marking, placing, reading, reserving, starting
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released, Stage, finish
 from crowdtally.noise.draws import Draws
@@ -56,18 +61,31 @@ class Outside:
     """What for, in the curator's words; the ledger keeps it."""
     request_id: str | None = None
     """The key under which a repeated request is charged once."""
+    temporary: bool = False
+    """Whether the folder goes with this program."""
 
 
 def publish(request: Request, outside: Outside) -> Published:
     """Make the release that ``request`` describes in a new folder."""
     began, unit, steps = datetime.now(UTC), request.records.unit, steps_of(request)
     charge, ledger, to = charge_of(request, steps, versions()), outside.ledger, outside.dataset
-    asked = Asked(to.source, str(outside.target), {}, outside.purpose, outside.request_id)
-    ledger.check(  # exit 3: nothing was read yet
-        to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen,
-        new_dataset=outside.new_dataset,
+    target, key = outside.target, outside.request_id
+    asked = asked_of(
+        request, source=to.source, output=None if outside.temporary else target,
+        purpose=outside.purpose, request_id=key,
     )  # fmt: skip
-    with staging(outside.target) as staged, outside.start_engine() as engine:
+    look_up = partial(made_before, ledger, to.name, Reserved(unit, charge, asked))
+    earlier = look_up()
+    if earlier is not None and earlier.state == "published":
+        return show_again(earlier, target, outside.tell)  # nothing is read, charged or drawn
+    with unless_made_meanwhile(look_up):
+        if earlier is None:  # else it is charged already
+            ledger.check(  # exit 3: nothing was read yet
+                to.name, unit, charge.epsilon, charge.delta, sources=to.sources, chosen=to.chosen,
+                new_dataset=outside.new_dataset,
+            )  # fmt: skip
+        folder = staging(target)  # refused where something is there
+    with folder as staged, outside.start_engine() as engine:
         outside.stage("reading and counting")
         with reading():  # every record, once: damage shows here, and nothing is charged
             prepared = prepare(engine, request.records, request.domain, request.sources)
@@ -84,15 +102,16 @@ def publish(request: Request, outside: Outside) -> Published:
                 new_dataset=outside.new_dataset,
             )  # fmt: skip
         tell_standing(reservation, outside.tell)
-        with making(reservation, staged):
-            ledger.start_drawing(reservation.id, staged=staged.path)  # durable; then the noise
+        with starting(reservation, staged, key):
+            ledger.start_drawing(reservation.id, staged=staged.path)  # durable; one run gets it
+        with making(reservation, staged, key):
             released = finish(steps, counted, records, outside.draws, outside.stage)  # with noise
             outside.stage("writing")
             metadata = describe(request, to, reservation, released, began)
             digest = staged.write(metadata, released.tables)  # under a temporary name
             staged.ready()
-        with marking(reservation, staged):
+        with marking(reservation, staged, key):
             ledger.mark_published(reservation.id, digest)  # paid for, whatever happens
-        with placing(reservation, staged):
+        with placing(reservation, staged, target, digest):
             staged.commit()  # only now can anybody find it
-    return Published(outside.target, metadata)
+    return Published(target, metadata)

@@ -4,6 +4,7 @@
 
     reading     not charged                                  nothing was drawn or released
     reserving   the charge may not have been made            nothing was drawn or released
+    starting    charged                                      nothing was drawn or released
     making      charged                                      nothing was released; void is possible
     marking     charged, unless it was voided meanwhile      nothing was released
     placing     charged and marked: it cannot be voided      in place only if the rename was done
@@ -15,8 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
-from crowdtally.budget import LedgerError, Reservation, UnknownOutcomeError, VoidedError
+from crowdtally.budget import (
+    DrawnBeforeError,
+    LedgerError,
+    Reservation,
+    UnknownOutcomeError,
+    VoidedError,
+)
+from crowdtally.curator.again import is_in_place
 from crowdtally.errors import CrowdtallyError
 from crowdtally.published import Staged
 
@@ -45,46 +54,94 @@ def reserving() -> Iterator[None]:
             f"{error} No noise was drawn and nothing was released. A charge that was recorded "
             "counts as spent until `crowdtally ledger void` gives it back."
         ) from error
+    except DrawnBeforeError:
+        raise  # by another run of the same request: its words say so
     except LedgerError as error:
         raise type(error)(f"{error} No noise was drawn and nothing was released.") from error
 
 
-def making(reservation: Reservation, staged: Staged) -> AbstractContextManager[None]:
+def starting(
+    reservation: Reservation, staged: Staged, request_id: str | None
+) -> AbstractContextManager[None]:
+    """A failure between the charge and the entry that precedes the first draw."""
+    stands = f"No noise was drawn. The charge stands (entry {reservation.id}): "
+    gives_back = f"{_void(reservation)} gives it back."
+    if request_id is None:
+        return _saying(f"{stands}{gives_back}", staged)
+    return _saying(
+        f"{stands}running again with the same request id continues it without another charge, "
+        f"while `crowdtally ledger show` lists it as reserved; else {gives_back}",
+        staged,
+        drawn=(
+            "This run drew nothing, charged nothing more, and stops. Run again with the same "
+            "request id: once the other run has ended, that shows its release."
+        ),
+        voided=_once_more(request_id),
+    )
+
+
+def making(
+    reservation: Reservation, staged: Staged, request_id: str | None
+) -> AbstractContextManager[None]:
     """A failure while noise is drawn or the release is written: charged, nothing released."""
     return _saying(
         f"The charge stands (entry {reservation.id}), because noise may have been drawn; if you "
-        f"are certain that nothing left this machine, {_void(reservation)} gives it back.",
+        f"are certain that nothing left this machine, {_void(reservation)} gives it back. "
+        f"{_once_more(request_id)}",
         staged,
     )
 
 
-def marking(reservation: Reservation, staged: Staged) -> AbstractContextManager[None]:
+def marking(
+    reservation: Reservation, staged: Staged, request_id: str | None
+) -> AbstractContextManager[None]:
     """A failure to mark the release as published: charged unless voided, nothing released."""
     return _saying(
         f"The charge stands (entry {reservation.id}): while `crowdtally ledger show` lists it as "
-        f"reserved, {_void(reservation)} gives it back; if it is listed as published, nothing can.",
+        f"drawing, {_void(reservation)} gives it back; if it is listed as published, nothing can. "
+        f"{_once_more(request_id)}",
         staged,
-    )
-
-
-def placing(reservation: Reservation, staged: Staged) -> AbstractContextManager[None]:
-    """A failure to give the folder its name, after the mark: charged for good."""
-    return _saying(
-        f"The ledger lists it as published already (entry {reservation.id}): the charge stands and "
-        "cannot be voided.",
-        staged,
+        voided=_once_more(request_id),
     )
 
 
 @contextmanager
-def _saying(words: str, staged: Staged) -> Iterator[None]:
+def placing(reservation: Reservation, staged: Staged, target: Path, sha256: str) -> Iterator[None]:
+    """A failure to give the folder its name, after the mark: charged for good.
+
+    It is none where another run of the same request gave the folder its name first.
+    """
+    said = _saying(
+        f"The ledger lists it as published already (entry {reservation.id}): the charge stands and "
+        "cannot be voided.",
+        staged,
+    )
+    with said:
+        try:
+            yield
+        except CrowdtallyError:
+            if staged.in_place or not is_in_place(target, sha256):
+                raise
+
+
+@contextmanager
+def _saying(
+    words: str,
+    staged: Staged,
+    *,
+    drawn: str | None = None,
+    voided: str = "Run again to charge and release.",
+) -> Iterator[None]:
     """With any failure: remove the folder, then say what is true now."""
     try:
         yield
     except CrowdtallyError as error:
         if staged.in_place:
             raise  # its own words say so
-        more = "Run again to charge and release." if isinstance(error, VoidedError) else words
+        if isinstance(error, DrawnBeforeError) and drawn is not None:
+            staged.discard()  # what the other run released is not this folder's to say
+            raise DrawnBeforeError(f"{error} {drawn}") from error
+        more = voided if isinstance(error, VoidedError) else words
         raise type(error)(f"{error} {_removed(staged)} {more}") from error
     except Exception as error:  # its own words may quote a record
         raise CrowdtallyError(
@@ -102,6 +159,11 @@ def _removed(staged: Staged) -> str:
         f"The unfinished folder {staged.path} could not be removed: delete it, and let nobody see "
         "it before."
     )
+
+
+def _once_more(request_id: str | None) -> str:
+    new = "" if request_id is None else " with a new request id"
+    return f"Run again{new} to charge and release."
 
 
 def _void(reservation: Reservation) -> str:

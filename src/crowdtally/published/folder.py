@@ -34,6 +34,16 @@ class Staged:
         self._mode = path.stat().st_mode & 0o777
         _permit(path, 0o700)  # what is not paid for yet is nobody else's to read
 
+    @classmethod
+    def left_whole(cls, path: Path, target: Path) -> Staged:
+        """A folder that an earlier run wrote whole, and did not come to rename."""
+        try:
+            staged = cls(path, target)
+            staged._mode = _usual_mode(path)
+        except OSError as error:
+            raise unwritable(target, error) from error
+        return staged
+
     def write(self, metadata: dict[str, Any], tables: Sequence[NoisyTable]) -> str:
         """Write tables and metadata under the temporary name and flush them.
 
@@ -119,6 +129,15 @@ class staging:
 def _permit(path: Path, mode: int) -> None:
     with contextlib.suppress(OSError):  # some file systems have no such rights
         path.chmod(mode)
+
+
+def _usual_mode(beside: Path) -> int:
+    """The rights that a new folder gets there."""
+    probe = beside.with_name(f".{secrets.token_hex(8)}.part")
+    probe.mkdir()
+    mode = probe.stat().st_mode & 0o777
+    probe.rmdir()
+    return mode
 
 
 def _try_room(path: Path) -> None:

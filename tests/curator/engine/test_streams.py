@@ -156,7 +156,7 @@ def test_a_reader_that_somebody_has_read_is_said_to_be_one(
         else:
             released(reader, tmp_path)
             assert "gives its rows once: was it read before?" in caplog.text
-        assert len(charges(tmp_path)) == number * 2
+        assert len(charges(tmp_path)) == number * 3  # reserved, drawing, published
 
 
 def test_a_table_without_rows_is_not_said_to_be_read(

@@ -1,0 +1,112 @@
+"""A request that was published before: its release is shown, nothing is charged or read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from crowdtally.budget import Charged, DrawnBeforeError, LedgerError
+from crowdtally.errors import BudgetError, InputError, UsageError
+from crowdtally.published import Published, Staged, load
+from crowdtally.showing import plainly
+
+
+def show_again(earlier: Charged, target: Path, tell: Callable[[str], None]) -> Published:
+    """The release of a published charge, as it lies in its folder.
+
+    A run that died between the mark and the rename left it whole under its temporary name: it gets
+    the name now. Either way its ``release.json`` is the one that the ledger knows by its hash.
+    """
+    staged = earlier.staged
+    if not target.exists() and staged is not None and staged.is_here:
+        found = _finished(earlier, Path(staged.path), target)
+    else:
+        found = _opened(earlier, target)
+    tell(
+        f"This request was made before, and its release was published on {earlier.published_at} "
+        f"(entry {earlier.id}): it is shown again. Nothing was charged and no record was read."
+    )
+    if earlier.withdrawn is not None:
+        withdrawn = earlier.withdrawn
+        tell(f"This release was withdrawn on {withdrawn.time}: {plainly(withdrawn.reason)}")
+    return found
+
+
+@contextmanager
+def unless_made_meanwhile(look_up: Callable[[], Charged | None]) -> Iterator[None]:
+    """Whatever refuses a new request: was it another run of the same one, since it was looked up?
+
+    That run's own charge may be what leaves no budget, and its release what is in the way.
+    """
+    try:
+        yield
+    except (BudgetError, UsageError) as error:
+        found = look_up()  # refused with its own words where it draws already
+        if found is None:
+            raise
+        raise DrawnBeforeError(
+            f"another run of the same request has begun meanwhile (entry {found.id}): this one "
+            "stops. Nothing was charged a second time. Run again with the same request id."
+        ) from error
+
+
+def is_in_place(folder: Path, sha256: str) -> bool:
+    """Whether the release whose ``release.json`` has this hash lies there; never raises."""
+    try:
+        raw = (folder / "release.json").read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(raw).hexdigest() == sha256
+
+
+def _opened(earlier: Charged, folder: Path) -> Published:
+    if not (folder / "release.json").exists():
+        raise LedgerError(
+            f"{_published(earlier)}, and it is not in {str(folder)!r}{_where(earlier)}"
+        )
+    try:
+        found = load(folder)
+    except InputError as error:
+        raise InputError(f"{_published(earlier)}. {error} Nothing was charged.") from error
+    if found.sha256 != earlier.sha256:
+        raise LedgerError(
+            f"{_published(earlier)}, and {str(folder)!r} holds another one: its release.json does "
+            "not have the SHA-256 that the ledger recorded. Look for the folder that was moved, or "
+            "restore it from a backup. Nothing was charged."
+        )
+    return found
+
+
+def _finished(earlier: Charged, staged: Path, target: Path) -> Published:
+    """Give the folder that a killed run left whole its name."""
+    found = _opened(earlier, staged)
+    try:
+        Staged.left_whole(staged, target).commit()
+    except Exception:
+        # The run that wrote it, or another one like this, may have been quicker.
+        if not is_in_place(target, str(earlier.sha256)):
+            raise
+    return Published(target, found.metadata, sha256=found.sha256)
+
+
+def _published(earlier: Charged) -> str:
+    key = earlier.asked.request_id if earlier.asked else None
+    return (
+        f"the release of the request {key!r} was published on {earlier.published_at} (entry "
+        f"{earlier.id})"
+    )
+
+
+def _where(earlier: Charged) -> str:
+    staged = earlier.staged
+    if staged is not None and not staged.is_this_host:
+        return (
+            f" on this computer: it was made on {staged.host!r}. Run the command there, or copy "
+            "the folder from there. Nothing was charged."
+        )
+    return (
+        ": it was moved or deleted. Its charge stands. Put the folder back; another release of "
+        "these records needs a new request id, and is charged anew. Nothing was charged now."
+    )
