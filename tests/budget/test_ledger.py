@@ -61,17 +61,17 @@ def test_first_use_creates_a_dataset_without_a_limit(ledger: Ledger) -> None:
 
 def test_an_over_budget_request_changes_nothing(ledger: Ledger) -> None:
     ledger.create("taxi", USER, epsilon=1)
-    ledger.reserve("taxi", USER, charge("0.9"), new_dataset=True)
+    ledger.reserve("taxi", USER, charge("0.9"))
     head = ledger.head()
     for attempt in (
-        lambda: ledger.reserve("taxi", USER, charge("0.100000001"), new_dataset=True),
-        lambda: ledger.check("taxi", USER, "0.100000001", new_dataset=True),
+        lambda: ledger.reserve("taxi", USER, charge("0.100000001")),
+        lambda: ledger.check("taxi", USER, "0.100000001"),
     ):
         with pytest.raises(OverBudgetError, match="difference 1e-9"):
             attempt()
     assert ledger.head() == head
-    assert ledger.check("taxi", USER, "0.1", new_dataset=True).remaining == Loss(Fraction(1, 10))
-    ledger.reserve("taxi", USER, charge("0.1"), new_dataset=True)
+    assert ledger.check("taxi", USER, "0.1").remaining == Loss(Fraction(1, 10))
+    ledger.reserve("taxi", USER, charge("0.1"))
     assert ledger.balance("taxi").remaining == Loss()
 
 
@@ -86,7 +86,7 @@ def test_check_of_a_new_name_promises_nothing_and_makes_nothing(ledger: Ledger) 
 def test_a_limit_on_epsilon_alone_allows_no_delta(ledger: Ledger) -> None:
     ledger.create("pure", USER, epsilon=1)
     with pytest.raises(OverBudgetError, match="without δ"):
-        ledger.reserve("pure", USER, charge("0.1", "1e-9"), new_dataset=True)
+        ledger.reserve("pure", USER, charge("0.1", "1e-9"))
     with pytest.raises(UsageError, match="give both"):
         ledger.create("odd", USER, delta="1e-9")
 
@@ -111,10 +111,10 @@ def test_create_again(ledger: Ledger) -> None:
 def test_the_first_charge_binds_the_unit(ledger: Ledger) -> None:
     ledger.create("any", epsilon=1)
     assert ledger.balance("any").unit is None
-    ledger.reserve("any", ROW, charge("0.1"), new_dataset=True)
+    ledger.reserve("any", ROW, charge("0.1"))
     for attempt in (
-        lambda: ledger.reserve("any", USER, charge("0.1"), new_dataset=True),
-        lambda: ledger.check("any", USER, "0.1", new_dataset=True),
+        lambda: ledger.reserve("any", USER, charge("0.1")),
+        lambda: ledger.check("any", USER, "0.1"),
     ):
         with pytest.raises(UsageError, match=r"'row'.*'user:user_id'.*--dataset NAME"):
             attempt()
@@ -124,9 +124,7 @@ def test_the_first_charge_binds_the_unit(ledger: Ledger) -> None:
 
 def test_voids(ledger: Ledger) -> None:
     ledger.create("taxi", USER, epsilon=1)
-    first, second = (
-        ledger.reserve("taxi", USER, charge("1/2"), new_dataset=True) for _ in range(2)
-    )
+    first, second = (ledger.reserve("taxi", USER, charge("1/2")) for _ in range(2))
     publish(ledger, second.id)
     for reason in ("", "  "):
         with pytest.raises(UsageError, match="reason"):
@@ -253,7 +251,7 @@ def test_the_charge_of_a_release(ledger: Ledger) -> None:
 def test_names_that_are_no_names(location: str, name: object) -> None:
     ledger = Ledger.open(location, create=True)
     with pytest.raises(UsageError, match="--dataset NAME"):
-        ledger.reserve(name, USER, charge(1), new_dataset=True)  # type: ignore[arg-type]
+        ledger.reserve(name, USER, charge(1))  # type: ignore[arg-type]
     assert ledger.datasets() == []
 
 
@@ -279,15 +277,15 @@ def test_sums_that_outgrow_pythons_digits_stay_exact(ledger: Ledger) -> None:
     assert ledger.verify().ok
     ledger.set_limit("deep", epsilon=1, reason="decided")
     with pytest.raises(OverBudgetError, match="remaining about 1"):
-        ledger.reserve("deep", USER, charge(1), new_dataset=True)
+        ledger.reserve("deep", USER, charge(1))
 
 
 def test_an_export_can_be_checked_without_our_code(ledger: Ledger) -> None:
     ledger.create("taxi", USER, epsilon=2, delta="1e-6")
-    first = ledger.reserve("taxi", USER, charge("1/3", "1e-9"), new_dataset=True)
+    first = ledger.reserve("taxi", USER, charge("1/3", "1e-9"))
     publish(ledger, first.id)
     ledger.withdraw("release-1", "a wrong list")
-    ledger.void(ledger.reserve("taxi", USER, charge("1/7"), new_dataset=True).id, "certain")
+    ledger.void(ledger.reserve("taxi", USER, charge("1/7")).id, "certain")
     ledger.reserve("other", ROW, charge(5), new_dataset=True)
 
     found = json.loads(json.dumps(ledger.export()))
@@ -316,7 +314,7 @@ def test_heads(ledger: Ledger) -> None:
     assert empty.number == 0
     ledger.reserve("taxi", USER, charge(1), new_dataset=True)
     kept = Head.of(f" {ledger.head()}\n")
-    ledger.reserve("taxi", USER, charge(1), new_dataset=True)
+    ledger.reserve("taxi", USER, charge(1))
     assert ledger.head().number == kept.number + 1
     for anchor in (None, empty, kept, ledger.head()):
         assert ledger.verify(anchor).ok
@@ -558,11 +556,11 @@ def test_an_old_copy_is_found_by_a_head_kept_elsewhere_and_only_by_it(folder: Pa
     ledger = Ledger.open(path, create=True)
     ledger.reserve("taxi", USER, charge(1), new_dataset=True)
     copy = path.read_bytes()
-    ledger.reserve("taxi", USER, charge(1), new_dataset=True)
+    ledger.reserve("taxi", USER, charge(1))
     kept = ledger.head()
     path.write_bytes(copy)
-    restored = Ledger.open(path, create=True)
+    restored = Ledger.open(path)
     assert restored.verify().ok  # the documented limit
     assert "older copy" in restored.verify(kept).describe()
-    restored.reserve("taxi", USER, charge(2), new_dataset=True)
+    restored.reserve("taxi", USER, charge(2))
     assert "another history" in restored.verify(kept).describe()

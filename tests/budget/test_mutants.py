@@ -46,12 +46,12 @@ def sums_are_exact(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1)
     for _ in range(10):
-        ledger.reserve("d", USER, charge(0.1), new_dataset=True)
+        ledger.reserve("d", USER, charge(0.1))
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge("1e-18"), new_dataset=True)
+        ledger.reserve("d", USER, charge("1e-18"))
     ledger.create("e", USER, epsilon="0.3")
     for _ in range(3):
-        ledger.reserve("e", USER, charge(0.1), new_dataset=True)
+        ledger.reserve("e", USER, charge(0.1))
 
 
 def a_failure_gives_nothing_back(path: Path) -> None:
@@ -81,7 +81,7 @@ def the_last_unit_goes_to_one(path: Path) -> None:
     def ask() -> None:
         start.wait()
         with contextlib.suppress(OverBudgetError):
-            granted.append(ledger.reserve("d", USER, charge(1), new_dataset=True))
+            granted.append(ledger.reserve("d", USER, charge(1)))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -102,21 +102,21 @@ def the_next_charge_sees_a_changed_sum(path: Path) -> None:
     nothing = {"delta": "0", "epsilon": "0"}
     rewrite(path, 10, lambda c: c["balance"].update(spent=nothing), rehash=False)  # type: ignore[attr-defined]
     with pytest.raises(DamagedLedgerError):
-        ledger.reserve("a", USER, charge(1), new_dataset=True)
+        ledger.reserve("a", USER, charge(1))
 
 
 def delta_counts(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1, delta="1e-9")
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge("0.1", "1e-8"), new_dataset=True)
+        ledger.reserve("d", USER, charge("0.1", "1e-8"))
 
 
 def units_are_kept_apart(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     ledger.reserve("d", USER, charge(1), new_dataset=True)
     with pytest.raises(UsageError):
-        ledger.reserve("d", ROW, charge(1), new_dataset=True)
+        ledger.reserve("d", ROW, charge(1))
 
 
 def a_void_is_given_back_once(path: Path) -> None:
@@ -135,9 +135,9 @@ def a_refusal_changes_nothing(path: Path) -> None:
     ledger.create("d", USER, epsilon=1)
     head = ledger.head()
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge(2), new_dataset=True)
+        ledger.reserve("d", USER, charge(2))
     assert ledger.head() == head
-    assert ledger.reserve("d", USER, charge(1), new_dataset=True).after.spent == Loss(Fraction(1))
+    assert ledger.reserve("d", USER, charge(1)).after.spent == Loss(Fraction(1))
 
 
 def a_single_release_is_limited(path: Path) -> None:

@@ -123,17 +123,17 @@ def test_verify_names_the_entry(location: str, change: str) -> None:
     assert "The ledger is damaged" in found.describe()
 
     noticing = {
-        CHARGE: [ledger, Ledger.open(location, create=True)],
-        FIRST: [Ledger.open(location, create=True)],
+        CHARGE: [ledger, Ledger.open(location)],
+        FIRST: [Ledger.open(location)],
         VERIFY: [],
     }
     before = rows(ledger)
     for other in noticing[noticed]:
         with pytest.raises(DamagedLedgerError, match="Nothing is charged to a damaged ledger"):
-            other.reserve("a", USER, charge("1/7"), new_dataset=True)
+            other.reserve("a", USER, charge("1/7"))
     assert rows(ledger) == before
     if noticed != CHARGE:
-        ledger.reserve("a", USER, charge("1/7"), new_dataset=True)
+        ledger.reserve("a", USER, charge("1/7"))
         assert not ledger.verify().ok, "a charge must not heal what was wrong"
     with pytest.raises(DamagedLedgerError, match="The ledger is damaged"):
         ledger.void(made.id, "certain")
@@ -166,7 +166,7 @@ def test_a_rehashed_entry_does_not_fit_the_next(folder: Path) -> None:
     rewrite(path, 10, lambda content: content.update(time="2001-01-01T00:00:00+00:00"))
     assert ledger.verify().problems[0].entry == 11
     with pytest.raises(DamagedLedgerError, match="entry 11"):
-        ledger.reserve("a", USER, charge(1), new_dataset=True)
+        ledger.reserve("a", USER, charge(1))
 
 
 def test_a_forged_sum_with_a_forged_hash_at_the_end(folder: Path) -> None:
@@ -175,7 +175,7 @@ def test_a_forged_sum_with_a_forged_hash_at_the_end(folder: Path) -> None:
     ledger = filled(str(path))
     rewrite(path, 11, lambda c: c["balance"]["spent"].update(epsilon="0"))  # type: ignore[index]
     with pytest.raises(DamagedLedgerError, match="entry 11 is not the one"):
-        ledger.reserve("b", USER, charge("1/2"), new_dataset=True)
+        ledger.reserve("b", USER, charge("1/2"))
     with closing(sqlite3.connect(path)) as file, file:
         file.execute(
             "UPDATE crowdtally_ledger SET hash ="
@@ -192,7 +192,7 @@ def test_events_of_a_newer_version_are_refused_not_guessed(folder: Path) -> None
     with pytest.raises(
         LedgerError, match=r"entry 11 .*unknown event, 'reserved' in version 4.*new"
     ):
-        ledger.reserve("b", USER, charge("1/4"), new_dataset=True)
+        ledger.reserve("b", USER, charge("1/4"))
     with pytest.raises(LedgerError, match="entry 11"):
         ledger.entries()
     assert "entry 11 is unknown" in ledger.verify().describe()
@@ -203,7 +203,7 @@ def test_an_accountant_of_a_newer_version_is_refused(folder: Path) -> None:
     ledger = filled(str(path))
     rewrite(path, 11, lambda c: c["balance"].update(accountant="zcdp"))  # type: ignore[attr-defined]
     with pytest.raises(LedgerError, match=r"entry 11 .*unknown kind of accountant, 'zcdp'"):
-        ledger.reserve("b", USER, charge("1/4"), new_dataset=True)
+        ledger.reserve("b", USER, charge("1/4"))
 
 
 @pytest.mark.parametrize(
