@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sqlite3
 import statistics
 import tempfile
@@ -169,6 +170,7 @@ def growth(
     print(f"writing {entries:,} entries …", flush=True)
     full = place("grown")
     grow(full, entries)
+    os.sync()  # what was just written is not part of any turn
     rates: dict[str, list[float]] = {"empty": [], "full": []}
     first: dict[str, list[float]] = {"empty": [], "full": []}
     for repeat in range(repeats):
@@ -299,8 +301,8 @@ def measured(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--entries", type=int, default=100_000)
-    parser.add_argument("--charges", type=int, default=20, help="in each turn")
-    parser.add_argument("--repeats", type=int, default=31)
+    parser.add_argument("--charges", type=int, default=10, help="in each turn")
+    parser.add_argument("--repeats", type=int, default=61)
     parser.add_argument("--records", type=lambda text: int(float(text)), default=1_000_000)
     parser.add_argument("--folder", type=Path, help="where to write; a local disk")
     options = parser.parse_args()

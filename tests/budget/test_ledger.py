@@ -41,6 +41,7 @@ from crowdtally.budget import (
     Voided,
     VoidedError,
 )
+from crowdtally.budget.book import Book
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
 
@@ -486,6 +487,22 @@ def test_a_request_id_is_charged_once(location: str) -> None:
     assert found is not None
     assert (found.id, found.state, found.asked) == (first.id, "drawing", wanted)
     assert ledger.balance("taxi").spent == Loss(Fraction(1))
+    assert ledger.verify().ok
+
+
+def test_the_database_keeps_request_ids_apart(
+    location: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even where a run does not find the charge of an earlier one."""
+    ledger = Ledger.open(location, create=True)
+    ledger.create("taxi", USER)
+    ledger.reserve("taxi", USER, charge(1), asked=Asked(request_id="week-46"))
+    head = ledger.head()
+    monkeypatch.setattr(Book, "request", lambda *_: None)
+    with pytest.raises(LedgerError):
+        ledger.reserve("taxi", USER, charge(1), asked=Asked(request_id="week-46"))
+    assert ledger.head() == head
+    ledger.reserve("taxi", USER, charge(1), asked=Asked(request_id="week-47"))
     assert ledger.verify().ok
 
 

@@ -337,6 +337,6 @@ UNHURRIED = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 TestHistory = History.TestCase
-TestHistory.settings = settings(UNHURRIED, max_examples=40, stateful_step_count=30)
+TestHistory.settings = settings(UNHURRIED, max_examples=25, stateful_step_count=25)
 TestHistoryOnAServer = HistoryOnAServer.TestCase
-TestHistoryOnAServer.settings = settings(UNHURRIED, max_examples=4, stateful_step_count=20)
+TestHistoryOnAServer.settings = settings(UNHURRIED, max_examples=3, stateful_step_count=15)

@@ -440,10 +440,6 @@ def test_old_charges_have_no_drawing(folder: Path) -> None:
     old = old_charge(ledger, "b", "1/4")
     ledger.mark_published(old, SHA)
     assert ledger.verify().ok
-    forge(
-        path,
-        lambda c: c.insert(12, {**c[12], "event": {
-            "kind": "drawing", "version": 1, "reservation": "12-00000000", "staged": None,
-        }}),
-    )  # fmt: skip
-    assert ledger.verify().problems[0].entry == 13
+    drawing = {"kind": "drawing", "version": 1, "reservation": old, "staged": None}
+    forge(path, lambda c: c.__setitem__(12, {**c[12], "event": drawing}))
+    assert [problem.entry for problem in ledger.verify().problems] == [13]
