@@ -7,16 +7,24 @@ import traceback
 from collections.abc import Callable
 from fractions import Fraction
 
-from crowdtally.budget import Charge, Part
+from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.unit import PrivacyUnit
 
 UNIT = PrivacyUnit("user", "user_id")
 EACH = Fraction(1, 7)
+SHA = "5a" * 32
+"""Any SHA-256."""
 
 
-def charge() -> Charge:
-    return Charge("r", Epsilon(EACH), (Part("items", Epsilon(EACH), "discrete-laplace"),))
+def charge(release: str = "r") -> Charge:
+    return Charge(release, Epsilon(EACH), (Part("items", Epsilon(EACH), "discrete-laplace"),))
+
+
+def publish(ledger: Ledger, reservation_id: str) -> None:
+    """What a run does with its charge, to the end."""
+    ledger.start_drawing(reservation_id)
+    ledger.mark_published(reservation_id, SHA)
 
 
 def in_child(work: Callable[[], object]) -> int:

@@ -11,21 +11,22 @@ import json
 import os
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import sqlalchemy  # noqa: F401 - before forking, so that each child starts in no time
 
 import crowdtally.budget.store  # noqa: F401
-from budget.driven import EACH, UNIT, charge, in_child
+from budget.driven import EACH, SHA, UNIT, charge, in_child, publish
 from budget.keeping_killed import kill_keeping
 from budget.killing import kill_at_every_call, kill_at_random
 from budget.requesting import same_request
-from crowdtally.budget import Ledger, OverBudgetError
+from crowdtally.budget import Asked, DrawnBeforeError, Ledger, OverBudgetError
 from crowdtally.errors import CrowdtallyError
 
 
 def flushes(durable: bool) -> dict[str, object]:
-    """What had been written but not flushed when each reservation returned."""
+    """What had been written but not flushed when each kind of entry was said to be recorded."""
     if not durable:  # a mutant that the tests must catch
         import crowdtally.budget.sqlite_file as module
 
@@ -36,8 +37,18 @@ def flushes(durable: bool) -> dict[str, object]:
     with tempfile.TemporaryDirectory(dir=sys.argv[2]) as name:
         shim.shim_arm(os.fsencode(name), ctypes.c_long(-1), 0)
         ledger = Ledger.open(Path(name) / "new" / "ledger.sqlite", create=True)
-        for _ in range(3):
-            ledger.reserve("data", UNIT, charge(), new_dataset=True)
+        ledger.create("data", UNIT, epsilon=1)
+        for number in range(3):
+            made = ledger.reserve("data", UNIT, charge(str(number)))
+            for then in (
+                lambda made=made: ledger.start_drawing(made.id),
+                lambda made=made: ledger.mark_published(made.id, SHA),
+                lambda number=number: ledger.withdraw(str(number), "a wrong list"),
+                lambda: ledger.set_limit("data", epsilon=2, reason="decided"),
+                lambda: ledger.void(ledger.reserve("data", UNIT, charge()).id, "certain"),
+            ):
+                unflushed |= _unflushed(shim.shim_log().decode().splitlines(), name)
+                then()
             unflushed |= _unflushed(shim.shim_log().decode().splitlines(), name)
         shim.shim_arm(b"", ctypes.c_long(-1), 0)
     return {"unflushed": sorted(unflushed)}
@@ -57,40 +68,82 @@ def _unflushed(log: list[str], root: str) -> set[str]:
     return {os.path.relpath(path, root) for path in dirty}
 
 
-def crowd(location: str, processes: int, requests: int, fits: int) -> dict[str, object]:
+def crowd(location: str, processes: int, requests: int, fits: int, deeds: str) -> dict[str, object]:
     """Many processes ask at once for a budget that is enough for a few."""
-    Ledger.open(location, create=True).create("data", UNIT, epsilon=EACH * fits)
+    do = {"forward": forward, "giving-back": giving_back, "retrying": retrying}[deeds]
+    Ledger.open(location, create=True).create("data", UNIT, epsilon=EACH * fits, each_epsilon=EACH)
     go_read, go_write = os.pipe()
     result_read, result_write = os.pipe()
 
     def ask() -> None:
         os.close(go_write)
-        ledger = Ledger.open(location, create=True)
+        ledger, done = Ledger.open(location), Counter[str]()
         os.read(go_read, 1)  # returns when the parent closes its end
-        granted = refused = 0
-        for _ in range(requests):
-            try:
-                ledger.reserve("data", UNIT, charge(), new_dataset=True)
-                granted += 1
-            except OverBudgetError:
-                refused += 1
-        os.write(result_write, f"{granted} {refused}\n".encode())
+        for number in range(requests):
+            done[do(ledger, number)] += 1
+        os.write(result_write, f"{json.dumps(done)}\n".encode())
 
     children = [in_child(ask) for _ in range(processes)]
     os.close(go_read)
     os.close(go_write)
     os.close(result_write)
     with os.fdopen(result_read) as results:
-        counts = [tuple(map(int, line.split())) for line in results]
+        done = sum((Counter(json.loads(line)) for line in results), Counter[str]())
     statuses = [os.waitpid(child, 0)[1] for child in children]
-    ledger = Ledger.open(location, create=True)
+    ledger = Ledger.open(location)
+    charges = ledger.charges()
+    found = Counter("withdrawn" if made.withdrawn else made.state for made in charges)
     return {
-        "granted": sum(granted for granted, _ in counts),
-        "refused": sum(refused for _, refused in counts),
+        "standing": sum(made.state != "voided" for made in charges),
+        "refused": done["refused"],
+        "asked": done.total(),
         "crashed": sum(status != 0 for status in statuses),
+        "told": all(done[state] == found[state] for state in found),
         "exact": ledger.balance("data").spent.epsilon == EACH * fits,
         "whole": ledger.verify().ok,
     }
+
+
+def forward(ledger: Ledger, number: int) -> str:
+    """Charge, and go on as far as the number says; what became of it."""
+    release = f"{os.getpid()}-{number}"
+    try:
+        made = ledger.reserve("data", UNIT, charge(release))
+    except OverBudgetError:
+        return "refused"
+    if number % 4:
+        ledger.start_drawing(made.id)
+    if number % 4 > 1:
+        ledger.mark_published(made.id, SHA)
+    if number % 4 > 2:
+        ledger.withdraw(release, "a wrong list")
+    return ("reserved", "drawing", "published", "withdrawn")[number % 4]
+
+
+def giving_back(ledger: Ledger, number: int) -> str:
+    """Charge; of what was granted, give some back, so that others get it."""
+    try:
+        made = ledger.reserve("data", UNIT, charge())
+    except OverBudgetError:
+        return "refused"
+    if number % 2:
+        ledger.start_drawing(made.id)
+    if number % 20 > 1:
+        return "drawing" if number % 2 else "reserved"
+    ledger.void(made.id, "certain")
+    return "voided"
+
+
+def retrying(ledger: Ledger, number: int) -> str:
+    """All processes make the same requests: each is charged once, and drawn once."""
+    try:
+        made = ledger.reserve("data", UNIT, charge(), asked=Asked(request_id=f"request-{number}"))
+        ledger.start_drawing(made.id)
+    except OverBudgetError:
+        return "refused"
+    except DrawnBeforeError:
+        return "drawn by another"
+    return "drawing"
 
 
 def birth(location: str, processes: int) -> dict[str, object]:
@@ -102,7 +155,7 @@ def birth(location: str, processes: int) -> dict[str, object]:
         os.close(go_write)
         os.read(go_read, 1)
         ledger = Ledger.open(location, create=True)
-        ledger.reserve("data", UNIT, charge(), new_dataset=True)
+        publish(ledger, ledger.reserve("data", UNIT, charge(), new_dataset=True).id)
         os.write(made_write, b"x" if ledger.created else b"")
 
     children = [in_child(live) for _ in range(processes)]
@@ -110,8 +163,9 @@ def birth(location: str, processes: int) -> dict[str, object]:
     os.close(go_write)
     crashed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
     os.close(made_write)
-    ledger = Ledger.open(location, create=True)
+    ledger = Ledger.open(location)
     return {
+        "published": sum(made.state == "published" for made in ledger.charges()),
         "charged": int(ledger.balance("data").spent.epsilon / EACH),
         "crashed": crashed,
         "whole": ledger.verify().ok,
@@ -124,11 +178,13 @@ def fork(location: str) -> dict[str, object]:
     ledger = Ledger.open(location, create=True)
     ledger.create("data", UNIT, epsilon=EACH * 2)
     children = [
-        in_child(lambda: ledger.reserve("data", UNIT, charge(), new_dataset=True)) for _ in range(2)
+        in_child(lambda: publish(ledger, ledger.reserve("data", UNIT, charge()).id))
+        for _ in range(2)
     ]
     crashed = sum(os.waitpid(child, 0)[1] != 0 for child in children)
+    assert [made.state for made in ledger.charges()] == ["published"] * 2
     try:
-        ledger.reserve("data", UNIT, charge(), new_dataset=True)
+        ledger.reserve("data", UNIT, charge())
     except OverBudgetError:
         return {"crashed": crashed, "refused": True}
     return {"crashed": crashed, "refused": False}
@@ -146,7 +202,7 @@ def on_full_disk() -> dict[str, object]:
         _fill(disk)
         try:
             while True:
-                ledger.reserve("data", UNIT, charge(), new_dataset=True)
+                ledger.reserve("data", UNIT, charge())
                 granted += 1
         except CrowdtallyError as error:
             said = str(error)
@@ -158,8 +214,8 @@ def on_full_disk() -> dict[str, object]:
         left = sorted(path.name for path in disk.iterdir())
         (disk / "filler").unlink()
         spent = ledger.balance("data").spent.epsilon
-        ledger.reserve("data", UNIT, charge(), new_dataset=True)
-        whole = Ledger.open(disk / "ledger.sqlite", create=True).verify().ok
+        ledger.reserve("data", UNIT, charge())
+        whole = Ledger.open(disk / "ledger.sqlite").verify().ok
         os.system(f"umount {name}")
     exact = spent == granted * EACH
     return {"said": said, "created": created, "left": left, "exact": exact, "whole": whole}
@@ -183,17 +239,15 @@ def without_rights(folder: Path) -> dict[str, str]:
         "no right to make a folder": lambda: Ledger.open(
             folder / "closed" / "new" / "ledger.sqlite", create=True
         ),
-        "read-only file": lambda: Ledger.open(folder / "readable.sqlite", create=True).reserve(
-            "data", UNIT, charge(), new_dataset=True
+        "read-only file": lambda: Ledger.open(folder / "readable.sqlite").reserve(
+            "data", UNIT, charge()
         ),
-        "folder lost": lambda: Ledger.open(folder / "shut" / "ledger.sqlite", create=True).reserve(
-            "data", UNIT, charge(), new_dataset=True
+        "folder lost": lambda: Ledger.open(folder / "shut" / "ledger.sqlite").reserve(
+            "data", UNIT, charge()
         ),
-        "file lost": lambda: Ledger.open(folder / "private.sqlite", create=True).reserve(
-            "data", UNIT, charge(), new_dataset=True
-        ),
-        "no journal": lambda: Ledger.open(folder / "sealed" / "ledger.sqlite", create=True).reserve(
-            "data", UNIT, charge(), new_dataset=True
+        "file lost": lambda: Ledger.open(folder / "private.sqlite").reserve("data", UNIT, charge()),
+        "no journal": lambda: Ledger.open(folder / "sealed" / "ledger.sqlite").reserve(
+            "data", UNIT, charge()
         ),
     }
     for name, attempt in attempts.items():
@@ -202,7 +256,7 @@ def without_rights(folder: Path) -> dict[str, str]:
             said[name] = "charged"
         except CrowdtallyError as error:
             said[name] = f"{error.exit_code} {error}"
-    reading = Ledger.open(folder / "readable.sqlite", create=True).balance("data").spent.epsilon
+    reading = Ledger.open(folder / "readable.sqlite").balance("data").spent.epsilon
     return {**said, "reading still works": str(reading)}
 
 
@@ -246,7 +300,7 @@ def prepare_and_drop() -> dict[str, str]:
             (folder / path).chmod(0o755)
         for path in ("shut/ledger.sqlite", "sealed/ledger.sqlite", "private.sqlite"):
             (folder / path).chmod(0o600)
-            assert Ledger.open(folder / path, create=True).balance("data").spent.epsilon == EACH
+            assert Ledger.open(folder / path).balance("data").spent.epsilon == EACH
     assert status == 0
     return json.loads(said)  # type: ignore[no-any-return]
 
@@ -262,7 +316,7 @@ def main() -> object:
     if mode == "flushes":
         return flushes(rest[0] == "durable")
     if mode == "crowd":
-        return crowd(sys.argv[2], *map(int, rest))
+        return crowd(sys.argv[2], *map(int, rest[:3]), rest[3])
     if mode == "birth":
         return birth(sys.argv[2], int(rest[0]))
     if mode == "same-request":

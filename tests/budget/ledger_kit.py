@@ -22,7 +22,7 @@ from typing import NoReturn
 
 import pytest
 
-from crowdtally.budget import Charge, Part
+from crowdtally.budget import Charge, Ledger, Part, Reserved, StagedFolder
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit
 
@@ -39,6 +39,19 @@ def charge(epsilon: object, delta: object = 0, release: str = "release-1") -> Ch
     total, rest = Epsilon.of(epsilon), Delta.of(delta)
     part = Part("items", total, "discrete-laplace", {"l1_bound": 4}, rest)
     return Charge(release, total, (part,), rest, {"crowdtally": "0.1.0"})
+
+
+def publish(ledger: Ledger, reservation_id: str, sha256: str = SHA) -> None:
+    """What a run does with its charge, to the end."""
+    ledger.start_drawing(reservation_id)
+    ledger.mark_published(reservation_id, sha256)
+
+
+def old_charge(ledger: Ledger, dataset: str, epsilon: object, staged: Path | None = None) -> str:
+    """A charge as an earlier version recorded it: it says no purpose and no drawing; its id."""
+    folder = None if staged is None else StagedFolder.of(staged)
+    event = Reserved(USER, charge(epsilon), None, folder)
+    return ledger._access.write(lambda book: book.append(dataset, event)).id
 
 
 def skip(reason: str) -> NoReturn:

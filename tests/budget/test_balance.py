@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
-from budget.ledger_kit import ROW, USER, charge
+from budget.ledger_kit import ROW, SHA, USER, charge
 from crowdtally.budget import (
     Balance,
     Charge,
     Created,
+    Drawing,
     LedgerError,
     LimitSet,
+    LimitsFile,
     Loss,
+    MarkedPublished,
     OverBudgetError,
     Part,
     Reserved,
+    TooMuchAtOnceError,
     Voided,
+    Withdrawn,
 )
 from crowdtally.budget.accountant import accountant
 from crowdtally.budget.balance import after
@@ -131,6 +138,113 @@ def test_a_limit_below_what_was_spent_leaves_nothing() -> None:
     assert caught.value.difference.epsilon == Fraction("1e-9")
 
 
+def test_a_single_release_has_a_limit_of_its_own() -> None:
+    each = Loss(Fraction(1, 10), Fraction(1, 10**9))
+    balance = after(None, "d", Created(USER, "sequential", None, each))
+    assert balance.each == each
+    balance = spend(balance, *[0.1] * 20)
+    assert balance.spent == Loss(Fraction(2)), (
+        "what fits exactly does, as often as there is a total"
+    )
+    with pytest.raises(
+        TooMuchAtOnceError, match=r"ε = 0\.1, and this one asks for 0\.1000"
+    ) as caught:
+        spend(balance, "0.100000001")
+    assert caught.value.exit_code == 3
+    assert (caught.value.each, caught.value.dataset) == (each, "d")
+    assert caught.value.requested == Loss(Fraction("0.100000001"))
+    with pytest.raises(
+        TooMuchAtOnceError, match=r"at most δ = 1e-9, .* asks for 2e-9\. Nothing was"
+    ):
+        after(balance, "d", Reserved(USER, charge("0.1", "2e-9")))
+    after(balance, "d", Reserved(USER, charge("0.1", "1e-9")))
+
+
+def test_both_limits_hold() -> None:
+    limits = LimitSet(Loss(Fraction(1)), Loss(Fraction(3, 5)), "decided")
+    balance = after(Balance("d"), "d", limits)
+    with pytest.raises(TooMuchAtOnceError):
+        spend(balance, "0.7")
+    balance = spend(balance, "0.6")
+    with pytest.raises(OverBudgetError):
+        spend(balance, "0.5")
+    assert spend(balance, "0.4").remaining == Loss()
+
+
+def test_a_limit_set_replaces_all_limits() -> None:
+    balance = after(Balance("d"), "d", LimitSet(Loss(Fraction(1)), Loss(Fraction(1, 2)), "a", SHA))
+    assert (balance.limit, balance.each) == (Loss(Fraction(1)), Loss(Fraction(1, 2)))
+    assert balance.limits_file == SHA
+    balance = after(balance, "d", LimitSet(None, None, "lifted"))
+    assert balance == Balance("d")
+
+
+@pytest.mark.parametrize(
+    "balance",
+    [
+        Balance("d"),
+        Balance("d", USER, spent=Loss(Fraction(1, 3), Fraction(1, 10**9))),
+        Balance("d", ROW, limit=Loss(Fraction(1)), each=Loss(Fraction(1, 2), Fraction(1, 10**6))),
+        Balance("d", each=Loss(Fraction(1, 2)), limits_file=SHA),
+    ],
+)
+def test_recorded_and_read_back(balance: Balance) -> None:
+    """Balances without the newer limits read as ever: if this fails, old chains break."""
+    recorded = balance.fields()
+    assert Balance.read("d", recorded) == balance
+    old = {"unit", "accountant", "spent", "limit"}
+    assert recorded.keys() - old == {
+        name for name in ("each", "limits_file") if getattr(balance, name) is not None
+    }
+    for wrong in ({"each": None}, {"limits_file": None}, {"discount": "1"}):
+        with pytest.raises(ValueError, match="other fields"):
+            Balance.read("d", {**recorded, **wrong})
+
+
+def test_what_happens_to_a_charge_without_a_cost_changes_no_sum() -> None:
+    balance = spend(Balance("d", limit=Loss(Fraction(9)), each=Loss(Fraction(5))), 1)
+    for event in (
+        Drawing("1-00000000"),
+        MarkedPublished("1-00000000", SHA),
+        Withdrawn("1-00000000", "a wrong list"),
+    ):
+        assert after(balance, "d", event) == balance
+        with pytest.raises(UsageError, match="no dataset 'd'"):
+            after(None, "d", event)
+    assert after(None, "", LimitsFile("/etc/limits.toml", "decided")) == Balance("")
+
+
+@pytest.mark.parametrize(
+    ("spent", "limit", "words"),
+    [
+        (("0.79999", 0), ("1", 0), None),
+        (
+            ("0.8", 0),
+            ("1", 0),
+            r"^80% of the ε that dataset 'd' may ever spend is spent: 0\.8 of 1",
+        ),
+        (("0.899", 0), ("1", 0), "^89% of the ε"),
+        (("1", 0), ("1", 0), "^100% of the ε"),
+        (("3", 0), ("1", 0), "^300% of the ε"),
+        (("0.1", "8e-7"), ("1", "1e-6"), r"^80% of the δ that .*: 8e-7 of 1e-6"),
+        (("0.1", "7.9e-7"), ("1", "1e-6"), None),
+        (("0.1", "1e-9"), ("1", "0"), r"^more than all of the δ .*: 1e-9 of 0"),
+        (("1e-324", 0), ("1", 0), None),
+    ],
+)
+def test_a_warning_from_four_fifths_on(
+    spent: tuple[str, str], limit: tuple[str, str], words: str | None
+) -> None:
+    balance = Balance("d", spent=Loss(*map(Fraction, spent)), limit=Loss(*map(Fraction, limit)))
+    found = balance.warning()
+    if words is None:
+        assert found is None
+    else:
+        assert re.search(words, found or "")
+    assert replace(balance, limit=None).warning() is None
+    assert Balance("d", limit=Loss(Fraction(1))).warning() is None
+
+
 def test_a_void_gives_back_exactly() -> None:
     balance = spend(Balance("d"), "1/3", "1/7")
     balance = after(balance, "d", Voided("1-00000000", "certain", Loss(Fraction(1, 3))))
@@ -162,7 +276,10 @@ def test_descriptions() -> None:
     free = spend(Balance("my data"), "1/3")
     assert free.describe() == (
         "Dataset 'my data': spent so far ε = 1/3 (about 0.333333333333); no limit is set. "
-        "To set one: crowdtally ledger create 'my data' --epsilon E"
+        "To set one: crowdtally ledger limit 'my data' --epsilon E --reason TEXT"
     )
     limited = after(free, "my data", LimitSet(Loss(Fraction(1), Fraction(1, 10**6))))
     assert "of ε = 1, δ = 1e-6; remaining ε = 2/3" in limited.describe()
+    assert "single" not in limited.describe()
+    stepwise = replace(limited, each=Loss(Fraction(1, 2)))
+    assert stepwise.describe() == f"{limited.describe()} A single release may cost ε = 0.5."

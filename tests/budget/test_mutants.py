@@ -6,28 +6,37 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from budget.ledger_kit import ROW, SHA, USER, charge
+from budget.ledger_kit import ROW, SHA, USER, charge, publish
 from budget.test_tampering import filled, rewrite
 from crowdtally.budget import (
+    Asked,
     Balance,
+    Charged,
     DamagedLedgerError,
+    DrawnBeforeError,
+    Event,
     Ledger,
     LedgerError,
     Loss,
     OverBudgetError,
     Reservation,
     SequentialComposition,
+    TooMuchAtOnceError,
+    Withdrawn,
+    balance,
     book,
     chain,
+    datasets,
     page,
 )
-from crowdtally.errors import UsageError
+from crowdtally.errors import BudgetError, UsageError
 
 Patch = pytest.MonkeyPatch
 
@@ -37,17 +46,18 @@ def sums_are_exact(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1)
     for _ in range(10):
-        ledger.reserve("d", USER, charge(0.1), new_dataset=True)
+        ledger.reserve("d", USER, charge(0.1))
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge("1e-18"), new_dataset=True)
+        ledger.reserve("d", USER, charge("1e-18"))
     ledger.create("e", USER, epsilon="0.3")
     for _ in range(3):
-        ledger.reserve("e", USER, charge(0.1), new_dataset=True)
+        ledger.reserve("e", USER, charge(0.1))
 
 
 def a_failure_gives_nothing_back(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     made = ledger.reserve("d", USER, charge(1), new_dataset=True)
+    ledger.start_drawing(made.id)
     with Patch.context() as patch:
         patch.setattr(page.Page, "about", _disk_error)
         with pytest.raises((LedgerError, OSError)):
@@ -71,7 +81,7 @@ def the_last_unit_goes_to_one(path: Path) -> None:
     def ask() -> None:
         start.wait()
         with contextlib.suppress(OverBudgetError):
-            granted.append(ledger.reserve("d", USER, charge(1), new_dataset=True))
+            granted.append(ledger.reserve("d", USER, charge(1)))
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
     for thread in threads:
@@ -90,30 +100,30 @@ def a_forged_entry_breaks_the_chain(path: Path) -> None:
 def the_next_charge_sees_a_changed_sum(path: Path) -> None:
     ledger = filled(str(path))
     nothing = {"delta": "0", "epsilon": "0"}
-    rewrite(path, 7, lambda c: c["balance"].update(spent=nothing), rehash=False)  # type: ignore[attr-defined]
+    rewrite(path, 10, lambda c: c["balance"].update(spent=nothing), rehash=False)  # type: ignore[attr-defined]
     with pytest.raises(DamagedLedgerError):
-        ledger.reserve("a", USER, charge(1), new_dataset=True)
+        ledger.reserve("a", USER, charge(1))
 
 
 def delta_counts(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     ledger.create("d", USER, epsilon=1, delta="1e-9")
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge("0.1", "1e-8"), new_dataset=True)
+        ledger.reserve("d", USER, charge("0.1", "1e-8"))
 
 
 def units_are_kept_apart(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     ledger.reserve("d", USER, charge(1), new_dataset=True)
     with pytest.raises(UsageError):
-        ledger.reserve("d", ROW, charge(1), new_dataset=True)
+        ledger.reserve("d", ROW, charge(1))
 
 
 def a_void_is_given_back_once(path: Path) -> None:
     ledger = Ledger.open(path, create=True)
     first, second = (ledger.reserve("d", USER, charge(1), new_dataset=True) for _ in range(2))
     ledger.void(first.id, "certain")
-    ledger.mark_published(second.id, SHA)
+    publish(ledger, second.id)
     for made in (first, second):
         with pytest.raises(UsageError):
             ledger.void(made.id, "certain")
@@ -125,9 +135,50 @@ def a_refusal_changes_nothing(path: Path) -> None:
     ledger.create("d", USER, epsilon=1)
     head = ledger.head()
     with pytest.raises(OverBudgetError):
-        ledger.reserve("d", USER, charge(2), new_dataset=True)
+        ledger.reserve("d", USER, charge(2))
     assert ledger.head() == head
-    assert ledger.reserve("d", USER, charge(1), new_dataset=True).after.spent == Loss(Fraction(1))
+    assert ledger.reserve("d", USER, charge(1)).after.spent == Loss(Fraction(1))
+
+
+def a_single_release_is_limited(path: Path) -> None:
+    ledger = Ledger.open(path, create=True)
+    ledger.create("d", USER, each_epsilon="0.1")
+    for _ in range(2):
+        ledger.reserve("d", USER, charge(0.1))
+    ledger.set_limit("d", epsilon=9, reason="decided")
+    with pytest.raises(TooMuchAtOnceError):
+        ledger.reserve("d", USER, charge("0.10000000000000000001"))
+
+
+def a_request_is_charged_once(path: Path) -> None:
+    ledger, asked = Ledger.open(path, create=True), Asked(request_id="week-46")
+    ledger.create("d", USER)
+    made = [ledger.reserve("d", USER, charge(1), asked=asked) for _ in range(3)]
+    assert len({reservation.id for reservation in made}) == 1
+    assert ledger.balance("d").spent == Loss(Fraction(1))
+    ledger.start_drawing(made[0].id)
+    with pytest.raises(DrawnBeforeError):
+        ledger.reserve("d", USER, charge(1), asked=asked)
+
+
+def a_charge_pays_for_one_draw(path: Path) -> None:
+    ledger = Ledger.open(path, create=True)
+    ledger.create("d", USER)
+    made = ledger.reserve("d", USER, charge(1))
+    with pytest.raises(LedgerError):
+        ledger.mark_published(made.id, SHA)
+    ledger.start_drawing(made.id)
+    with pytest.raises(DrawnBeforeError):
+        ledger.start_drawing(made.id)
+
+
+def a_withdrawal_gives_nothing_back(path: Path) -> None:
+    ledger = Ledger.open(path, create=True)
+    ledger.create("d", USER)
+    publish(ledger, ledger.reserve("d", USER, charge(1)).id)
+    ledger.withdraw("release-1", "a wrong list")
+    assert ledger.balance("d").spent == Loss(Fraction(1))
+    assert [charged.state for charged in ledger.charges()] == ["published"]
 
 
 # Mutants ---------------------------------------------------------------------------------------
@@ -164,13 +215,13 @@ def refund_at_the_end_of_with(patch: Patch) -> None:
 def check_then_reserve(patch: Patch) -> None:
     original = Ledger.reserve
 
-    def reserve(self: Ledger, dataset: str, unit: Any, made: Any) -> Reservation:
+    def reserve(self: Ledger, dataset: str, unit: Any, made: Any, **more: Any) -> Reservation:
         self.check(dataset, unit, made.epsilon, made.delta)
         time.sleep(0.05)
         with _lock:
             require, Balance.require = Balance.require, lambda *_: None  # type: ignore[method-assign]
             try:
-                return original(self, dataset, unit, made)
+                return original(self, dataset, unit, made, **more)
             finally:
                 Balance.require = require  # type: ignore[method-assign]
 
@@ -200,15 +251,71 @@ def unit_ignored(patch: Patch) -> None:
 
 
 def void_without_looking(patch: Patch) -> None:
-    patch.setattr(page.Page, "about", lambda *_: [])
+    _hide(patch, "published", "voided")
 
 
 def exact_fit_refused(patch: Patch) -> None:
     def require(self: Balance, requested: Loss) -> None:
+        if self.each and requested.epsilon >= self.each.epsilon:
+            raise TooMuchAtOnceError(self.dataset, requested, self.each)
         if self.limit and requested.epsilon >= (self.limit - self.spent).epsilon:
             raise OverBudgetError(self.dataset, requested, self.spent, self.limit)
 
     patch.setattr(Balance, "require", require)
+
+
+def each_ignored(patch: Patch) -> None:
+    original = Balance.require
+    patch.setattr(
+        Balance, "require", lambda self, requested: original(replace(self, each=None), requested)
+    )
+
+
+def each_forgotten_with_the_total(patch: Patch) -> None:
+    original = datasets.change_of
+    patch.setattr(
+        datasets,
+        "change_of",
+        lambda *given: lambda now: replace(original(*given)(now), each=None),
+    )
+
+
+def requests_never_met(patch: Patch) -> None:
+    patch.setattr(book.Book, "request", lambda *_: None)
+    patch.setattr(chain, "_key", lambda _: None)
+
+
+def requests_taken_up_while_drawing(patch: Patch) -> None:
+    original = book.Book.request
+
+    def request(self: book.Book, request_id: str) -> Charged | None:
+        found = original(self, request_id)
+        return None if found is None else replace(found, state="reserved")
+
+    patch.setattr(book.Book, "request", request)
+
+
+def drawings_not_read(patch: Patch) -> None:
+    _hide(patch, "drawing")
+
+
+def _hide(patch: Patch, *kinds: str) -> None:
+    original = page.Page.about
+
+    def about(self: page.Page, *these: int) -> list[chain.Row]:
+        return [row for row in original(self, *these) if row.kind not in kinds]
+
+    patch.setattr(page.Page, "about", about)
+
+
+def withdrawal_as_a_void(patch: Patch) -> None:
+    original = balance.after
+
+    def after(known: Balance | None, dataset: str, event: Event) -> Balance:
+        found = original(known, dataset, event)
+        return replace(found, spent=Loss()) if isinstance(event, Withdrawn) else found
+
+    patch.setattr(book, "after", after)
 
 
 def limit_ignored(patch: Patch) -> None:
@@ -228,6 +335,13 @@ PAIRS: list[tuple[Callable[[Path], None], Callable[[Patch], None]]] = [
     (a_void_is_given_back_once, void_without_looking),
     (a_refusal_changes_nothing, exact_fit_refused),
     (a_refusal_changes_nothing, limit_ignored),
+    (a_single_release_is_limited, each_ignored),
+    (a_single_release_is_limited, each_forgotten_with_the_total),
+    (a_single_release_is_limited, exact_fit_refused),
+    (a_request_is_charged_once, requests_never_met),
+    (a_request_is_charged_once, requests_taken_up_while_drawing),
+    (a_charge_pays_for_one_draw, drawings_not_read),
+    (a_withdrawal_gives_nothing_back, withdrawal_as_a_void),
 ]
 
 
@@ -244,5 +358,5 @@ def test_the_mutant_is_caught(
     monkeypatch: Patch,
 ) -> None:
     mistake(monkeypatch)
-    with pytest.raises((AssertionError, pytest.fail.Exception, OverBudgetError)):
+    with pytest.raises((AssertionError, pytest.fail.Exception, BudgetError)):
         holds(folder / "ledger.sqlite")

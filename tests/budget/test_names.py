@@ -28,18 +28,18 @@ def old_ledger(path: Path, monkeypatch: pytest.MonkeyPatch, *datasets: str) -> L
         ledger = Ledger.open(path, create=True)
         for name in datasets:
             ledger.reserve(name, USER, charge(1), new_dataset=True)
-    return Ledger.open(path, create=True)
+    return Ledger.open(path)
 
 
 @pytest.mark.parametrize(("first", "second"), [(NFC, NFD), (NFD, NFC), (KELVIN, "K-means")])
 def test_two_spellings_share_one_budget(location: str, first: str, second: str) -> None:
     ledger = Ledger.open(location, create=True)
     ledger.create(first, USER, epsilon=2)
-    ledger.reserve(first, USER, charge(1), new_dataset=True)
-    assert ledger.check(second, USER, 1, new_dataset=True).spent.epsilon == 1
-    assert ledger.reserve(second, USER, charge(1), new_dataset=True).after.spent.epsilon == 2
+    ledger.reserve(first, USER, charge(1))
+    assert ledger.check(second, USER, 1).spent.epsilon == 1
+    assert ledger.reserve(second, USER, charge(1)).after.spent.epsilon == 2
     with pytest.raises(OverBudgetError):
-        ledger.reserve(first, USER, charge("1e-9"), new_dataset=True)
+        ledger.reserve(first, USER, charge("1e-9"))
     with pytest.raises(UsageError, match="exists already"):
         ledger.create(second, USER, epsilon=2)
     (balance,) = ledger.datasets()
@@ -54,8 +54,8 @@ def test_an_old_spelling_keeps_being_charged(
 ) -> None:
     ledger = old_ledger(path, monkeypatch, stored)
     for spelling in (stored, unicodedata.normalize("NFC", stored)):
-        ledger.check(spelling, USER, 1, new_dataset=True)
-        assert ledger.reserve(spelling, USER, charge(1), new_dataset=True).dataset == stored
+        ledger.check(spelling, USER, 1)
+        assert ledger.reserve(spelling, USER, charge(1)).dataset == stored
     ledger.set_limit(unicodedata.normalize("NFC", stored), epsilon=3, reason="decided")
     (balance,) = ledger.datasets()
     assert (balance.dataset, balance.spent.epsilon) == (stored, 3)
@@ -71,8 +71,8 @@ def test_two_old_spellings_are_refused_until_a_name_says_which(
     head = ledger.head()
     for spelling in (NFC, NFD):
         for attempt in (
-            lambda name: ledger.check(name, USER, 1, new_dataset=True),
-            lambda name: ledger.reserve(name, USER, charge(1), new_dataset=True),
+            lambda name: ledger.check(name, USER, 1),
+            lambda name: ledger.reserve(name, USER, charge(1)),
             lambda name: ledger.create(name, epsilon=5),
             lambda name: ledger.set_limit(name, epsilon=5, reason="decided"),
         ):

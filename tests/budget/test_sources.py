@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import Select
 
 from budget.ledger_kit import USER, alter, charge
-from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError, Loss, Sources
+from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError, Loss, Sources, tables
 from crowdtally.budget.events import record
 from crowdtally.budget.parsing import parse
 from crowdtally.budget.sources import filed, hashed, shelf
@@ -113,16 +116,25 @@ def test_thousands_of_files(folder: Path) -> None:
     refused(ledger, files[-1], files[-1:], GLOB)
 
 
-def test_a_lookup_uses_the_index(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("statement", "index"),
+    [
+        (tables.READING[tables.SCHEMA_VERSION].about, "crowdtally_by_about"),
+        (tables.READING[tables.SCHEMA_VERSION].numbered, "INTEGER PRIMARY KEY (rowid=?)"),
+        (tables.READING[tables.SCHEMA_VERSION].following, "INTEGER PRIMARY KEY (rowid>?)"),
+        (tables.ROW_OF_KEY, "crowdtally_by_key"),
+        (tables.LAST_OF, "crowdtally_by_dataset"),
+    ],
+)
+def test_a_lookup_uses_the_index(folder: Path, statement: Select[Any], index: str) -> None:
     """The cost must not grow with the ledger."""
-    from crowdtally.budget import tables
-
     Ledger.open(folder / "ledger.sqlite", create=True)
-    query = str(tables.ROWS_ABOUT.compile(compile_kwargs={"literal_binds": False}))
-    query = query.replace("(__[POSTCOMPILE_these])", "(-7, -9)")
+    query = re.sub(r"\(__\[POSTCOMPILE_\w+\]\)", "(-7, -9)", str(statement.compile()))
+    names = set(re.findall(r":(\w+)", query))
     with closing(sqlite3.connect(folder / "ledger.sqlite")) as file:
-        plan = str(file.execute(f"EXPLAIN QUERY PLAN {query}").fetchall())
-    assert "crowdtally_by_about" in plan
+        plan = str(file.execute(f"EXPLAIN QUERY PLAN {query}", dict.fromkeys(names, 7)).fetchall())
+    assert index in plan
+    assert "SCAN crowdtally_entries" not in plan
 
 
 @pytest.mark.parametrize("sources", ["/data/a.csv", [1], [None]])

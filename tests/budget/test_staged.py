@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import SHA, USER, charge
-from crowdtally.budget import Ledger, StagedFolder
+from budget.ledger_kit import SHA, USER, charge, old_charge
+from crowdtally.budget import Ledger, StagedFolder, VoidedError
 from crowdtally.errors import UsageError
 
 Patch = pytest.MonkeyPatch
@@ -32,12 +32,33 @@ def staged(folder: Path) -> Path:
     return made
 
 
+Begin = Callable[[Path], str]
+
+
+@pytest.fixture(params=["drawing", "reserved by an earlier version"])
+def begin(request: pytest.FixtureRequest, ledger: Ledger) -> Begin:
+    """Charge a release whose folder the ledger knows; its id."""
+
+    def drawing(staged: Path) -> str:
+        made = ledger.reserve("d", USER, charge(1), new_dataset=True)
+        ledger.start_drawing(made.id, staged=staged)
+        return made.id
+
+    def reserved(staged: Path) -> str:
+        if not ledger.datasets():
+            ledger.create("d", USER)
+        return old_charge(ledger, "d", 1, staged)
+
+    return drawing if request.param == "drawing" else reserved
+
+
 def refused(ledger: Ledger, reservation_id: str, words: str, **options: bool) -> None:
-    head = ledger.head()
+    head, state = ledger.head(), ledger.charges()[0].state
+    assert state in {"drawing", "reserved"}
     with pytest.raises(UsageError, match=words):
         ledger.void(reservation_id, "certain", **options)
     assert ledger.head() == head
-    assert ledger.charges()[0].state == "reserved"
+    assert ledger.charges()[0].state == state
 
 
 def test_the_folder_is_recorded_where_it_really_is(
@@ -45,69 +66,86 @@ def test_the_folder_is_recorded_where_it_really_is(
 ) -> None:
     (staged.parent / "link").symlink_to(staged)
     monkeypatch.chdir(staged.parent)
-    ledger.reserve("d", USER, charge(1), staged="link", new_dataset=True)
-    ledger.reserve("d", USER, charge(1), new_dataset=True)
+    for staged_as in ("link", None):
+        made = ledger.reserve("d", USER, charge(1), new_dataset=True)
+        ledger.start_drawing(made.id, staged=staged_as)
     first, second = ledger.charges()
+    assert first.state == second.state == "drawing"
     assert first.staged == StagedFolder(platform.node(), str(staged))
     assert second.staged is None
     assert ledger.verify().ok
 
 
-def test_no_void_while_the_folder_exists(ledger: Ledger, staged: Path) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
-    refused(ledger, made.id, rf"exists, in {staged}.*--delete-staged")
+def test_no_void_while_the_folder_exists(ledger: Ledger, begin: Begin, staged: Path) -> None:
+    made = begin(staged)
+    refused(ledger, made, rf"exists, in {staged}.*--delete-staged")
     shutil.rmtree(staged)
-    assert ledger.void(made.id, "it failed").spent.epsilon == 0
+    assert ledger.void(made, "it failed").spent.epsilon == 0
 
 
-def test_void_deletes_the_folder_on_demand(ledger: Ledger, staged: Path) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
-    assert ledger.void(made.id, "killed", delete_staged=True).spent.epsilon == 0
+def test_before_the_first_draw_there_is_no_folder_to_look_for(ledger: Ledger, staged: Path) -> None:
+    """The run cannot draw any more: starting to is refused."""
+    made = ledger.reserve("d", USER, charge(1), new_dataset=True)
+    assert ledger.void(made.id, "not wanted any more").spent.epsilon == 0
+    head = ledger.head()
+    with pytest.raises(VoidedError, match=r"was voided.*must not be published"):
+        ledger.start_drawing(made.id, staged=staged)
+    assert ledger.head() == head
+    assert (staged / "release.json").exists()
+
+
+def test_void_deletes_the_folder_on_demand(ledger: Ledger, begin: Begin, staged: Path) -> None:
+    made = begin(staged)
+    assert ledger.void(made, "killed", delete_staged=True).spent.epsilon == 0
     assert list(staged.parent.iterdir()) == []
-    gone = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
-    assert ledger.void(gone.id, "there was none", delete_staged=True).spent.epsilon == 0
+    gone = begin(staged)
+    assert ledger.void(gone, "there was none", delete_staged=True).spent.epsilon == 0
 
 
 def test_only_what_looks_like_an_unfinished_release_is_deleted(
-    ledger: Ledger, staged: Path
+    ledger: Ledger, begin: Begin, staged: Path
 ) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged.parent, new_dataset=True)
-    refused(ledger, made.id, "is not deleted.*delete it yourself", delete_staged=True)
+    made = begin(staged.parent)
+    refused(ledger, made, "is not deleted.*delete it yourself", delete_staged=True)
     assert (staged / "release.json").exists()
 
 
 @pytest.mark.parametrize("delete", [False, True])
 @pytest.mark.parametrize("exists", [False, True])
 def test_no_void_from_another_computer(
-    ledger: Ledger, staged: Path, monkeypatch: Patch, delete: bool, exists: bool
+    ledger: Ledger, begin: Begin, staged: Path, monkeypatch: Patch, delete: bool, exists: bool
 ) -> None:
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr(platform, "node", lambda: "elsewhere")
-        made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
+        made = begin(staged)
     if not exists:
         shutil.rmtree(staged)
     refused(
-        ledger, made.id, "on the computer 'elsewhere'.*Run the command there", delete_staged=delete
+        ledger, made, "on the computer 'elsewhere'.*Run the command there", delete_staged=delete
     )
     assert staged.exists() == exists
     assert ledger.charges()[0].hint() is None
 
 
 @pytest.mark.parametrize("lost", ["parent", "parent is a file"])
-def test_no_void_while_the_disk_may_be_elsewhere(ledger: Ledger, staged: Path, lost: str) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
+def test_no_void_while_the_disk_may_be_elsewhere(
+    ledger: Ledger, begin: Begin, staged: Path, lost: str
+) -> None:
+    made = begin(staged)
     shutil.move(staged.parent, staged.parent.with_name("unmounted"))
     if lost == "parent is a file":
         staged.parent.write_text("")
     for delete in (False, True):
-        refused(ledger, made.id, r"disk is not there\. Mount its disk", delete_staged=delete)
+        refused(ledger, made, r"disk is not there\. Mount its disk", delete_staged=delete)
     staged.parent.unlink(missing_ok=True)
     staged.parent.mkdir()  # as the message says
-    assert ledger.void(made.id, "deleted for good").spent.epsilon == 0
+    assert ledger.void(made, "deleted for good").spent.epsilon == 0
 
 
-def test_no_void_where_one_may_not_look(ledger: Ledger, staged: Path, monkeypatch: Patch) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
+def test_no_void_where_one_may_not_look(
+    ledger: Ledger, begin: Begin, staged: Path, monkeypatch: Patch
+) -> None:
+    made = begin(staged)
     look = os.lstat
 
     def forbidden(path: object, **more: object) -> os.stat_result:
@@ -116,23 +154,23 @@ def test_no_void_where_one_may_not_look(ledger: Ledger, staged: Path, monkeypatc
         return look(path, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(os, "lstat", forbidden)
-    refused(ledger, made.id, r"cannot be checked: Permission denied\. Run the command as the user")
+    refused(ledger, made, r"cannot be checked: Permission denied\. Run the command as the user")
 
 
 def test_no_void_where_it_cannot_be_deleted(
-    ledger: Ledger, staged: Path, monkeypatch: Patch
+    ledger: Ledger, begin: Begin, staged: Path, monkeypatch: Patch
 ) -> None:
-    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
+    made = begin(staged)
     monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
-    refused(ledger, made.id, "cannot be deleted, so its charge stands", delete_staged=True)
+    refused(ledger, made, "cannot be deleted, so its charge stands", delete_staged=True)
 
 
-def test_a_published_folder_is_never_deleted(ledger: Ledger, staged: Path) -> None:
+def test_a_published_folder_is_never_deleted(ledger: Ledger, begin: Begin, staged: Path) -> None:
     """Killed between the mark and the rename: it is paid for, and may be renamed."""
-    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
-    ledger.mark_published(made.id, SHA)
+    made = begin(staged)
+    ledger.mark_published(made, SHA)
     with pytest.raises(UsageError, match="published and cannot be voided"):
-        ledger.void(made.id, "killed", delete_staged=True)
+        ledger.void(made, "killed", delete_staged=True)
     assert (staged / "release.json").exists()
 
 
@@ -145,10 +183,10 @@ CASES: dict[str, tuple[Callable[[Ledger, str, Path], object], str | None]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_hints(ledger: Ledger, staged: Path, case: str) -> None:
+def test_hints(ledger: Ledger, begin: Begin, staged: Path, case: str) -> None:
     happen, words = CASES[case]
-    made = ledger.reserve("d", USER, charge(1), staged=staged, new_dataset=True)
-    happen(ledger, made.id, staged)
+    made = begin(staged)
+    happen(ledger, made, staged)
     if case == "voided":
         staged.mkdir()  # another run's, perhaps
     hint = ledger.charges()[0].hint()
