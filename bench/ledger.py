@@ -42,9 +42,9 @@ from crowdtally.budget import (
     Part,
     Reserved,
 )
-from crowdtally.budget.authors import this_author
-from crowdtally.budget.balance import Balance, after
-from crowdtally.budget.chain import Row, append
+from crowdtally.budget.record.authors import this_author
+from crowdtally.budget.record.balance import Balance, after
+from crowdtally.budget.record.chain import Row, append
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.unit import PrivacyUnit
 from made_up import DAYS, ITEMS, generate

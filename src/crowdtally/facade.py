@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Unpack
 
 from crowdtally.budget import Asked, Ledger, MissingLedgerError
-from crowdtally.budget.names import dataset_name
+from crowdtally.budget.record.names import dataset_name
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropping import Confirm, Tell
 from crowdtally.curator.engine.located import Sources

@@ -13,8 +13,8 @@ import pytest
 
 from budget.ledger_kit import SHA, USER, PostgresServer, charge, running_server
 from crowdtally.budget import Asked, Ledger, Reservation
-from crowdtally.budget.canonical import canonical
-from crowdtally.budget.chain import link
+from crowdtally.budget.record.canonical import canonical
+from crowdtally.budget.record.chain import link
 
 APPEND = "SELECT crowdtally_append(%s, %s, %s, %s, %s, %s, %s)"
 

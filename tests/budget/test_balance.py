@@ -26,8 +26,8 @@ from crowdtally.budget import (
     Voided,
     Withdrawn,
 )
-from crowdtally.budget.accountant import accountant
-from crowdtally.budget.balance import after
+from crowdtally.budget.record.accountant import accountant
+from crowdtally.budget.record.balance import after
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit

@@ -28,9 +28,9 @@ from crowdtally.budget import (
     Voided,
     Withdrawn,
 )
-from crowdtally.budget.canonical import canonical
-from crowdtally.budget.events import record
-from crowdtally.budget.parsing import _READERS, parse
+from crowdtally.budget.record.canonical import canonical
+from crowdtally.budget.record.events import record
+from crowdtally.budget.record.parsing import _READERS, parse
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit

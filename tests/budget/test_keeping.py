@@ -16,19 +16,12 @@ from typing import Any
 import pytest
 
 from budget.ledger_kit import NOBODY, ROW, SHA, USER, PostgresServer, alter, charge, skip
-from crowdtally.budget import (
-    Asked,
-    DamagedLedgerError,
-    Head,
-    Ledger,
-    LedgerError,
-    NotAllowedError,
-    keeping,
-    moving,
-    store,
-)
-from crowdtally.budget.copying import standing
-from crowdtally.budget.places import place
+from crowdtally.budget import Asked, DamagedLedgerError, Head, Ledger, LedgerError, NotAllowedError
+from crowdtally.budget.database import store
+from crowdtally.budget.database.places import place
+from crowdtally.budget.keeping import backup as keeping
+from crowdtally.budget.keeping import moving
+from crowdtally.budget.keeping.copying import standing
 from crowdtally.errors import UsageError
 from kit.command import crowdtally
 
@@ -102,7 +95,7 @@ def test_a_backup_of_a_long_record_is_of_one_moment(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In portions, while others charge: what was added meanwhile is not in it."""
-    monkeypatch.setattr("crowdtally.budget.copying._PORTION", 3)
+    monkeypatch.setattr("crowdtally.budget.keeping.copying._PORTION", 3)
     ledger = life(str(folder / "ledger.sqlite"))
     head, read = ledger.head(), store.Store.read
     reads = []
@@ -287,7 +280,8 @@ def _open(location: str) -> bool:
 
 KILLED = """
 import os, signal, sys
-from crowdtally.budget import Ledger, moving
+from crowdtally.budget import Ledger
+from crowdtally.budget.keeping import moving
 pour = moving.pour
 def dies(*arguments, **options):
     pour(*arguments, **options)
@@ -465,8 +459,8 @@ def test_only_the_owner_moves_a_ledger_on_a_server(server: PostgresServer, folde
 def test_moving_waits_for_a_charge_that_is_being_made(
     location: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowdtally.budget.sqlite_file.BUSY_SECONDS", 0.2)
-    monkeypatch.setattr("crowdtally.budget.postgres.LOCK_SECONDS", 1)
+    monkeypatch.setattr("crowdtally.budget.database.sqlite_file.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("crowdtally.budget.database.postgres.LOCK_SECONDS", 1)
     life(location)
     holder = store.Store(place(location))
 

@@ -30,7 +30,7 @@ from crowdtally.budget import (
     OverBudgetError,
     TooMuchAtOnceError,
 )
-from crowdtally.budget.limits_file import LONGEST, read_limits
+from crowdtally.budget.limits.limits_file import LONGEST, read_limits
 from crowdtally.errors import CrowdtallyError, UsageError
 
 LIMITS = """\

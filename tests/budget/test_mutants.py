@@ -30,12 +30,11 @@ from crowdtally.budget import (
     SequentialComposition,
     TooMuchAtOnceError,
     Withdrawn,
-    balance,
     book,
-    chain,
     datasets,
-    page,
 )
+from crowdtally.budget.database import page
+from crowdtally.budget.record import balance, chain
 from crowdtally.errors import BudgetError, UsageError
 
 Patch = pytest.MonkeyPatch

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import USER, charge
-from crowdtally.budget import Ledger, OverBudgetError, names
+from crowdtally.budget import Ledger, OverBudgetError
+from crowdtally.budget.record import names
 from crowdtally.errors import UsageError
 
 NFC, NFD = "donn\u00e9es", "donne\u0301es"

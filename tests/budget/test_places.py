@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdtally.budget.places import File, Server, place
+from crowdtally.budget.database.places import File, Server, place
 from crowdtally.errors import UsageError
 
 

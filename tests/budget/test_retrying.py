@@ -99,20 +99,20 @@ def test_a_charge_is_marked_after_its_drawing_entry_only(ledger: Ledger) -> None
 
 def test_looked_up(ledger: Ledger) -> None:
     event = Reserved(USER, charge(1), ASKED)
-    assert made_before(ledger, "taxi", event) is None
+    assert made_before(ledger.request, "taxi", event) is None
     made = reserve(ledger)
-    found = made_before(ledger, "taxi", event)
+    found = made_before(ledger.request, "taxi", event)
     assert found is not None
     assert (found.id, found.state, found.asked) == (made.id, "reserved", ASKED)
     ledger.start_drawing(made.id)
     with pytest.raises(DrawnBeforeError):
-        made_before(ledger, "taxi", event)
+        made_before(ledger.request, "taxi", event)
     ledger.mark_published(made.id, SHA)
-    found = made_before(ledger, "taxi", event)
+    found = made_before(ledger.request, "taxi", event)
     assert found is not None
     assert found.state == "published"
     unnamed = Reserved(USER, charge(1), replace(ASKED, request_id=None))
-    assert made_before(ledger, "taxi", unnamed) is None
+    assert made_before(ledger.request, "taxi", unnamed) is None
 
 
 def with_parameters(**others: Any) -> Asked:
@@ -161,7 +161,7 @@ def test_an_id_of_another_request_is_refused(folder: Path, case: str, state: str
     attempts = (
         lambda: ledger.reserve(now["dataset"], now["unit"], now["charge"], asked=now["asked"]),
         lambda: made_before(
-            ledger, now["dataset"], Reserved(now["unit"], now["charge"], now["asked"])
+            ledger.request, now["dataset"], Reserved(now["unit"], now["charge"], now["asked"])
         ),
     )
     for attempt in attempts:

@@ -15,10 +15,11 @@ import pytest
 from sqlalchemy import Select
 
 from budget.ledger_kit import USER, alter, charge
-from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError, Loss, Sources, tables
-from crowdtally.budget.events import record
-from crowdtally.budget.parsing import parse
-from crowdtally.budget.sources import filed, hashed, shelf
+from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError, Loss, Sources
+from crowdtally.budget.database import tables
+from crowdtally.budget.record.events import record
+from crowdtally.budget.record.parsing import parse
+from crowdtally.budget.record.sources import filed, hashed, shelf
 from crowdtally.errors import UsageError
 
 GLOB, FILES = "/data/*.csv", ["/data/a.csv", "/data/b.csv"]

@@ -14,9 +14,9 @@ import pytest
 
 from budget.ledger_kit import SHA, USER, alter, charge, old_charge
 from crowdtally.budget import Asked, Balance, DamagedLedgerError, Head, Ledger, LedgerError
-from crowdtally.budget.canonical import canonical
-from crowdtally.budget.chain import Row, _about, _key, genesis, link
-from crowdtally.budget.parsing import parse
+from crowdtally.budget.record.canonical import canonical
+from crowdtally.budget.record.chain import Row, _about, _key, genesis, link
+from crowdtally.budget.record.parsing import parse
 from crowdtally.errors import UsageError
 
 SWAP = (  # entries 4 and 5 exchange places

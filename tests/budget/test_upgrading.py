@@ -18,7 +18,8 @@ import pytest
 from sqlalchemy import Connection
 
 from budget.ledger_kit import SHA, PostgresServer, alter, charge
-from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError, NotAllowedError, upgrading
+from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError, NotAllowedError
+from crowdtally.budget.keeping import upgrading
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
 from kit.command import crowdtally

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from crowdtally.budget import system_file
-from crowdtally.budget.places import choose
+from crowdtally.budget.database import system_file
+from crowdtally.budget.database.places import choose
 from crowdtally.errors import CrowdtallyError
 from kit.command import Ended, crowdtally
 from kit.town import Town

@@ -17,7 +17,7 @@ import pytest
 import crowdtally as ct
 from crowdtally import durable, withdrawing
 from crowdtally.budget import Charge, Ledger, Part
-from crowdtally.budget.events import Withdrawn
+from crowdtally.budget.record.events import Withdrawn
 from crowdtally.published.withdrawal import FILE
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.unit import PrivacyUnit

@@ -167,7 +167,7 @@ def test_a_run_that_died_after_its_drawing_entry_is_not_drawn_again(
 
 def test_a_drawing_on_another_computer(bench: Bench, monkeypatch: Patch) -> None:
     dies(bench, monkeypatch, publish, "finish")
-    monkeypatch.setattr("crowdtally.budget.staged.this_host", lambda: "elsewhere")
+    monkeypatch.setattr("crowdtally.budget.record.staged.this_host", lambda: "elsewhere")
     with pytest.raises(DrawnBeforeError, match=r"on the computer '.*': while it is there"):
         bench.run()
 
@@ -231,7 +231,7 @@ def test_a_release_that_is_gone(bench: Bench, monkeypatch: Patch) -> None:
     (bench.home / "out").rename(bench.home / "moved")
     with pytest.raises(LedgerError, match=r"moved or deleted.*Nothing was charged now"):
         bench.run()
-    monkeypatch.setattr("crowdtally.budget.staged.this_host", lambda: "elsewhere")
+    monkeypatch.setattr("crowdtally.budget.record.staged.this_host", lambda: "elsewhere")
     with pytest.raises(LedgerError, match=r"on this computer: it was made on"):
         bench.run()
     assert bench.draws == 1

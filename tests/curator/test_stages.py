@@ -130,7 +130,7 @@ class OtherWriter:
 
 @pytest.fixture
 def other(ledger: Ledger, folder: Path, monkeypatch: Patch) -> Iterator[OtherWriter]:
-    monkeypatch.setattr("crowdtally.budget.sqlite_file.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("crowdtally.budget.database.sqlite_file.BUSY_SECONDS", 0.05)
     writer = OtherWriter(folder / "ledger.sqlite")
     yield writer
     writer.end()

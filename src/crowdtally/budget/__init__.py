@@ -9,12 +9,7 @@
 SQLAlchemy is imported when a ledger is opened, not before.
 """
 
-from crowdtally.budget.accountant import Loss, SequentialComposition
 from crowdtally.budget.audit import Problem, Verification
-from crowdtally.budget.authors import Author
-from crowdtally.budget.balance import Balance
-from crowdtally.budget.chain import Entry, Head
-from crowdtally.budget.charge import Asked, Charge, Part
 from crowdtally.budget.errors import (
     DamagedLedgerError,
     DrawnBeforeError,
@@ -26,7 +21,15 @@ from crowdtally.budget.errors import (
     UnknownOutcomeError,
     VoidedError,
 )
-from crowdtally.budget.events import (
+from crowdtally.budget.ledger import Ledger
+from crowdtally.budget.limits.limits_file import Allowance, OfficerFile
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.accountant import SequentialComposition
+from crowdtally.budget.record.authors import Author
+from crowdtally.budget.record.balance import Balance
+from crowdtally.budget.record.chain import Entry, Head
+from crowdtally.budget.record.charge import Asked, Charge, Part
+from crowdtally.budget.record.events import (
     Created,
     Drawing,
     Event,
@@ -37,11 +40,9 @@ from crowdtally.budget.events import (
     Voided,
     Withdrawn,
 )
-from crowdtally.budget.history import Charged, Reservation, Withdrawal
-from crowdtally.budget.ledger import Ledger
-from crowdtally.budget.limits_file import Allowance, OfficerFile
-from crowdtally.budget.sources import Sources
-from crowdtally.budget.staged import StagedFolder
+from crowdtally.budget.record.history import Charged, Reservation, Withdrawal
+from crowdtally.budget.record.sources import Sources
+from crowdtally.budget.record.staged import StagedFolder
 
 __all__ = [
     "Allowance",

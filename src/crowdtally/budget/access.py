@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from crowdtally.budget.audit import require_recent
-from crowdtally.budget.names import Spellings, old_spellings
+from crowdtally.budget.record.names import Spellings, old_spellings
 
 if TYPE_CHECKING:
     from crowdtally.budget.book import Book
-    from crowdtally.budget.store import Store
+    from crowdtally.budget.database.store import Store
 
 T = TypeVar("T")
 

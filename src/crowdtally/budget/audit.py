@@ -10,17 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crowdtally.budget.balance import Balance, after
-from crowdtally.budget.chain import Entry, Head, Row, damaged, genesis, link, number_of, read
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
-from crowdtally.budget.events import AboutReservation, LimitsFile, Reserved
-from crowdtally.budget.names import WHOLE_LEDGER
-from crowdtally.budget.tracing import Trace
+from crowdtally.budget.record.balance import Balance, after
+from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, link, number_of, read
+from crowdtally.budget.record.events import AboutReservation, LimitsFile, Reserved
+from crowdtally.budget.record.names import WHOLE_LEDGER
+from crowdtally.budget.record.tracing import Trace
 from crowdtally.errors import CrowdtallyError
 
 if TYPE_CHECKING:
-    from crowdtally.budget.page import Page
-    from crowdtally.budget.store import Store
+    from crowdtally.budget.database.page import Page
+    from crowdtally.budget.database.store import Store
 
 _PORTION = 1000
 _RECENT = 2000

@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
-from crowdtally.budget.accountant import Loss
-from crowdtally.budget.authors import this_author
-from crowdtally.budget.balance import Balance, after, amount
-from crowdtally.budget.chain import (
+from crowdtally.budget.database.page import Page
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.authors import this_author
+from crowdtally.budget.record.balance import Balance, after, amount
+from crowdtally.budget.record.chain import (
     Entry,
     Head,
     Row,
@@ -26,11 +27,10 @@ from crowdtally.budget.chain import (
     number_of,
     read,
 )
-from crowdtally.budget.events import AboutReservation, Event, LimitsFile, Reserved
-from crowdtally.budget.history import Charged, Record, follow, made
-from crowdtally.budget.names import WHOLE_LEDGER, Spellings, normal
-from crowdtally.budget.page import Page
-from crowdtally.budget.sources import Sources, shelf
+from crowdtally.budget.record.events import AboutReservation, Event, LimitsFile, Reserved
+from crowdtally.budget.record.history import Charged, Record, follow, made
+from crowdtally.budget.record.names import WHOLE_LEDGER, Spellings, normal
+from crowdtally.budget.record.sources import Sources, shelf
 from crowdtally.errors import UsageError
 
 

@@ -9,13 +9,13 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from crowdtally.budget import limiting
-from crowdtally.budget.accountant import SequentialComposition
-from crowdtally.budget.balance import Balance
-from crowdtally.budget.charge import Asked, Charge
 from crowdtally.budget.datasets import unknown
 from crowdtally.budget.errors import DrawnBeforeError, LedgerError, VoidedError
-from crowdtally.budget.events import (
+from crowdtally.budget.limits import limiting
+from crowdtally.budget.record.accountant import SequentialComposition
+from crowdtally.budget.record.balance import Balance
+from crowdtally.budget.record.charge import Asked, Charge
+from crowdtally.budget.record.events import (
     Created,
     Drawing,
     MarkedPublished,
@@ -23,10 +23,10 @@ from crowdtally.budget.events import (
     Voided,
     Withdrawn,
 )
-from crowdtally.budget.history import Charged, Reservation
+from crowdtally.budget.record.history import Charged, Reservation
+from crowdtally.budget.record.sources import filed, hashed, require_no_overlap
+from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.budget.retrying import require_same, require_undrawn
-from crowdtally.budget.sources import filed, hashed, require_no_overlap
-from crowdtally.budget.staged import StagedFolder
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
 

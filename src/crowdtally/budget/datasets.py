@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
-from crowdtally.budget import limiting
-from crowdtally.budget.accountant import Loss, SequentialComposition
-from crowdtally.budget.balance import Balance
-from crowdtally.budget.events import Created, LimitSet
-from crowdtally.budget.names import dataset_name, normal
+from crowdtally.budget.limits import limiting
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.accountant import SequentialComposition
+from crowdtally.budget.record.balance import Balance
+from crowdtally.budget.record.events import Created, LimitSet
+from crowdtally.budget.record.names import dataset_name, normal
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.rational import Number

@@ -25,7 +25,7 @@ from crowdtally.budget.amounts import for_people
 from crowdtally.errors import BudgetError, CrowdtallyError
 
 if TYPE_CHECKING:
-    from crowdtally.budget.accountant import Loss
+    from crowdtally.budget.loss import Loss
 
 
 class LedgerError(CrowdtallyError):

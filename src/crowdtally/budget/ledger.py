@@ -11,32 +11,33 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from crowdtally.budget import charging, datasets, limiting
+from crowdtally.budget import charging, datasets
 from crowdtally.budget.access import Access
-from crowdtally.budget.accountant import Loss
 from crowdtally.budget.audit import Verification, verify
-from crowdtally.budget.balance import Balance
-from crowdtally.budget.canonical import Json
-from crowdtally.budget.chain import Entry, Head
-from crowdtally.budget.charge import Asked, Charge, checked_request_id
 from crowdtally.budget.charging import Debtor
+from crowdtally.budget.database.places import Server, place
 from crowdtally.budget.datasets import UNCHANGED, Limits, each_of, limit_of
 from crowdtally.budget.errors import DamagedLedgerError
-from crowdtally.budget.events import MarkedPublished, checked_sha256
-from crowdtally.budget.fields import words
-from crowdtally.budget.history import Charged, Reservation, charged, export
-from crowdtally.budget.limits_file import OfficerFile
-from crowdtally.budget.names import dataset_name
-from crowdtally.budget.places import Server, place
-from crowdtally.budget.sources import distinct
-from crowdtally.budget.staged import StagedFolder
+from crowdtally.budget.limits import limiting
+from crowdtally.budget.limits.limits_file import OfficerFile
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.balance import Balance
+from crowdtally.budget.record.canonical import Json
+from crowdtally.budget.record.chain import Entry, Head
+from crowdtally.budget.record.charge import Asked, Charge, checked_request_id
+from crowdtally.budget.record.events import MarkedPublished, checked_sha256
+from crowdtally.budget.record.fields import words
+from crowdtally.budget.record.history import Charged, Reservation, charged, export
+from crowdtally.budget.record.names import dataset_name
+from crowdtally.budget.record.sources import distinct
+from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.rational import Number
 from crowdtally.values.unit import PrivacyUnit
 
 if TYPE_CHECKING:
-    from crowdtally.budget.store import Store
+    from crowdtally.budget.database.store import Store
 
 
 class Ledger:
@@ -58,7 +59,9 @@ class Ledger:
             create: Whether to make one if there is none; otherwise ``MissingLedgerError``, since a
                 slip in its name would be a budget of its own.
         """
-        from crowdtally.budget.store import Store  # SQLAlchemy: only once a ledger is opened
+        from crowdtally.budget.database.store import (
+            Store,  # SQLAlchemy: only once a ledger is opened
+        )
 
         store = Store(place(location), create=create)
         store.read(lambda page: page.header())
@@ -342,7 +345,7 @@ class Ledger:
 
     def closed(self) -> str | None:
         """Why nothing can be added to it (a backup, moved elsewhere); ``None`` if something can."""
-        from crowdtally.budget.copying import standing
+        from crowdtally.budget.keeping.copying import standing
 
         store = self._store
         return store.inspect(lambda connection: standing(connection, store.place).closed)
@@ -356,7 +359,7 @@ class Ledger:
         Returns:
             The head of the copy, which is that of the ledger when it was copied.
         """
-        from crowdtally.budget.keeping import backup
+        from crowdtally.budget.keeping.backup import backup
 
         return backup(self._store, path)
 
@@ -378,7 +381,7 @@ class Ledger:
             location: Where to, as for ``open``; there may be no ledger, or one without entries.
             anchor: A head that was kept elsewhere; refuses an older copy.
         """
-        from crowdtally.budget.moving import import_record
+        from crowdtally.budget.keeping.moving import import_record
 
         import_record(place(source), place(location), anchor)
         return cls.open(location)
@@ -389,7 +392,7 @@ class Ledger:
         Returns:
             Whether there was something to do.
         """
-        from crowdtally.budget.upgrading import upgrade
+        from crowdtally.budget.keeping.upgrading import upgrade
 
         return upgrade(self._store)
 
@@ -401,6 +404,6 @@ class Ledger:
             officer: Whether it may also make datasets, change limits and void.
             run: Whether to carry it out; only for officers.
         """
-        from crowdtally.budget.granting import grants  # SQLAlchemy
+        from crowdtally.budget.database.granting import grants  # SQLAlchemy
 
         return grants(self._store, role, officer=officer, run=run)

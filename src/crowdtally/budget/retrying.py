@@ -11,32 +11,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from crowdtally.budget.amounts import for_people
-from crowdtally.budget.charge import Asked, Charge
 from crowdtally.budget.errors import DrawnBeforeError
-from crowdtally.budget.events import Reserved
-from crowdtally.budget.history import Charged
-from crowdtally.budget.names import normal
+from crowdtally.budget.record.charge import Asked, Charge
+from crowdtally.budget.record.events import Reserved
+from crowdtally.budget.record.history import Charged
+from crowdtally.budget.record.names import normal
 from crowdtally.errors import CrowdtallyError, UsageError
-
-if TYPE_CHECKING:
-    from crowdtally.budget.ledger import Ledger
 
 _LONGEST_SHOWN = 80
 
 
-def made_before(ledger: Ledger, dataset: str, event: Reserved) -> Charged | None:
+def made_before(
+    look_up: Callable[[str], Charged | None], dataset: str, event: Reserved
+) -> Charged | None:
     """The charge of the same request, to be taken up or shown; ``None`` for a new request.
 
-    Refused where neither can be done, and where the id belongs to another request.
+    Refused where neither can be done, and where the id belongs to another request. ``look_up``
+    finds a charge by its request id.
     """
     key = None if event.asked is None else event.asked.request_id
-    found = None if key is None else ledger.request(key)
+    found = None if key is None else look_up(key)
     if found is not None:
         require_same(found, dataset, event)
         if found.state != "published":

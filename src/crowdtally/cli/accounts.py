@@ -54,7 +54,7 @@ class Account:
     def _books(self) -> Ledger | None:
         """The ledger; None where there is none and there need not be."""
         from crowdtally.budget import Ledger, MissingLedgerError
-        from crowdtally.budget.places import choose
+        from crowdtally.budget.database.places import choose
 
         try:
             return Ledger.open(self.ledger)
@@ -108,7 +108,7 @@ class Standing:
 def is_first_use(ledger: str | None) -> bool:
     """Whether somebody at a terminal is about to charge their own ledger for the first time."""
     from crowdtally.budget import Ledger, MissingLedgerError
-    from crowdtally.budget.places import choose
+    from crowdtally.budget.database.places import choose
     from crowdtally.cli.asking import somebody_is_there
 
     if not somebody_is_there() or choose(ledger).by != "default":

@@ -81,7 +81,7 @@ def _self_test(as_json: bool) -> None:
 def _ledger_in_use() -> dict[str, Any]:
     """Which ledger a release would be charged to, why, and whether that would work."""
     from crowdtally.budget import Ledger, MissingLedgerError
-    from crowdtally.budget.places import choose
+    from crowdtally.budget.database.places import choose
 
     found: dict[str, Any] = dict.fromkeys(("location", "by", "why", "exists", "format", "problem"))
     try:

@@ -13,8 +13,8 @@ from crowdtally.cli import completing, granting, keeping, officer, options, synt
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
-    from crowdtally.budget.canonical import Json
-    from crowdtally.budget.shown import Grouping, Shown
+    from crowdtally.budget.record.canonical import Json
+    from crowdtally.budget.showing.shown import Grouping, Shown
     from crowdtally.values.unit import PrivacyUnit
 
 app = typer.Typer(
@@ -75,7 +75,7 @@ def create(
 ) -> None:
     """Make a dataset with a limit, and the ledger if there is none."""
     from crowdtally.budget.datasets import each_of, limit_of
-    from crowdtally.budget.names import dataset_name
+    from crowdtally.budget.record.names import dataset_name
 
     unit = _unit(user, same_person=same_person) if user is not None or same_person else None
     # A slip in a number or a name leaves no empty ledger behind.
@@ -163,7 +163,7 @@ def show(
     debug: options.DebugOption = False,
 ) -> None:
     """Show each dataset's budget, its limits and charges, who made them and what for."""
-    from crowdtally.budget.shown import grouping, shown
+    from crowdtally.budget.showing.shown import grouping, shown
     from crowdtally.errors import UsageError
 
     way = grouping(by) if by is not None else None
@@ -193,15 +193,15 @@ def _show_head(books: Ledger, as_json: bool) -> None:
 
 
 def _show_limits_file(books: Ledger) -> None:
-    from crowdtally.budget.showing import paragraph
+    from crowdtally.budget.showing.words import paragraph
 
     if (notice := books.limits_file_notice()) is not None:
         print(f"{paragraph(notice)}\n")
 
 
 def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator[str]:
-    from crowdtally.budget.showing import group_lines, lines
-    from crowdtally.budget.shown import grouped
+    from crowdtally.budget.showing.shown import grouped
+    from crowdtally.budget.showing.words import group_lines, lines
 
     if way is None:
         return lines(dataset, ledger)
@@ -209,8 +209,8 @@ def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator
 
 
 def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[str, Json]:
-    from crowdtally.budget import showing
-    from crowdtally.budget.shown import grouped
+    from crowdtally.budget.showing import words as showing
+    from crowdtally.budget.showing.shown import grouped
 
     if way is None:
         return {

@@ -22,7 +22,7 @@ def limits_file(
 ) -> None:
     """Keep the limits in a file that only its owner can write; it is read at every charge."""
     from crowdtally.budget import Ledger
-    from crowdtally.budget.balance import amount
+    from crowdtally.budget.record.balance import amount
 
     books = Ledger.open(ledger)
     file = books.use_limits_file(path, reason=reason)

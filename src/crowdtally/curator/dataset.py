@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crowdtally.budget import Reservation
-from crowdtally.budget.shown import same_people
+from crowdtally.budget.showing.shown import same_people
 from crowdtally.curator.dropping import Tell
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.naming import one_name

@@ -74,7 +74,7 @@ def publish(request: Request, outside: Outside) -> Published:
         request, source=to.source, output=None if outside.temporary else target,
         purpose=outside.purpose, request_id=key,
     )  # fmt: skip
-    look_up = partial(made_before, ledger, to.name, Reserved(unit, charge, asked))
+    look_up = partial(made_before, ledger.request, to.name, Reserved(unit, charge, asked))
     earlier = look_up()
     if earlier is not None and earlier.state == "published":
         return show_again(earlier, target, outside.tell)  # nothing is read, charged or drawn

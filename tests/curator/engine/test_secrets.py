@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget.places import place
+from crowdtally.budget.database.places import place
 from crowdtally.curator.engine.sources import locate
 from crowdtally.values.records import without_secrets
 

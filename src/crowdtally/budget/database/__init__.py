@@ -1,0 +1,1 @@
+"""Where entries are kept: SQLite or PostgreSQL, found, opened, written and granted."""

@@ -1,0 +1,166 @@
+"""What one transaction sees and writes.
+
+Nothing here knows what an entry means; ``book`` reads and writes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Select, select, text
+
+from crowdtally.budget.database import postgres_functions, tables
+from crowdtally.budget.database.failures import damaged
+from crowdtally.budget.database.places import File, Place
+from crowdtally.budget.errors import LedgerError
+from crowdtally.budget.record.chain import Head, Row
+
+_MOST_PARAMETERS = 500
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the ledger says of itself."""
+
+    id: str
+    """The ledger's own random name."""
+    head: Head
+    """Its last entry."""
+    version: int = tables.SCHEMA_VERSION
+    """The format of its tables."""
+    role: str | None = None
+    """The PostgreSQL role that writes; ``None`` for readers and in a file."""
+
+
+class Page:
+    """What one transaction sees and writes."""
+
+    def __init__(self, connection: Connection, place: Place, *, writes: bool) -> None:
+        self._connection = connection
+        self._place = place
+        self._writes = writes
+        self._reading = tables.READING[tables.SCHEMA_VERSION]
+
+    @property
+    def in_file(self) -> bool:
+        """Whether it is a page of a file, not of a server's tables."""
+        return isinstance(self._place, File)
+
+    def header(self) -> Header:
+        """The one row; a writer holds it, so that writers wait for each other."""
+        rows = self._connection.execute(tables.HEADER).all()
+        if len(rows) != 1 or not isinstance(rows[0].version, int):
+            raise damaged(self._place)
+        version, ledger_id, number, last = rows[0]
+        self._require_known(version)
+        self._reading = tables.READING[version]
+        if not self._writes:
+            return self._header(version, ledger_id, number, last)
+        if isinstance(self._place, File):  # the transaction holds the whole file
+            closed = self._connection.scalar(tables.CLOSED)
+            return self._header(version, ledger_id, number, last, closed)
+        held = self._connection.execute(postgres_functions.HOLD).one()
+        return self._header(version, held.id, held.number, held.hash, held.closed, held.role)
+
+    def _header(
+        self, version: int, ledger_id: Any, number: Any, last: Any,
+        closed: Any = None, role: str | None = None,
+    ) -> Header:  # fmt: skip
+        if not (isinstance(ledger_id, str) and isinstance(number, int) and isinstance(last, str)):
+            raise damaged(self._place)
+        if closed is not None:
+            raise LedgerError(f"nothing can be added to the ledger {self._place}: {closed}")
+        return Header(ledger_id, Head(number, last), version, role)
+
+    def _require_known(self, version: int) -> None:
+        newest = tables.SCHEMA_VERSION
+        if version not in tables.READING:
+            raise LedgerError(
+                f"the ledger {self._place} has format {version}, and this version of Crowdtally "
+                f"knows formats up to {newest}. Use the version that wrote it, or a newer one."
+            )
+        if self._writes and version != newest:
+            raise LedgerError(
+                f"the ledger {self._place} has format {version}, of an earlier version of "
+                f"Crowdtally: it can be read, and nothing was added. `crowdtally ledger upgrade` "
+                f"brings it to format {newest} and keeps every entry; earlier versions cannot use "
+                "it any more after that."
+            )
+
+    def rows(self, numbers: Iterable[int]) -> dict[int, Row]:
+        """The entries of these numbers, as far as they exist."""
+        return {
+            row.number: row for row in self._read(self._reading.numbered, numbers=list(numbers))
+        }
+
+    def rows_after(self, number: int, most: int | None = None) -> list[Row]:
+        """The entries that follow, in order, at most so many."""
+        most = most or 2**62
+        return list(self._read(self._reading.following, start=number, most=most))
+
+    def about(self, *these: int) -> list[Row]:
+        """The entries about reservations of these numbers, or on these shelves of sources."""
+        return [
+            row for some in _portions(these) for row in self._read(self._reading.about, these=some)
+        ]
+
+    def of_request(self, request_id: str) -> Row | None:
+        """The reservation with this request id."""
+        if self._reading is not tables.READING[tables.SCHEMA_VERSION]:
+            return None
+        return next(self._read(tables.ROW_OF_KEY, of=request_id), None)
+
+    def named(self, names: Sequence[str]) -> set[str]:
+        """Which of these names are datasets."""
+        execute = self._connection.execute
+        return {
+            name
+            for some in _portions(names)
+            for name in execute(tables.NAMED, {"names": some}).scalars()
+        }
+
+    def last_of(self, dataset: str) -> tuple[int | None, int | None]:
+        """The dataset's last entry: as its own row says, and as the entries say."""
+        said, found = self._connection.execute(tables.LAST_OF, {"of": dataset}).one()
+        return said, found
+
+    def datasets(self) -> dict[str, int]:
+        """Every dataset and its last entry."""
+        return {row.name: row.last for row in self._connection.execute(select(tables.DATASETS))}
+
+    def append(self, row: Row, *, first: bool) -> None:
+        """Write an entry, the head, and the dataset's last entry (its ``first``, perhaps)."""
+        execute = self._connection.execute
+        if not isinstance(self._place, File):
+            execute(postgres_functions.APPEND, vars(row))
+            return
+        execute(tables.ADD_ENTRY, vars(row))
+        execute(tables.SET_HEAD, {"new_number": row.number, "new_hash": row.hash})
+        if first:
+            execute(tables.ADD_DATASET, {"name": row.dataset, "last": row.number})
+        else:
+            execute(tables.SET_LAST, {"of": row.dataset, "new_last": row.number})
+
+    def file_problem(self) -> str | None:
+        """What SQLite's own check finds, indexes included; nothing on PostgreSQL."""
+        if not isinstance(self._place, File):
+            return None
+        found = self._connection.scalar(text("PRAGMA integrity_check(1)"))
+        return None if found == "ok" else str(found).splitlines()[0][:200]
+
+    def _read(self, query: Select[Any], **values: object) -> Iterator[Row]:
+        for found in self._connection.execute(query, values):
+            row = Row(*found)
+            texts = (row.dataset, row.kind, row.body, row.hash)
+            if not isinstance(row.number, int) or not all(isinstance(t, str) for t in texts):
+                raise damaged(self._place)
+            yield row
+
+
+def _portions(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """A few hundred at a time: a database limits the number of parameters of a statement."""
+    for start in range(0, len(values), _MOST_PARAMETERS):
+        yield values[start : start + _MOST_PARAMETERS]

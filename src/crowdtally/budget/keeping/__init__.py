@@ -1,0 +1,1 @@
+"""A ledger outlives its file and its format: backups, moves, upgrades."""

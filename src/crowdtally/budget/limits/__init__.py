@@ -1,0 +1,1 @@
+"""Limits that an officer keeps in a file of their own."""

@@ -1,0 +1,1 @@
+"""What an entry is: events, sums, hashes, and what became of each charge."""

@@ -1,0 +1,185 @@
+"""Reservations, and the record as others may read it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from crowdtally.budget.record.authors import Author
+from crowdtally.budget.record.balance import Balance
+from crowdtally.budget.record.canonical import Json
+from crowdtally.budget.record.chain import Entry, Head, Row, content, damaged, genesis, link, read
+from crowdtally.budget.record.charge import Asked, Charge
+from crowdtally.budget.record.events import (
+    AboutReservation,
+    Drawing,
+    MarkedPublished,
+    Reserved,
+    Voided,
+)
+from crowdtally.budget.record.staged import StagedFolder
+from crowdtally.values.unit import PrivacyUnit
+
+State = Literal["reserved", "drawing", "published", "voided"]
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge that was made; from here on it counts as spent."""
+
+    id: str
+    """How ``start_drawing``, ``mark_published`` and ``void`` call it."""
+    dataset: str
+    """What it was charged to."""
+    charge: Charge
+    """What it is for."""
+    before: Balance
+    """Where the dataset stood."""
+    after: Balance
+    """Where it stands with this charge."""
+    also: tuple[str, ...] = ()
+    """Other datasets that were charged for some of the same sources."""
+    taken_up: bool = False
+    """Whether an earlier run of the same request had made it."""
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """A published release was called back."""
+
+    time: str
+    """When, in UTC."""
+    reason: str
+    """Why, in a person's words."""
+    by: Author | None = None
+    """Who recorded it."""
+
+
+@dataclass(frozen=True)
+class Charged:
+    """A reservation as the record has it, and what became of it."""
+
+    id: str
+    """How ``void`` calls it."""
+    time: str
+    """When it was made, in UTC."""
+    dataset: str
+    """What it was charged to."""
+    charge: Charge
+    """What it was for."""
+    state: State
+    """``reserved`` (charged, nothing drawn), ``drawing``, ``published`` or ``voided``."""
+    reason: str | None = None
+    """Why it was voided."""
+    sha256: str | None = None
+    """SHA-256 of the published ``release.json``; ``None`` before that, and in old entries."""
+    staged: StagedFolder | None = None
+    """Where the unfinished release is written; ``None`` before that, and in the oldest entries."""
+    unit: PrivacyUnit | None = None
+    """What its ε protects."""
+    by: Author | None = None
+    """Who charged it; ``None`` in entries of format 1."""
+    asked: Asked | None = None
+    """What for; ``None`` in entries of format 1."""
+    published_at: str | None = None
+    """When it was marked as published, in UTC."""
+    withdrawn: Withdrawal | None = None
+    """Whether, when and why the release was called back."""
+    drawing_at: str | None = None
+    """When it was recorded that noise may be drawn, in UTC."""
+    drawn_by: Author | None = None
+    """Who drew: another one than who charged, where a repeated request took the charge up."""
+
+    def hint(self) -> str | None:
+        """What to do about a staged folder that is still on this computer; ``None`` without one."""
+        if self.staged is None or self.state == "voided" or not self.staged.is_here:
+            return None
+        folder = self.staged.path
+        if self.state == "published":
+            return (
+                f"paid for, but not in place: it lies in {folder}. Unless a run is just about to "
+                "rename it, rename that folder yourself: it is the whole release."
+            )
+        return (
+            f"unfinished: {folder} exists. Unless a run is writing it, `crowdtally ledger void "
+            f"{self.id} --reason TEXT --delete-staged` deletes it and gives the charge back."
+        )
+
+
+@dataclass(frozen=True)
+class Record:
+    """The whole ledger as it was at one moment."""
+
+    id: str
+    """The ledger's own random name."""
+    head: Head
+    """Its last entry."""
+    rows: tuple[Row, ...]
+    """Its entries as stored."""
+
+    def entries(self, datasets: Container[str] | None = None) -> list[Entry]:
+        """All entries, or those of some datasets, each checked against the one before it."""
+        previous, found = genesis(self.id), []
+        for row in self.rows:
+            if datasets is None or row.dataset in datasets:
+                found.append(read(row, previous))
+            elif link(previous, row.body) != row.hash:
+                raise damaged(row.number, "does not follow from the entry before it")
+            previous = row.hash
+        return found
+
+
+def charged(entries: Iterable[Entry]) -> list[Charged]:
+    """The reservations among the entries, each with its end."""
+    found: dict[str, Charged] = {}
+    for entry in entries:
+        event = entry.event
+        if isinstance(event, Reserved):
+            found[entry.id] = made(entry, event)
+        elif isinstance(event, AboutReservation):
+            found[event.reservation] = follow(found[event.reservation], entry, event)
+    return list(found.values())
+
+
+def made(entry: Entry, event: Reserved) -> Charged:
+    """A charge as it was when it was made."""
+    return Charged(
+        entry.id, entry.time, entry.dataset, event.charge, "reserved", staged=event.staged,
+        unit=event.unit, by=entry.by, asked=event.asked,
+    )  # fmt: skip
+
+
+def follow(old: Charged, entry: Entry, event: AboutReservation) -> Charged:
+    """The charge after something happened to it."""
+    if isinstance(event, Drawing):
+        return replace(
+            old, state="drawing", staged=event.staged, drawing_at=entry.time, drawn_by=entry.by
+        )
+    if isinstance(event, MarkedPublished):
+        return replace(old, state="published", sha256=event.sha256, published_at=entry.time)
+    if isinstance(event, Voided):
+        return replace(old, state="voided", reason=event.reason)
+    return replace(old, withdrawn=Withdrawal(entry.time, event.reason, entry.by))
+
+
+def export(record: Record) -> dict[str, Json]:
+    """Everything another program needs to check the chain and to compute the costs anew."""
+    previous = genesis(record.id)
+    entries: list[Json] = []
+    for entry in record.entries():
+        body = content(entry.number, entry.time, entry.balance, entry.event, entry.by)
+        entries.append({"content": body, "previous": previous, "hash": entry.hash})
+        previous = entry.hash
+    return {
+        "format": "crowdtally-ledger",
+        "version": 1,
+        "ledger": record.id,
+        "genesis": genesis(record.id),
+        "hashing": (
+            "hash = SHA-256(previous + newline + JSON of content with sorted keys, no spaces, "
+            "ASCII only), in hexadecimal; the first previous is genesis"
+        ),
+        "head": {"number": record.head.number, "hash": record.head.hash},
+        "entries": entries,
+    }

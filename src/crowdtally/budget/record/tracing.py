@@ -1,0 +1,50 @@
+"""What became of each charge, followed along the chain; what cannot follow is named."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.events import (
+    AboutReservation,
+    Drawing,
+    MarkedPublished,
+    Reserved,
+    Voided,
+)
+from crowdtally.budget.record.history import State
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Where one charge stands."""
+
+    cost: Loss
+    """What it cost."""
+    records_drawing: bool
+    """Whether its run records when it draws; those of earlier versions did not."""
+    state: State = "reserved"
+    """As in ``Charged``."""
+    withdrawn: bool = False
+    """Whether its release was called back."""
+
+    @classmethod
+    def of(cls, event: Reserved) -> Trace:
+        """A charge that was just made."""
+        return cls(event.charge.loss, event.asked is not None)
+
+    def then(self, event: AboutReservation) -> Trace | None:
+        """Where it stands after the event; ``None`` where that cannot have happened."""
+        if isinstance(event, Drawing):
+            return self._moved("drawing", self.state == "reserved" and self.records_drawing)
+        if isinstance(event, MarkedPublished):
+            ready = "drawing" if self.records_drawing else "reserved"
+            return self._moved("published", self.state == ready)
+        if isinstance(event, Voided):
+            unpublished = self.state in {"reserved", "drawing"}
+            return self._moved("voided", unpublished and event.given_back == self.cost)
+        fits = self.state == "published" and not self.withdrawn
+        return replace(self, withdrawn=True) if fits else None
+
+    def _moved(self, state: State, fits: bool) -> Trace | None:
+        return replace(self, state=state) if fits else None

@@ -1,0 +1,1 @@
+"""The record for people: what was spent, by whom and what for."""

@@ -1,0 +1,166 @@
+"""What the record says of a dataset, put together to be shown: limits, charges, sums by group."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from crowdtally.budget.datasets import Limits
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.authors import Author
+from crowdtally.budget.record.balance import Balance
+from crowdtally.budget.record.chain import Entry
+from crowdtally.budget.record.events import Created, LimitSet
+from crowdtally.budget.record.history import Charged, charged
+from crowdtally.budget.record.sources import Sources
+from crowdtally.errors import UsageError, did_you_mean
+
+Grouping = Literal["purpose", "person", "unit"]
+
+
+@dataclass(frozen=True)
+class LimitChange:
+    """The limits of a dataset were set or changed."""
+
+    time: str
+    """When, in UTC."""
+    by: Author | None
+    """Who recorded it; ``None`` in entries of format 1."""
+    before: Limits | None
+    """What they were; ``None`` where the dataset was made."""
+    after: Limits
+    """What they are since then."""
+    reason: str | None
+    """Why; ``None`` where the dataset was made, and in the oldest entries."""
+    file: str | None = None
+    """SHA-256 of the officer's file that says so; ``None`` where a person typed it."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One dataset as it stands, and how it came there."""
+
+    balance: Balance
+    """Where it stands."""
+    limits: tuple[LimitChange, ...]
+    """How its limits came to be, in order."""
+    charges: tuple[Charged, ...]
+    """Every charge and what became of it, in order."""
+    also: tuple[str, ...]
+    """Other datasets that were charged for some of the same sources."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The charges of a dataset that have something in common."""
+
+    name: str | None
+    """What; ``None`` for those that do not say."""
+    charges: int
+    """How many, voided ones left out."""
+    spent: Loss
+    """Their exact sum."""
+
+
+def shown(balances: Iterable[Balance], entries: Sequence[Entry]) -> list[Shown]:
+    """Each dataset with its history.
+
+    Args:
+        balances: Where the datasets stand that are to be shown.
+        entries: The whole record: which datasets share a source is seen in all of it.
+    """
+    of: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        of[entry.dataset].append(entry)
+    also = _sharing(entries)
+    return [
+        Shown(
+            balance, tuple(_limits(of[balance.dataset])), tuple(charged(of[balance.dataset])),
+            tuple(sorted(also.get(balance.dataset, ()))),
+        )
+        for balance in balances
+    ]  # fmt: skip
+
+
+def grouped(charges: Iterable[Charged], by: Grouping) -> list[Group]:
+    """What was spent for each purpose, by each person or by unit; what was voided is not spent."""
+    key = _KEYS[by]
+    counts: dict[str | None, int] = defaultdict(int)
+    sums: dict[str | None, Loss] = defaultdict(Loss)
+    for charge in charges:
+        if charge.state != "voided":
+            counts[key(charge)] += 1
+            sums[key(charge)] += charge.charge.loss
+    named = sorted(sums, key=lambda name: (name is None, name or ""))
+    return [Group(name, counts[name], sums[name]) for name in named]
+
+
+def grouping(text: str) -> Grouping:
+    """The grouping of that name."""
+    for known in get_args(Grouping):
+        if text == known:
+            return known  # type: ignore[no-any-return]
+    raise UsageError(
+        f"--by sums by purpose, by person or by unit: received {text[:40]!r}. "
+        f"{did_you_mean(text, get_args(Grouping))}"
+    )
+
+
+def same_people(others: Sequence[str]) -> str | None:
+    """A sentence where the same sources were charged under other names; else ``None``."""
+    if not others:
+        return None
+    named = " and ".join(map(repr, others[:3]))
+    more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+    return (
+        f"these records, or some of them, were charged to {named}{more} too: the same people have "
+        "one budget, and what both names spent adds up for them. Charge them to one name."
+    )
+
+
+def _purpose(charge: Charged) -> str | None:
+    return charge.asked.purpose if charge.asked is not None else None
+
+
+def _person(charge: Charged) -> str | None:
+    return str(charge.by) if charge.by is not None else None
+
+
+def _unit(charge: Charged) -> str | None:
+    return charge.unit.key if charge.unit is not None else None
+
+
+_KEYS: dict[Grouping, Callable[[Charged], str | None]] = {
+    "purpose": _purpose,
+    "person": _person,
+    "unit": _unit,
+}
+
+
+def _limits(entries: Iterable[Entry]) -> Iterable[LimitChange]:
+    now: Limits | None = None
+    for entry in entries:
+        event = entry.event
+        if not isinstance(event, Created | LimitSet):
+            continue
+        after = Limits(event.limit, event.each)
+        reason, file = (event.reason, event.file) if isinstance(event, LimitSet) else (None, None)
+        yield LimitChange(entry.time, entry.by, now, after, reason, file)
+        now = after
+
+
+def _sharing(entries: Iterable[Entry]) -> dict[str, set[str]]:
+    """By dataset, the others that were charged for one of its sources."""
+    owners: dict[str, set[str]] = defaultdict(set)
+    for entry in entries:
+        if isinstance(entry.event, Sources):
+            for digest in entry.event.hashes:
+                owners[digest].add(entry.dataset)
+    found: dict[str, set[str]] = defaultdict(set)
+    for names in owners.values():
+        if len(names) > 1:
+            for name in names:
+                found[name] |= names - {name}
+    return found

@@ -1,0 +1,234 @@
+"""The record in words and as JSON, for ``crowdtally ledger show``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from textwrap import wrap
+from typing import Any
+
+from crowdtally.budget.amounts import to_text
+from crowdtally.budget.datasets import Limits
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.authors import Author
+from crowdtally.budget.record.balance import amount
+from crowdtally.budget.record.canonical import Json
+from crowdtally.budget.record.fields import loss_fields, unit_fields
+from crowdtally.budget.record.history import Charged
+from crowdtally.budget.showing.shown import Group, LimitChange, Shown, same_people
+
+_WIDTH = 80
+_LABEL = 10
+_UNPRINTABLE = re.compile(r"[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_NOBODY = "not recorded (an earlier version)"
+
+
+def lines(found: Shown, ledger: str | None = None) -> Iterator[str]:
+    """A dataset, its limits and its charges, for a person; ``ledger`` is the one they named."""
+    balance = found.balance
+    if balance.limit is not None:
+        yield from wrap(plain(balance.describe(ledger)), _WIDTH, **_WHOLE_WORDS)
+    else:
+        spent = f"Dataset {balance.dataset!r}: spent so far {amount(balance.spent)}"
+        each = "" if balance.each is None else f" A single release may cost {amount(balance.each)}."
+        yield from wrap(plain(f"{spent}; no limit is set.{each}"), _WIDTH, **_WHOLE_WORDS)
+        yield f"  to set one: {balance.how_to_limit(ledger)}"
+    if balance.unit is not None:
+        yield f"  unit: {plain(balance.unit.key)}"
+    for words in (balance.warning(), same_people(found.also)):
+        if words is not None:
+            yield from _indented(f"Note: {words[0].upper()}{words[1:]}", 2)
+    if found.limits:
+        yield "  limits"
+    for change in found.limits:
+        yield from _limit_lines(change)
+    if found.charges:
+        yield "  charges"
+    for charge in found.charges:
+        yield from _charge_lines(charge)
+
+
+def group_lines(dataset: str, by: str, groups: Iterable[Group]) -> Iterator[str]:
+    """What a dataset spent, by group, for a person."""
+    yield f"Dataset {plain(dataset)!r}, by {by}:"
+    none = True
+    for group in groups:
+        none = False
+        times = f"{group.charges} charge{'s' if group.charges > 1 else ''}"
+        name = plain(group.name) if group.name is not None else f"(no {by} recorded)"
+        yield from _indented(f"{amount(group.spent)}, {times}: {name}", 2, 4)
+    if none:
+        yield "  nothing was spent"
+
+
+def paragraph(text: str) -> str:
+    """Sentences in lines that fit a terminal."""
+    return "\n".join(wrap(plain(text), _WIDTH, **_WHOLE_WORDS))
+
+
+def plain(text: str) -> str:
+    r"""Text that a terminal takes as text: what would move its cursor is written out.
+
+    >>> plain("a\x1b[2J\nb")
+    'a\\x1b[2J\\nb'
+    """
+    return _UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], text)
+
+
+def as_json(found: Shown) -> dict[str, Json]:
+    """A dataset with its limits and charges; amounts are exact texts."""
+    balance = found.balance
+    return {
+        "dataset": balance.dataset,
+        "unit": unit_fields(balance.unit),
+        "spent": loss_fields(balance.spent),
+        "limit": loss_fields(balance.limit),
+        "each": loss_fields(balance.each),
+        "remaining": loss_fields(balance.remaining),
+        "warning": balance.warning(),
+        "also_charged_to": list(found.also),
+        "limits": [_limit_json(change) for change in found.limits],
+        "charges": [_charge_json(charge) for charge in found.charges],
+    }
+
+
+def groups_json(dataset: str, groups: Iterable[Group]) -> dict[str, Json]:
+    """What a dataset spent, by group; amounts are exact texts."""
+    return {
+        "dataset": dataset,
+        "groups": [
+            {
+                "name": group.name,
+                "charges": group.charges,
+                "epsilon": to_text(group.spent.epsilon),
+                "delta": to_text(group.spent.delta),
+            }
+            for group in groups
+        ],
+    }
+
+
+_WHOLE_WORDS: dict[str, Any] = {"break_long_words": False, "break_on_hyphens": False}
+
+
+def _indented(text: str, first: int, rest: int | None = None) -> list[str]:
+    later = " " * (first if rest is None else rest)
+    return wrap(
+        text, _WIDTH, initial_indent=" " * first, subsequent_indent=later, **_WHOLE_WORDS
+    )  # fmt: skip
+
+
+def _labelled(label: str, text: str | None, *, whole: bool = False) -> list[str]:
+    """A fact of a charge, under the others; ``whole`` keeps what is to be copied on one line."""
+    if text is None:
+        return []
+    start, rest = f"      {label:<{_LABEL}}", " " * (6 + _LABEL)
+    if whole:
+        return [start + plain(text)]
+    pieces = wrap(plain(text), _WIDTH - len(rest), **_WHOLE_WORDS)
+    return [f"{start if n == 0 else rest}{piece}" for n, piece in enumerate(pieces)]
+
+
+def _when(time: str) -> str:
+    """A recorded time without what every one of them has in common."""
+    return plain(time).replace("T", " ").replace("+00:00", " UTC")
+
+
+def _who(by: Author | None) -> str:
+    return _NOBODY if by is None else str(by)
+
+
+def _limit_lines(change: LimitChange) -> Iterator[str]:
+    if change.before is None:
+        what = f"created: {_limits_words(change.after)}"
+    else:
+        what = f"{_limits_words(change.before)} → {_limits_words(change.after)}"
+    yield from _indented(f"{_when(change.time)}  {what}", 4, 6)
+    yield from _labelled("by", _who(change.by))
+    yield from _labelled("reason", change.reason)
+    yield from _labelled("file", change.file, whole=True)
+
+
+def _limits_words(limits: Limits) -> str:
+    total = "no limit" if limits.total is None else amount(limits.total)
+    return total if limits.each is None else f"{total} (each {amount(limits.each)})"
+
+
+def _charge_lines(charge: Charged) -> Iterator[str]:
+    cost, asked = charge.charge, charge.asked
+    delta = f"  delta {cost.delta}" if cost.delta.value else ""
+    state = charge.state if charge.withdrawn is None else f"{charge.state}, withdrawn"
+    yield f"    {charge.id}  {_when(charge.time)}  epsilon {cost.epsilon}{delta}  {state}"
+    yield from _labelled("by", _who(charge.by))
+    if asked is not None:
+        yield from _labelled("source", asked.source, whole=True)
+        yield from _labelled("output", asked.output, whole=True)
+        yield from _labelled("purpose", asked.purpose)
+        yield from _labelled("request", asked.request_id, whole=True)
+        yield from _labelled("asked", _parameters(asked.parameters) or None)
+    yield from _labelled("voided", charge.reason)
+    if charge.withdrawn is not None:
+        said = f"{_when(charge.withdrawn.time)}, {_who(charge.withdrawn.by)}: "
+        yield from _labelled("withdrawn", said + charge.withdrawn.reason)
+    if hint := charge.hint():
+        yield from _labelled("note", hint, whole=True)
+
+
+def _parameters(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        for name, value in parameters.items()
+        if value is not None and value != {} and value != []
+    )
+
+
+def _author(by: Author | None) -> Json:
+    return None if by is None else by.fields()
+
+
+def _limit_json(change: LimitChange) -> dict[str, Json]:
+    return {
+        "time": change.time,
+        "by": _author(change.by),
+        "event": "created" if change.before is None else "changed",
+        "before": None if change.before is None else _limits_json(change.before),
+        "after": _limits_json(change.after),
+        "reason": change.reason,
+        "file": change.file,
+    }
+
+
+def _limits_json(limits: Limits) -> Json:
+    return {"limit": loss_fields(limits.total), "each": loss_fields(limits.each)}
+
+
+def _charge_json(charge: Charged) -> dict[str, Json]:
+    asked, withdrawn = charge.asked, charge.withdrawn
+    cost: Loss = charge.charge.loss
+    return {
+        "id": charge.id,
+        "time": charge.time,
+        "release": charge.charge.release_id,
+        "unit": unit_fields(charge.unit),
+        "epsilon": to_text(cost.epsilon),
+        "delta": to_text(cost.delta),
+        "state": charge.state,
+        "by": _author(charge.by),
+        "source": asked.source if asked else None,
+        "output": asked.output if asked else None,
+        "purpose": asked.purpose if asked else None,
+        "request_id": asked.request_id if asked else None,
+        "parameters": asked.fields()["parameters"] if asked else None,
+        "sha256": charge.sha256,
+        "published_at": charge.published_at,
+        "voided": charge.reason,
+        "withdrawn": None
+        if withdrawn is None
+        else {
+            "time": withdrawn.time,
+            "reason": withdrawn.reason,
+            "by": _author(withdrawn.by),
+        },
+        "hint": charge.hint(),
+    }
