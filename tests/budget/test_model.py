@@ -176,7 +176,8 @@ class History(RuleBasedStateMachine):
                 wish.dataset, wish.unit, wish.cost,
             )  # fmt: skip
             if not same or earlier.state != "reserved":
-                with pytest.raises(LedgerError if same else UsageError):
+                drawn = same and earlier.state != "voided"
+                with pytest.raises(DrawnBeforeError if drawn else UsageError):
                     reserve()
                 return
             found = reserve()

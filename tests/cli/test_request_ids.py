@@ -72,7 +72,13 @@ def test_another_request_under_the_same_id(home: Path) -> None:
 
 def test_a_new_id_finds_the_budget_spent_or_the_folder_taken(home: Path) -> None:
     assert run(home).code == 0
+    both = run(home, key="another")  # told together, as without an id
+    assert both.code == 2
+    assert "never replaces anything" in both.err
+    assert "The budget is used up" in both.err
+    (home / "out").rename(home / "aside")
     assert run(home, key="another").code == 3
+    (home / "aside").rename(home / "out")
     with Ledger.open(home / "ledger.sqlite") as ledger:
         ledger.set_limit("town", epsilon=2, reason="one more")
     taken = run(home, key="another")

@@ -19,7 +19,9 @@ from crowdtally.cli.repeating import made_before, unless_known, used_before
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Ledger
+    from crowdtally.budget import Charged, Ledger
+    from crowdtally.curator.request.request import Request
+    from crowdtally.published import Published
 
 
 @takes_request
@@ -101,14 +103,10 @@ def release(
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
     from crowdtally.cli.asking import asker, somebody_is_there
-    from crowdtally.cli.planning import show_plan
     from crowdtally.cli.progress import Progress
-    from crowdtally.curator.inspecting.schema import check_columns
-    from crowdtally.curator.planning.plan import make_plan
     from crowdtally.curator.publish import publish
     from crowdtally.curator.request.request import share_dropped
     from crowdtally.facade import surroundings
-    from crowdtally.published.what_counts import counting_remarks
 
     settings = syntax.settings(engine_setting or [])
     first_use = is_first_use(ledger)
@@ -118,14 +116,10 @@ def release(
     with _together(unless_known(look_up, lambda: _check_output(output, dry_run))):
         most = share_dropped(most_dropped, strict=strict)
         request = replace(make_request(unless_known(look_up, account.check)), most_dropped=most)
-    if dry_run and earlier is not None:
-        remark(quiet)(used_before(earlier))
-        return
-    if dry_run:
-        unseen = check_columns(request.sources, request.domain)
-        show_plan(make_plan(request, unseen=unseen), as_json, account)
-        return
     say = remark(quiet)
+    if dry_run:
+        _look(request, earlier, account, as_json, say)
+        return
     with Progress.on_terminal(quiet=quiet) as progress:
         asked = somebody_is_there() and not yes
         outside, _ = surroundings(
@@ -137,14 +131,41 @@ def release(
         if first_use:
             progress.between(say)(first_use_words(outside.ledger, outside.dataset.name))
         made = publish(request, outside)
-    say(f"Released to {made.folder}: {made.metadata['guarantee']['words']}")
-    for words in (*_found(made.metadata), *counting_remarks(made)):
+    for words in _made(made):
         say(words)
     if earlier is None or earlier.state != "published":
         cost = made.metadata["charged"]
         for words in _charged(cost, outside.ledger, outside.dataset.name, ledger):
             say(words)
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
+
+
+def _look(
+    request: Request,
+    earlier: Charged | None,
+    account: Account,
+    as_json: bool,
+    say: Callable[[str], None],
+) -> None:
+    """Show the plan of a release that is not made."""
+    from crowdtally.cli.planning import show_plan
+    from crowdtally.curator.inspecting.schema import check_columns
+    from crowdtally.curator.planning.plan import make_plan
+
+    if earlier is not None:
+        say(used_before(earlier))
+        return
+    unseen = check_columns(request.sources, request.domain)
+    show_plan(make_plan(request, unseen=unseen), as_json, account)
+
+
+def _made(made: Published) -> Iterator[str]:
+    """What there is to know of a release that was made, all of it public."""
+    from crowdtally.published.what_counts import counting_remarks
+
+    yield f"Released to {made.folder}: {made.metadata['guarantee']['words']}"
+    yield from _found(made.metadata)
+    yield from counting_remarks(made)
 
 
 def _charged(
