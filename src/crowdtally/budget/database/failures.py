@@ -186,7 +186,7 @@ def _server(place: Server, error: BaseException | None) -> LedgerError:
     if words is None and code.startswith(("22", "42")):
         return damaged(place)  # a value or a table that is not what a ledger has
     if words is None:
-        words = f"answered: {_first_line(place, text)}"
+        words = f"answered: {_first_line(place, text)}."
     return LedgerError(f"the PostgreSQL server of the ledger {place} {words} {_NOT_RECORDED}")
 
 
