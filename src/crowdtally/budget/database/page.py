@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, select, text
 
 from crowdtally.budget.database import postgres_functions, tables
 from crowdtally.budget.database.failures import damaged
-from crowdtally.budget.database.places import File, Place
+from crowdtally.budget.database.places import File, Place, option
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.record.chain import Head, Row
 
@@ -85,9 +85,9 @@ class Page:
         if self._writes and version != newest:
             raise LedgerError(
                 f"the ledger {self._place} has format {version}, of an earlier version of "
-                f"Crowdtally: it can be read, and nothing was added. `crowdtally ledger upgrade` "
-                f"brings it to format {newest} and keeps every entry; earlier versions cannot use "
-                "it any more after that."
+                f"Crowdtally: it can be read, and nothing was added. `crowdtally ledger upgrade "
+                f"{option(self._place)}` brings it to format {newest} and keeps every entry; "
+                "earlier versions cannot use it any more after that."
             )
 
     def rows(self, numbers: Iterable[int]) -> dict[int, Row]:

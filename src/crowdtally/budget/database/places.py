@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -56,6 +57,13 @@ class Server:
 
 
 Place = File | Server
+
+
+def option(place: Place) -> str:
+    """How a command that a message suggests names this ledger; of a server, without its secrets."""
+    return f"--ledger {shlex.quote(str(place)) if isinstance(place, File) else 'URL'}"
+
+
 ChosenBy = Literal["named", "variable", "system-file", "default"]
 
 
