@@ -226,7 +226,7 @@ _text(
     "one level too many",
     "nested more than 24 deep",
     '"versions":{}',
-    '"versions":{"a":' + "[[],{}," * 22 + "1" + "]" * 22 + "}",
+    '"versions":{"a":' + "[[],{}," * 21 + "1" + "]" * 21 + "}",
 )
 _text("more text than anybody reads", "1,000,000", "release-x", "x" * 1000000)
 _text("a very long number", CANONICAL, '"versions":{}', '"versions":{"a":' + "1" * 5000 + "}")

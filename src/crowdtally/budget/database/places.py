@@ -59,9 +59,14 @@ class Server:
 Place = File | Server
 
 
+def typed(place: Place) -> str:
+    """How a command that a message suggests names this ledger; a server's URL has secrets."""
+    return str(place) if isinstance(place, File) else "URL"
+
+
 def option(place: Place) -> str:
-    """How a command that a message suggests names this ledger; of a server, without its secrets."""
-    return f"--ledger {shlex.quote(str(place)) if isinstance(place, File) else 'URL'}"
+    """The option that says so."""
+    return f"--ledger {shlex.quote(typed(place))}"
 
 
 ChosenBy = Literal["named", "variable", "system-file", "default"]
