@@ -162,6 +162,11 @@ changing(
 changing(
     "a day that is none", "out of range", lambda f: f.body.update(time="2026-99-01T00:00:00+00:00")
 )
+for _time in ("24:00:00", "00:60:00", "00:00:60"):
+    changing(
+        f"{_time} o'clock", DISAGREE,
+        lambda f, time=_time: f.body.update(time=f"{f.body['time'][:11]}{time}+00:00"),
+    )  # fmt: skip
 changing("no time", DISAGREE, lambda f: f.body.pop("time"))
 changing("a field too many", DISAGREE, lambda f: f.body.update(more=1))
 changing("no event", DISAGREE, lambda f: f.body.update(event=None))
@@ -211,6 +216,19 @@ _text("a fraction with a point", CANONICAL, '"versions":{}', '"versions":{"a":1.
 _text("a number with an exponent", CANONICAL, '"versions":{}', '"versions":{"a":1e5}')
 _text("a negative zero", CANONICAL, '"versions":{}', '"versions":{"a":-0}')
 _text("a number beyond floats", CANONICAL, '"versions":{}', '"versions":{"a":9007199254740993}')
+_text(
+    "lists within each other that nobody could read",
+    "nested more than 24 deep",
+    '"versions":{}',
+    '"versions":{"a":' + "[" * 500 + "]" * 500 + "}",
+)
+_text(
+    "one level too many",
+    "nested more than 24 deep",
+    '"versions":{}',
+    '"versions":{"a":' + "[[],{}," * 21 + "1" + "]" * 21 + "}",
+)
+_text("more text than anybody reads", "1,000,000", "release-x", "x" * 1000000)
 _text("a very long number", CANONICAL, '"versions":{}', '"versions":{"a":' + "1" * 5000 + "}")
 
 # What it costs.
@@ -229,6 +247,12 @@ changing(
     delta="1/10",
 )
 changing("more digits than can be judged", AMOUNT, same, epsilon="1/" + "3" * 50000)
+changing(
+    "more digits than an amount needs",
+    "more than 1,000 digits",
+    lambda f: f.body["balance"]["spent"].update(epsilon="4" + "0" * 1000 + "1/1" + "0" * 1001),
+    epsilon="1/1" + "0" * 1001,
+)
 changing("no parts", "no parts", same, parts=[])
 changing("parts that are none", FIELDS, same, parts=None)
 

@@ -29,6 +29,7 @@ from crowdtally.budget import (
     Withdrawn,
 )
 from crowdtally.budget.record.canonical import canonical
+from crowdtally.budget.record.chain import Row, link, read
 from crowdtally.budget.record.events import record
 from crowdtally.budget.record.parsing import _READERS, parse
 from crowdtally.errors import UsageError
@@ -208,3 +209,19 @@ def test_empty_words_and_charges_are_refused() -> None:
         charge(1, release="")
     with pytest.raises(UsageError, match="name of a part"):
         Part("", Epsilon.of(1), "discrete-laplace")
+
+
+def test_what_is_nested_too_deep_to_be_read_again_is_refused() -> None:
+    def nested(levels: int) -> object:
+        return [nested(levels - 1)] if levels else 1
+
+    assert Asked(parameters={"a": nested(21)}).fields()["parameters"] == {"a": nested(21)}
+    for levels in (22, 500):
+        with pytest.raises(UsageError, match="deeper than 22 levels"):
+            Asked(parameters={"a": nested(levels)})
+
+
+def test_an_entry_too_deep_for_this_program_is_damage_and_no_crash() -> None:
+    body = '{"event":' + "[" * 100_000 + "]" * 100_000 + "}"
+    with pytest.raises(DamagedLedgerError, match="entry 1 cannot be read"):
+        read(Row(1, "data", "reserved", None, body, link("", body)), "")

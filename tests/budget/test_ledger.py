@@ -101,7 +101,7 @@ def test_create_again(ledger: Ledger) -> None:
     assert ledger.balance("free").limit is None, "a limit that nobody gave a reason for"
     assert ledger.set_limit("free", epsilon=3, reason="decided").remaining == Loss(Fraction(2))
     how = r"exists already.*spent so far ε = 1 of ε = 3.*To change its limit: crowdtally ledger "
-    with pytest.raises(UsageError, match=how + r"limit free --epsilon E --reason TEXT"):
+    with pytest.raises(UsageError, match=how + r"limit free --epsilon E --reason TEXT --ledger "):
         ledger.create("free", epsilon=4)
     assert ledger.set_limit("free", epsilon=4, reason="decided").remaining == Loss(Fraction(3))
     assert ledger.set_limit("free", epsilon=None, reason="decided").remaining is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import subprocess
 import sys
 from collections.abc import Callable
@@ -236,6 +237,10 @@ def test_the_forgers_are_refused_for_what_they_forged(team: Team) -> None:
         analyst.execute(APPEND, charging(analyst).values())
         strange = charging(analyst, "3", release='q"\\ \udc80\t\x00\x7f😀é')
         strange.body["event"]["versions"] = {"é": 9007199254740992, "\uffee": -1, "😀": [True, {}]}
+        deep: object = 1
+        for _ in range(19):
+            deep = [deep, {}]
+        strange.body["event"]["versions"]["a"] = {"b": deep}
         analyst.execute(APPEND, strange.values())
     with team.open("ana") as ana:
         assert ana.verify().ok, ana.verify().describe()
@@ -470,6 +475,13 @@ def test_an_officer_by_grant(team: Team) -> None:
             "GRANT {ben} TO {eve}; GRANT CREATE ON SCHEMA {schema} TO {ben}",
             "which may make objects in the schema",
         ),
+        # Below, only so far as to make a schema that is called like an officer.
+        ("GRANT CREATE ON DATABASE postgres TO {eve}", "it may make schemas in the database"),
+        (
+            "ALTER ROLE {eve} NOINHERIT; GRANT {ben} TO {eve}; "
+            "GRANT CREATE ON DATABASE postgres TO {ben}",
+            "which may make schemas in the database",
+        ),
     ],
 )
 def test_roles_that_a_grant_would_not_hold_back(team: Team, prepare: str, words: str) -> None:
@@ -506,6 +518,19 @@ def test_names_that_no_role_has(team: Team, name: str) -> None:
     with team.open("officer") as officer, pytest.raises(UsageError):
         officer.grants(name, run=True)
     assert team.state() == before
+
+
+def test_a_database_without_unicode_gets_no_ledger(server: PostgresServer) -> None:
+    for encoding in ("LATIN1", "SQL_ASCII"):
+        name = f"ledger_{secrets.token_hex(6)}"
+        server.execute(
+            f"CREATE DATABASE {name} ENCODING '{encoding}' LOCALE 'C' TEMPLATE template0"
+        )
+        with pytest.raises(LedgerError, match=f"is UTF8, and that of this one is {encoding}"):
+            Ledger.open(server.url(name), create=True)
+        tables = "SELECT count(*) FROM pg_class WHERE relname LIKE 'crowdtally%'"
+        assert server.execute(tables, database=name) == [(0,)]
+        server.execute(f"DROP DATABASE {name}")
 
 
 def test_a_name_that_would_be_sql(team: Team) -> None:

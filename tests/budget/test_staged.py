@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import SHA, USER, charge, old_charge
-from crowdtally.budget import Ledger, StagedFolder, VoidedError
+from crowdtally.budget import Drawing, Ledger, StagedFolder, VoidedError
 from crowdtally.errors import UsageError
 
 Patch = pytest.MonkeyPatch
@@ -108,6 +108,20 @@ def test_only_what_looks_like_an_unfinished_release_is_deleted(
     made = begin(staged.parent)
     refused(ledger, made, "is not deleted.*delete it yourself", delete_staged=True)
     assert (staged / "release.json").exists()
+
+
+@pytest.mark.parametrize("delete", [False, True])
+@pytest.mark.parametrize("path", ["/a\0b", "/\ud800", ".out.0123.part"])
+def test_no_void_where_the_record_names_what_no_run_wrote(
+    ledger: Ledger, monkeypatch: Patch, staged: Path, path: str, delete: bool
+) -> None:
+    """On a server others can record any text."""
+    monkeypatch.chdir(staged.parent)
+    made = ledger.reserve("d", USER, charge(1), new_dataset=True)
+    event = Drawing(made.id, StagedFolder(platform.node(), path))
+    ledger._access.write(lambda book: book.append("d", event))
+    refused(ledger, made.id, "cannot be checked.*Nothing was voided", delete_staged=delete)
+    assert staged.exists()
 
 
 @pytest.mark.parametrize("delete", [False, True])

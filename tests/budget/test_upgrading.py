@@ -127,7 +127,9 @@ def test_an_old_ledger_is_not_written(folder: Path, name: str) -> None:
         lambda: ledger.withdraw("taxi-1" if name != "last" else "taxi-3", "wrong"),
     ]
     for attempt in attempts:
-        with pytest.raises(LedgerError, match=r"has format 1.*`crowdtally ledger upgrade`"):
+        with pytest.raises(
+            LedgerError, match=r"has format 1.*`crowdtally ledger upgrade --ledger "
+        ):
             attempt()
     with pytest.raises(LedgerError, match=r"has format 1.*First `crowdtally ledger upgrade"):
         Ledger.import_from(path, folder / "new.sqlite")

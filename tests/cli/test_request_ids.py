@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
+from crowdtally.budget import Asked, Charge, Ledger, Part
 from crowdtally.curator import publish
 from crowdtally.errors import UsageError
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.unit import PrivacyUnit
 from kit.command import Ended, crowdtally
 
 KEY = "visits-week-47"
@@ -68,6 +70,22 @@ def test_another_request_under_the_same_id(home: Path) -> None:
     assert other.code == 2
     assert "--items was a list of 3 (SHA-256 " in other.err
     assert len(charges(home)) == 1
+
+
+def test_what_others_recorded_under_the_id_is_only_text(home: Path) -> None:
+    """A terminal obeys nothing of it, and no field of it has to be there."""
+    share = Epsilon.of("1/2")
+    parameters = {"items": {"sha256": 5}, "k\x1b[2J": "\x1b[31m\x9b"}
+    with Ledger.open(home / "ledger.sqlite") as ledger:
+        ledger.reserve(
+            "town", PrivacyUnit("user", "who"), Charge("r", share, (Part("items", share, "any"),)),
+            asked=Asked(parameters=parameters, request_id=KEY),
+        )  # fmt: skip
+    other = run(home)
+    assert other.code == 2
+    assert "--items was a list of None (SHA-256 5…) and is a list of 3" in other.err
+    assert "--k\\x1b[2J was \\x1b[31m\\x9b and is not given" in other.err
+    assert not {"\x1b", "\x9b"} & set(other.err)
 
 
 def test_a_new_id_finds_the_budget_spent_or_the_folder_taken(home: Path) -> None:

@@ -42,6 +42,8 @@ class Book:
         self._old = old
         header = page.header()
         self._role = header.role
+        self.typed = page.typed
+        """How a command names this ledger."""
         self.id = header.id
         """The ledger's own random name."""
         self.head = header.head

@@ -29,7 +29,7 @@ def create(book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits) -
     if found is not None:
         raise UsageError(
             f"dataset {name!r} exists already. {found.describe()} To change its limit: "
-            f"{found.how_to_limit()}"
+            f"{found.how_to_limit(book.typed)}"
         )
     limiting.require_creator(book, name, limits.total, limits.each)
     event = Created(unit, SequentialComposition.kind, limits.total, limits.each)

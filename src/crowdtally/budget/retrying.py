@@ -148,7 +148,8 @@ def _said(value: object) -> str:
         return for_people(value)
     if isinstance(value, Mapping):
         if "sha256" in value:
-            return f"a list of {value['size']} (SHA-256 {value['sha256'][:12]}…)"
+            digest = str(value["sha256"])  # of any kind: others may have recorded it
+            return f"a list of {value.get('size')} (SHA-256 {digest[:12]}…)"
         value = [f"{key}: {_said(inner)}" for key, inner in value.items()]
     if isinstance(value, list | tuple):
         value = ", ".join(map(_said, value))

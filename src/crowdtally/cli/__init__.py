@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from crowdtally.cli.grouping import GROUPED, GroupedCommand
-from crowdtally.cli.printing import printing
+from crowdtally.cli.printing import printing, spelled_out
 from crowdtally.errors import CrowdtallyError
 
 _COMMANDS = {
@@ -135,7 +135,7 @@ def _explain(error: BaseException) -> NoReturn:
 
 
 def _fail(code: int, words: str) -> NoReturn:
-    print(f"crowdtally: {words}", file=sys.stderr)
+    print(f"crowdtally: {spelled_out(words)}", file=sys.stderr)
     sys.exit(code)
 
 

@@ -29,6 +29,17 @@ def printing() -> Iterator[None]:
         yield
 
 
+def spelled_out(words: str) -> str:
+    r"""A message in which a terminal finds nothing to obey: others' words may be quoted in it.
+
+    >>> spelled_out("two\nlines, caf\u00e9\x1b[2J")
+    'two\nlines, café\\x1b[2J'
+    """
+    return "".join(
+        letter if letter.isprintable() or letter == "\n" else repr(letter)[1:-1] for letter in words
+    )
+
+
 class _Outlet(io.FileIO):
     """A file that takes what it is given, also where nobody reads it any more."""
 

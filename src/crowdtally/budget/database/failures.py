@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from crowdtally.budget.database.nearby import alike
-from crowdtally.budget.database.places import File, Place, Server
+from crowdtally.budget.database.places import File, Place, Server, option
 from crowdtally.budget.errors import (
     DamagedLedgerError,
     LedgerError,
@@ -143,8 +143,8 @@ def missing(place: Place) -> MissingLedgerError:
     )
     return MissingLedgerError(
         f"there is no ledger at {place}. {hint}If it was there before, find out who moved it. If a "
-        "new one is meant: `crowdtally ledger create NAME --epsilon E` makes it, and so does a "
-        f"release with --new-dataset (in Python new_dataset=True).{unseen}"
+        f"new one is meant: `crowdtally ledger create NAME --epsilon E {option(place)}` makes it, "
+        f"and so does a release with --new-dataset (in Python new_dataset=True).{unseen}"
     )
 
 
@@ -186,7 +186,7 @@ def _server(place: Server, error: BaseException | None) -> LedgerError:
     if words is None and code.startswith(("22", "42")):
         return damaged(place)  # a value or a table that is not what a ledger has
     if words is None:
-        words = f"answered: {_first_line(place, text)}"
+        words = f"answered: {_first_line(place, text)}."
     return LedgerError(f"the PostgreSQL server of the ledger {place} {words} {_NOT_RECORDED}")
 
 

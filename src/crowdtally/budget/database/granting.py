@@ -51,6 +51,9 @@ _PAST_THE_FUNCTIONS = text(
                 ('pg_write_all_data', 'pg_write_server_files', 'pg_execute_server_program')
         UNION ALL SELECT oid, 'may make itself a member of any role', false FROM pg_roles
             WHERE rolcreaterole AND current_setting('server_version_num')::int < 160000
+        UNION ALL SELECT oid, 'may make schemas in the database, where an officer could be led to '
+            'tables and functions of its own', false FROM pg_roles
+            WHERE has_database_privilege(oid, current_database(), 'CREATE')
         UNION ALL SELECT grantee, 'may write the tables of the ledger', true
             FROM ledger, aclexplode(relacl) WHERE privilege_type <> 'SELECT'
         UNION ALL SELECT grantee, 'may write the tables of the ledger', true
@@ -61,7 +64,7 @@ _PAST_THE_FUNCTIONS = text(
     )
     SELECT rolname AS name, why FROM able JOIN pg_roles USING (oid)
     WHERE pg_has_role(:role, oid, 'MEMBER') AND NOT (revoked AND rolname = :role)
-    ORDER BY rolname <> :role, revoked, rolname
+    ORDER BY rolname <> :role, revoked, starts_with(why, 'may make schemas'), rolname
     """
 )
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, select, text
 
 from crowdtally.budget.database import postgres_functions, tables
 from crowdtally.budget.database.failures import damaged
-from crowdtally.budget.database.places import File, Place
+from crowdtally.budget.database.places import File, Place, option, typed
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.record.chain import Head, Row
 
@@ -48,6 +48,11 @@ class Page:
     def in_file(self) -> bool:
         """Whether it is a page of a file, not of a server's tables."""
         return isinstance(self._place, File)
+
+    @property
+    def typed(self) -> str:
+        """How a command names the ledger."""
+        return typed(self._place)
 
     def header(self) -> Header:
         """The one row; a writer holds it, so that writers wait for each other."""
@@ -85,9 +90,9 @@ class Page:
         if self._writes and version != newest:
             raise LedgerError(
                 f"the ledger {self._place} has format {version}, of an earlier version of "
-                f"Crowdtally: it can be read, and nothing was added. `crowdtally ledger upgrade` "
-                f"brings it to format {newest} and keeps every entry; earlier versions cannot use "
-                "it any more after that."
+                f"Crowdtally: it can be read, and nothing was added. `crowdtally ledger upgrade "
+                f"{option(self._place)}` brings it to format {newest} and keeps every entry; "
+                "earlier versions cannot use it any more after that."
             )
 
     def rows(self, numbers: Iterable[int]) -> dict[int, Row]:

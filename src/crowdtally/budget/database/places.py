@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -56,6 +57,18 @@ class Server:
 
 
 Place = File | Server
+
+
+def typed(place: Place) -> str:
+    """How a command that a message suggests names this ledger; a server's URL has secrets."""
+    return str(place) if isinstance(place, File) else "URL"
+
+
+def option(place: Place) -> str:
+    """The option that says so."""
+    return f"--ledger {shlex.quote(typed(place))}"
+
+
 ChosenBy = Literal["named", "variable", "system-file", "default"]
 
 

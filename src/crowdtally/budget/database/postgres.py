@@ -23,7 +23,12 @@ def engine_for(place: Server) -> Engine:
             pool_pre_ping=True,
             use_native_hstore=False,
             # Named statements would outlive a transaction, which poolers such as PgBouncer refuse.
-            connect_args={"connect_timeout": 10, "prepare_threshold": None},
+            # Without an encoding of its own, a database in SQL_ASCII answers in bytes.
+            connect_args={
+                "connect_timeout": 10,
+                "prepare_threshold": None,
+                "client_encoding": "UTF8",
+            },
         )
     except ModuleNotFoundError as error:
         raise LedgerError(

@@ -12,6 +12,8 @@ from importlib.resources import files
 
 from sqlalchemy import Connection, text
 
+from crowdtally.budget.errors import LedgerError
+
 HOLD = text("SELECT id, number, hash, closed, role FROM crowdtally_hold()")
 """Lock the ledger's one row until the transaction ends, and read it."""
 APPEND = text("SELECT crowdtally_append(:number, :dataset, :kind, :about, :body, :hash, :key)")
@@ -27,6 +29,7 @@ SCHEMA = text(
     " WHERE pg_class.oid = to_regclass('crowdtally_ledger')"
 )
 """The schema that the ledger's tables are in."""
+_ENCODING = text("SELECT current_setting('server_encoding')")
 _NAME = re.compile(r"FUNCTION @schema@\.(\w+)")
 
 
@@ -37,6 +40,7 @@ def _source() -> str:
 
 def make_functions(connection: Connection) -> None:
     """Make or replace the functions, beside the tables; nobody but the owner may call them yet."""
+    _require_unicode(str(connection.scalar(_ENCODING)))
     schema = connection.scalar(SCHEMA)
     source = _source()
     names = ", ".join(f"{schema}.{name}" for name in dict.fromkeys(_NAME.findall(source)))
@@ -47,3 +51,13 @@ def make_functions(connection: Connection) -> None:
         f"REVOKE ALL ON FUNCTION {names} FROM PUBLIC",
     ):
         connection.exec_driver_sql(statements, execution_options=plain)
+
+
+def _require_unicode(encoding: str) -> None:
+    """Names of datasets and columns are of any script, and their order is that of Unicode."""
+    if encoding != "UTF8":
+        raise LedgerError(
+            "a ledger needs a database whose encoding is UTF8, and that of this one is "
+            f"{encoding}. Nothing was changed. Make another one (`createdb --encoding UTF8 "
+            "--template template0 NAME`) and name it with --ledger."
+        )

@@ -52,6 +52,8 @@ DECLARE
     escapes text;
     bare text;
 BEGIN
+    PERFORM @schema@.crowdtally_require(
+        length(body) <= 1000000, 'the entry is longer than 1,000,000 characters');
     PERFORM @schema@.crowdtally_require(body ~ '^[ -~]+$', 'the entry is not written in ASCII');
     found := @schema@.crowdtally_json(body);
     -- The control characters with a short escape, and the printable ones, have no long one.
@@ -65,6 +67,11 @@ BEGIN
             SELECT FROM regexp_matches(bare, '[0-9]{16}', 'g') AS long
             WHERE long[1]::numeric > 9007199254740992)),
         'the entry is not written in the canonical form');
+    -- canonical.py reads values up to 22 deep, which are within the entry and its event.
+    FOR level IN 1..24 LOOP
+        bare := regexp_replace(bare, '[[{][^][{}]*[]}]', '', 'g');
+    END LOOP;
+    PERFORM @schema@.crowdtally_require(bare = '', 'the entry is nested more than 24 deep');
     PERFORM @schema@.crowdtally_require(NOT EXISTS (
         WITH RECURSIVE node (place, within) AS (
             SELECT '', found
@@ -146,8 +153,14 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_cost(said json)
 RETURNS numeric[] LANGUAGE plpgsql AS $$
 DECLARE
-    cost numeric[] := @schema@.crowdtally_loss(said);
+    cost numeric[];
 BEGIN
+    -- Every later sum has the digits of all its charges: a few long ones would make each next
+    -- charge to the dataset take seconds, for good.
+    PERFORM @schema@.crowdtally_require(
+        length((said -> 'epsilon')::text) <= 1000 AND length((said -> 'delta')::text) <= 1000,
+        'an amount is missing, or has more than 1,000 digits');
+    cost := @schema@.crowdtally_loss(said);
     PERFORM @schema@.crowdtally_require(
         cost[1] > 0 AND cost[3] < cost[4], 'an epsilon must be above 0, and a delta below 1');
     RETURN cost;
@@ -414,7 +427,7 @@ BEGIN
         AND (event -> 'kind')::text = '"' || $3 || '"'
         AND ($3 = 'limits-file') = ($2 = '')
         AND (entry -> 'time')::text
-            ~ '^"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[+]00:00"$',
+            ~ '^"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[+]00:00"$',
         'the entry and its columns disagree');
     PERFORM @schema@.crowdtally_require(
         CASE WHEN $3 = 'sources' THEN $4 < 0
@@ -428,6 +441,7 @@ BEGIN
         @schema@.crowdtally_has(entry -> 'by', ARRAY['account', 'host', 'role'])
         AND @schema@.crowdtally_words(entry -> 'by' -> 'account')
         AND @schema@.crowdtally_words(entry -> 'by' -> 'host')
+        AND @schema@.crowdtally_words(entry -> 'by' -> 'role')
         AND @schema@.crowdtally_text(entry -> 'by' -> 'role') = session_user,
         'the entry names another role than the one that adds it');
     PERFORM @schema@.crowdtally_require(

@@ -19,6 +19,8 @@ Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
 # Readers in other languages hold a JSON number in a float; beyond this it would change silently.
 _LARGEST_NUMBER = 2**53
+# What is nested without end can be written, and not be read again by a program that recurses.
+_DEEPEST = 22
 
 
 def canonical(value: Json) -> str:
@@ -30,8 +32,10 @@ def canonical(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def exact_json(value: object, name: str) -> Json:
+def exact_json(value: object, name: str, room: int = _DEEPEST) -> Json:
     """``value`` as JSON without loss; ``name`` is what a message calls it.
+
+    Lists and mappings within each other are refused beyond ``room`` levels.
 
     Rationals become strings, and so do integers that a reader's float could not hold. A float is
     refused: nobody can say which number its author meant.
@@ -48,13 +52,26 @@ def exact_json(value: object, name: str) -> Json:
     if isinstance(value, Fraction):
         return to_text(value)
     if isinstance(value, Mapping):
-        return {_key(key, name): exact_json(item, f"{name}.{key}") for key, item in value.items()}
+        _require_room(room, name)
+        return {
+            _key(key, name): exact_json(item, f"{name}.{key}", room - 1)
+            for key, item in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [exact_json(item, f"{name}[{place}]") for place, item in enumerate(value)]
+        _require_room(room, name)
+        return [exact_json(item, f"{name}[{place}]", room - 1) for place, item in enumerate(value)]
     raise UsageError(
         f"{name} cannot be recorded exactly: received a {type(value).__name__}; "
         "give a Fraction, an integer, a string, or a list or mapping of these."
     )
+
+
+def _require_room(room: int, name: str) -> None:
+    if room <= 0:
+        raise UsageError(
+            f"{name[:80]} cannot be recorded: lists and mappings within each other go deeper than "
+            f"{_DEEPEST} levels. Give flatter ones."
+        )
 
 
 def _key(key: object, name: str) -> str:

@@ -155,7 +155,9 @@ def read(row: Row, previous: str | None) -> Entry:
         raise damaged(row.number, f"cannot be read: it holds {error}") from error
     except LedgerError as error:
         raise LedgerError(f"entry {row.number} of the ledger holds {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError, CrowdtallyError) as error:
+    except (
+        KeyError, TypeError, ValueError, AttributeError, RecursionError, CrowdtallyError
+    ) as error:  # fmt: skip
         raise damaged(row.number, "cannot be read") from error
     if number != row.number:
         raise damaged(row.number, f"is in the wrong place: its content is that of entry {number}")

@@ -92,8 +92,12 @@ class StagedFolder:
                 "command there; if that computer is gone, the charge stays, and what may still be "
                 "spent is a matter of the limit (crowdtally ledger limit), on the record",
             )
+        if not os.path.isabs(self.path):
+            raise _unchecked(self.path, "the record does not say in which folder it lies")
         try:
             os.lstat(self.path)
+        except ValueError as error:  # a character that no path has
+            raise _unchecked(repr(self.path), "no folder can be called so") from error
         except (FileNotFoundError, NotADirectoryError):
             self._require_parent()
             return False
