@@ -10,6 +10,7 @@ from crowdtally.budget.record.names import Spellings, old_spellings
 
 if TYPE_CHECKING:
     from crowdtally.budget.book import Book
+    from crowdtally.budget.database.page import Page
     from crowdtally.budget.database.store import Store
 
 T = TypeVar("T")
@@ -23,29 +24,32 @@ class Access:
         self._looked_at = False
         self._old: Spellings | None = None
 
-    def read(self, work: Callable[[Book], T]) -> T:
-        """What ``work`` finds in the book as it is."""
-        from crowdtally.budget.book import Book
+    def read(self, work: Callable[[Book], T], *, recent: bool = False) -> T:
+        """What ``work`` finds in the book as it is.
 
-        old = self._spellings()
-        return self._store.read(lambda page: work(Book(page, old)))
+        Args:
+            work: what to do with the book.
+            recent: whether to refuse a record whose last entries do not hold.
+        """
+        return self._store.read(lambda page: work(self._book(page, recent=recent)))
 
     def write(self, work: Callable[[Book], T]) -> T:
         """Let ``work`` add to the book, in one transaction that is on disk when this returns."""
-        from crowdtally.budget.book import Book
+        if not self._looked_at:  # before the transaction, so that nobody waits for it
+            self._store.read(self._look_at)
+        return self._store.write(lambda page: work(self._book(page)))
 
-        self.require_recent()
-        old = self._spellings()
-        return self._store.write(lambda page: work(Book(page, old)))
-
-    def require_recent(self) -> None:
+    def _look_at(self, page: Page) -> None:
         """Refuse a record whose last entries do not hold; looked at once."""
         if not self._looked_at:
-            self._store.read(require_recent)
+            require_recent(page)
             self._looked_at = True
 
-    def _spellings(self) -> Spellings:
-        # Read once: no version that normalises names adds to them.
-        if self._old is None:
-            self._old = self._store.read(lambda page: old_spellings(page.datasets()))
-        return self._old
+    def _book(self, page: Page, *, recent: bool = False) -> Book:
+        from crowdtally.budget.book import Book
+
+        if recent:
+            self._look_at(page)
+        if self._old is None:  # read once: no version that normalises names adds to them
+            self._old = old_spellings(page.datasets())
+        return Book(page, self._old)

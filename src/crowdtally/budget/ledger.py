@@ -198,8 +198,7 @@ class Ledger:
         """
         requested = Loss.of(Epsilon.of(epsilon), Delta.of(delta))
         debtor = Debtor(dataset_name(dataset), distinct(sources), chosen, new_dataset)
-        self._access.require_recent()
-        balance = self._access.read(lambda book: charging.standing(book, debtor))
+        balance = self._access.read(lambda book: charging.standing(book, debtor), recent=True)
         balance.require_unit(unit)
         balance.require(requested)
         return balance

@@ -59,14 +59,14 @@ class Page:
         rows = self._connection.execute(tables.HEADER).all()
         if len(rows) != 1 or not isinstance(rows[0].version, int):
             raise damaged(self._place)
-        version, ledger_id, number, last = rows[0]
+        facts = rows[0]
+        version = facts.version
         self._require_known(version)
         self._reading = tables.READING[version]
         if not self._writes:
-            return self._header(version, ledger_id, number, last)
+            return self._header(version, facts.id, facts.number, facts.hash)
         if isinstance(self._place, File):  # the transaction holds the whole file
-            closed = self._connection.scalar(tables.CLOSED)
-            return self._header(version, ledger_id, number, last, closed)
+            return self._header(version, facts.id, facts.number, facts.hash, facts.closed)
         held = self._connection.execute(postgres_functions.HOLD).one()
         return self._header(version, held.id, held.number, held.hash, held.closed, held.role)
 

@@ -23,6 +23,7 @@ from sqlalchemy import (
     inspect,
     null,
     select,
+    text,
     update,
 )
 
@@ -69,7 +70,7 @@ DATASETS = Table(
 )
 
 # Statements are built once: building one costs more than SQLite takes to run it.
-HEADER = select(LEDGER.c.version, LEDGER.c.id, LEDGER.c.number, LEDGER.c.hash)
+HEADER = text(f"SELECT * FROM {LEDGER.name}")
 """What the ledger says of itself, in every format."""
 CLOSED = select(LEDGER.c.closed)
 HOLD_ROW = select(LEDGER.c.number).with_for_update()
