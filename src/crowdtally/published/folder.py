@@ -152,6 +152,13 @@ def check_target(target: Path) -> None:
     refuse_existing(target)
     if not target.parent.is_dir():
         raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
+    try:
+        os.path.realpath(target).encode()
+    except UnicodeEncodeError:  # the tables could not be written, which shows after the charge
+        raise UsageError(
+            f"{str(target)!r} is, or lies in, a folder whose name is not text in UTF-8: choose "
+            "another folder."
+        ) from None
 
 
 def refuse_existing(target: Path) -> None:
