@@ -186,6 +186,23 @@ def test_a_rename_that_a_killed_run_left_is_finished(bench: Bench, monkeypatch: 
     assert bench.draws == 1
 
 
+def test_a_run_that_was_interrupted_after_the_mark_is_finished(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    """Its folder is whole and paid for: an interruption deletes it no more than a kill does."""
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as here:
+        here.setattr(published.Staged, "commit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            bench.run()
+    assert bench.run().sha256 == bench.charge.sha256
+    assert bench.left() == ["out"]
+    assert bench.draws == 1
+
+
 def test_a_folder_left_is_not_named_if_it_was_changed(bench: Bench, monkeypatch: Patch) -> None:
     dies(bench, monkeypatch, Ledger, "mark_published", after=True)
     (staged,) = bench.left()
