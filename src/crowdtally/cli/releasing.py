@@ -15,7 +15,7 @@ import typer
 from crowdtally.cli import options, syntax
 from crowdtally.cli.accounts import Account, first_use_words, is_first_use
 from crowdtally.cli.options import remark
-from crowdtally.cli.repeating import made_before, unless_known, used_before
+from crowdtally.cli.repeating import made_before, taken_up, unless_known, used_before
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def release(
         say(words)
     if earlier is None or earlier.state != "published":
         cost = made.metadata["charged"]
+        if earlier is not None:
+            say(taken_up(earlier))
         for words in _charged(cost, outside.ledger, outside.dataset.name, ledger):
             say(words)
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
