@@ -44,6 +44,7 @@ def warm_up() -> None:
         ledger.charges()
         ledger.verify()
         attempt(ledger, "reserve", {"name": "dta", "epsilon": 1})
+        Ledger.import_from(Path(name) / "ledger.sqlite", Path(name) / "moved.sqlite")
 
 
 def main() -> None:

@@ -358,6 +358,42 @@ def test_a_backup_comes_into_use(way: tuple[str, str], folder: Path) -> None:
     assert (folder / "copy.sqlite").read_bytes() == kept
 
 
+def test_a_copy_of_a_backup_stands_for_the_same_ledger(folder: Path) -> None:
+    life(str(folder / "ledger.sqlite"))
+    Ledger.open(folder / "ledger.sqlite").backup(folder / "first.sqlite")
+    Ledger.open(folder / "first.sqlite").backup(folder / "second.sqlite")
+    with pytest.raises(UsageError, match=r"is still in use, at .*ledger\.sqlite"):
+        Ledger.import_from(folder / "second.sqlite", folder / "new.sqlite")
+    assert not (folder / "new.sqlite").exists()
+
+
+def test_a_backup_knows_its_ledger_by_its_own_name(folder: Path) -> None:
+    """Made by a link that is gone when the backup is to be used."""
+    life(str(folder / "ledger.sqlite"))
+    (folder / "link.sqlite").symlink_to("ledger.sqlite")
+    Ledger.open(folder / "link.sqlite").backup(folder / "copy.sqlite")
+    (folder / "link.sqlite").unlink()
+    with pytest.raises(UsageError, match=r"is still in use, at .*ledger\.sqlite"):
+        Ledger.import_from(folder / "copy.sqlite", folder / "new.sqlite")
+
+
+@pytest.mark.parametrize("made", ["before", "after"])
+def test_a_backup_of_a_ledger_that_goes_on_elsewhere(folder: Path, made: str) -> None:
+    """Made before it was moved or of what the move left: the new place is in use."""
+    old, copy, new = (folder / f"{name}.sqlite" for name in ("old", "copy", "new"))
+    life(str(old))
+    if made == "before":
+        Ledger.open(old).backup(copy)
+    Ledger.import_from(old, new)
+    if made == "after":
+        Ledger.open(old).backup(copy)
+    with pytest.raises(UsageError, match=r"is still in use, at .*new\.sqlite"):
+        Ledger.import_from(copy, folder / "third.sqlite")
+    new.unlink()  # lost for good
+    Ledger.import_from(copy, folder / "third.sqlite")
+    assert Ledger.open(folder / "third.sqlite").closed() is None
+
+
 def test_an_older_copy_is_refused_by_an_anchor(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     ledger = life(str(path))

@@ -469,6 +469,10 @@ def test_what_an_analyst_can_and_cannot(office: Office) -> None:
         "create by a charge": (
             "reserve", {"name": "taxi.csv", "epsilon": "0.1", "new_dataset": True},
         ),
+        "move": (
+            "import_from",
+            {"source": str(office.location), "location": str(office.shared / "moved.sqlite")},
+        ),
         "repoint": ("use_limits_file", {"path": str(other), "reason": "mine"}),
     }  # fmt: skip
     fits = ("reserve", {"name": "visits", "epsilon": "0.5"})
@@ -487,6 +491,8 @@ def test_what_an_analyst_can_and_cannot(office: Office) -> None:
     assert authors == ["root"] * 4 + ["nobody"] * 2  # whatever $USER says
     assert ledger.balance("visits").spent == Loss(Fraction(11, 10))
     assert ledger.verify().ok
+    assert ledger.closed() is None
+    assert not (office.shared / "moved.sqlite").exists()
 
 
 def test_a_changed_file_holds_for_an_analyst_at_the_next_charge(office: Office) -> None:

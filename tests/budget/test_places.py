@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,6 +54,12 @@ def test_servers_never_show_their_password(scheme: str) -> None:
 def test_what_would_not_outlive_the_program(text: str) -> None:
     with pytest.raises(UsageError, match="outlives"):
         place(text)
+
+
+@pytest.mark.parametrize("location", [5, b"ledger.sqlite", ["ledger.sqlite"]])
+def test_what_is_no_name(location: Any) -> None:
+    with pytest.raises(UsageError, match=r"by a path or a PostgreSQL URL: received a \w+"):
+        place(location)
 
 
 def test_other_databases() -> None:

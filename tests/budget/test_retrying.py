@@ -58,6 +58,38 @@ def test_a_reserved_request_is_taken_up(ledger: Ledger) -> None:
     assert replace(again, taken_up=False) == first, "with the id of the first release"
     assert ledger.head() == head
     assert ledger.balance("taxi").spent.epsilon == 1
+
+
+def test_a_charge_that_is_taken_up_says_where_the_dataset_stands_now(ledger: Ledger) -> None:
+    """Others charged since, and the limit was changed: below what is spent, it takes none back."""
+    ledger.set_limit("taxi", epsilon=5, reason="for the test")
+    reserve(ledger)
+    ledger.reserve("taxi", USER, charge(2, release="another"))
+    ledger.set_limit("taxi", epsilon=2, reason="the board agreed")
+    again = reserve(ledger, release="second")
+    assert (again.before.spent.epsilon, again.after.spent.epsilon) == (2, 3)
+    assert again.after == ledger.balance("taxi")
+
+
+def test_a_charge_is_taken_up_though_its_source_was_charged_elsewhere_since(
+    location: str,
+) -> None:
+    """The overlap would refuse a new charge; this one was made."""
+    ledger = Ledger.open(location, create=True)
+
+    def run() -> Reservation:
+        return ledger.reserve(
+            "/data/visits.csv", USER, charge(1), asked=ASKED, sources=["/data/visits.csv"],
+            chosen=False, new_dataset=True,
+        )  # fmt: skip
+
+    first = run()
+    ledger.reserve(
+        "taxi", USER, charge(1, release="another"), sources=["/data/visits.csv"], new_dataset=True
+    )
+    again = run()
+    assert again.taken_up
+    assert again.id == first.id
     ledger.start_drawing(again.id)
     ledger.mark_published(again.id, SHA)
     assert ledger.verify().ok

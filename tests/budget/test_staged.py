@@ -156,6 +156,18 @@ def test_no_void_while_the_disk_may_be_elsewhere(
     assert ledger.void(made, "deleted for good").spent.epsilon == 0
 
 
+def test_no_void_where_a_link_leads_elsewhere(ledger: Ledger, begin: Begin, staged: Path) -> None:
+    """The folder around it was moved, and its name given to a link."""
+    made = begin(staged)
+    disk = staged.parent
+    disk.rename(disk.with_name("moved"))
+    disk.with_name("another").mkdir()
+    disk.symlink_to("another")
+    for delete in (False, True):
+        refused(ledger, made, "leads to another folder now", delete_staged=delete)
+    assert (disk.with_name("moved") / staged.name / "release.json").exists()
+
+
 def test_no_void_where_one_may_not_look(
     ledger: Ledger, begin: Begin, staged: Path, monkeypatch: Patch
 ) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Asked, Charge, Ledger, Part
+from crowdtally.budget import Asked, Charge, Ledger, LedgerError, Part
 from crowdtally.curator import publish
 from crowdtally.errors import UsageError
 from crowdtally.values.epsilon import Epsilon
@@ -58,6 +58,21 @@ def test_a_job_that_is_run_again(home: Path) -> None:
     assert charged.asked.output == str(home.resolve() / "out")
     assert charged.asked.parameters["items"]["size"] == 3
     assert json.loads(first.out)["charged"]["entry"] == charged.id
+
+
+def test_a_charge_that_is_taken_up_is_not_said_to_be_another(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise LedgerError("the disk reports an error.")
+
+    with monkeypatch.context() as here:
+        here.setattr(Ledger, "start_drawing", fails)
+        assert run(home).code == 1
+    again = run(home)
+    assert again.code == 0
+    (charged,) = charges(home)
+    assert f"(entry {charged.id}): nothing more was charged now" in again.err
 
 
 def test_another_request_under_the_same_id(home: Path) -> None:

@@ -64,6 +64,9 @@ BROKEN = {
     "a relative URL": b'ledger = "sqlite:///ledger.sqlite"\n',
     "an account's path": b'ledger = "~/ledger.sqlite"\n',
     "another database": f'ledger = "mysql://ana:{SECRET}@h/db"\n'.encode(),
+    "a number beyond measure": b"ledger = " + b"1" * 5000 + b"\n",
+    "lists beyond measure": b"ledger = " + b"[" * 5000 + b"\n",
+    "an end of text within": f'ledger = "/srv/{SECRET}\\u0000"\n'.encode(),
     "an unreadable URL": f'ledger = "postgresql://ana:{SECRET}@h:port/db"\n'.encode(),
 }
 

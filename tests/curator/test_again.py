@@ -186,6 +186,23 @@ def test_a_rename_that_a_killed_run_left_is_finished(bench: Bench, monkeypatch: 
     assert bench.draws == 1
 
 
+def test_a_run_that_was_interrupted_after_the_mark_is_finished(
+    bench: Bench, monkeypatch: Patch
+) -> None:
+    """Its folder is whole and paid for: an interruption deletes it no more than a kill does."""
+
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as here:
+        here.setattr(published.Staged, "commit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            bench.run()
+    assert bench.run().sha256 == bench.charge.sha256
+    assert bench.left() == ["out"]
+    assert bench.draws == 1
+
+
 def test_a_folder_left_is_not_named_if_it_was_changed(bench: Bench, monkeypatch: Patch) -> None:
     dies(bench, monkeypatch, Ledger, "mark_published", after=True)
     (staged,) = bench.left()
@@ -193,6 +210,34 @@ def test_a_folder_left_is_not_named_if_it_was_changed(bench: Bench, monkeypatch:
     with pytest.raises(LedgerError, match="does not have the SHA-256 that the ledger recorded"):
         bench.run()
     assert bench.left() == [staged]
+
+
+def test_a_folder_left_is_not_named_if_it_is_a_link(bench: Bench, monkeypatch: Patch) -> None:
+    dies(bench, monkeypatch, Ledger, "mark_published", after=True)
+    (staged,) = bench.left()
+    (bench.home / staged).rename(bench.home / "elsewhere")
+    (bench.home / staged).symlink_to("elsewhere")
+    with pytest.raises(LedgerError, match=r"is a link now\..*Nothing was charged"):
+        bench.run()
+    assert not os.path.lexists(bench.home / "out")
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link"])
+def test_what_is_in_the_way_of_a_folder_left(bench: Bench, monkeypatch: Patch, kind: str) -> None:
+    """The release is whole: it is not called moved or deleted, and gets its name later."""
+    dies(bench, monkeypatch, Ledger, "mark_published", after=True)
+    out = bench.home / "out"
+    made: dict[str, Callable[[], object]] = {
+        "file": out.touch,
+        "folder": out.mkdir,
+        "link": lambda: out.symlink_to("none"),
+    }
+    made[kind]()
+    with pytest.raises(UsageError, match=r"lies whole in .*out' is in the way"):
+        bench.run()
+    out.rename(bench.home / "away")
+    assert bench.run().sha256 == bench.charge.sha256
+    assert bench.draws == 1
 
 
 def test_two_finish_the_same_rename(bench: Bench, monkeypatch: Patch) -> None:
@@ -207,6 +252,21 @@ def test_two_finish_the_same_rename(bench: Bench, monkeypatch: Patch) -> None:
     monkeypatch.setattr(os, "rename", quicker)
     assert bench.run().sha256 == bench.charge.sha256
     assert bench.left() == ["out"]
+
+
+def test_a_rename_that_is_finished_while_it_is_looked_at(bench: Bench, monkeypatch: Patch) -> None:
+    """The folder was there a moment ago, and has its name now: it is not called deleted."""
+    dies(bench, monkeypatch, Ledger, "mark_published", after=True)
+    (staged,) = bench.left()
+    is_symlink = Path.is_symlink
+
+    def quicker(path: Path) -> bool:
+        if path.name == staged:
+            (bench.home / staged).rename(bench.home / "out")
+        return is_symlink(path)
+
+    monkeypatch.setattr(Path, "is_symlink", quicker)
+    assert bench.run().sha256 == bench.charge.sha256
 
 
 def test_a_run_whose_folder_another_named_has_released(bench: Bench, monkeypatch: Patch) -> None:
@@ -257,6 +317,16 @@ def test_a_withdrawn_release_is_shown_with_that_word(bench: Bench) -> None:
     bench.run()
     assert "This release was withdrawn on " in bench.told[-1]
     assert bench.told[-1].endswith(": a wrong list")
+
+
+def test_a_withdrawn_folder_gets_its_name_with_its_note(bench: Bench, monkeypatch: Patch) -> None:
+    """It was called back while it lay under its temporary name: its readers are told."""
+    dies(bench, monkeypatch, Ledger, "mark_published", after=True)
+    bench.ledger.withdraw(bench.charge.charge.release_id, "a wrong list")
+    bench.run()
+    note = json.loads((bench.home / "out" / "withdrawn.json").read_text())
+    assert note["release"] == bench.charge.charge.release_id
+    assert note["reason"] == "a wrong list"
 
 
 def test_an_id_of_another_request(bench: Bench) -> None:

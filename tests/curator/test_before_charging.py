@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,20 @@ def released(folder: Path, records: Any, domain: Any, **options: Any) -> ct.Rele
 
 def visits() -> Any:
     return ct.read(VISITS, user="who", item="item")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of folders are any bytes there")
+@pytest.mark.parametrize("name", ["out\udcff", "in\udcff/out"])
+def test_a_folder_whose_name_is_no_text(tmp_path: Path, name: str) -> None:
+    """The tables could not be written there, after the charge."""
+    (tmp_path / "in\udcff").mkdir()
+    ledger = Ledger.open(tmp_path / "ledger.sqlite", create=True)
+    with pytest.raises(UsageError, match="not text in UTF-8"):
+        ct.release(
+            visits(), PAIR, epsilon=1, max_records=1, output=tmp_path / name, ledger=ledger,
+            dataset="town", new_dataset=True,
+        )  # fmt: skip
+    assert not ledger.charges()
 
 
 def attributes(number: int) -> tuple[Any, ct.Domain]:

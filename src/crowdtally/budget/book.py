@@ -112,10 +112,6 @@ class Book:
             charged = follow(charged, found, event)
         return charged
 
-    def entry_of(self, reservation_id: str) -> Entry:
-        """The entry that made a reservation."""
-        return self.entry(number_of(reservation_id))
-
     def request(self, request_id: str) -> Charged | None:
         """The reservation that was made under this request id; ``None`` if there is none."""
         row = self._page.of_request(request_id)

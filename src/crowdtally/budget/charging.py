@@ -63,12 +63,13 @@ def reserve(
 ) -> Reservation:
     """Charge a dataset; under a request id that is reserved already, take that charge up."""
     name = book.stored(debtor.dataset)
-    hashes, others = _sources(book, name, debtor)
     event = Reserved(unit, charge, asked)
     if asked.request_id is not None:
+        # Before all that could refuse a charge: this one may be made already.
         earlier = book.request(asked.request_id)
         if earlier is not None:
             return _taken_up(book, earlier, name, event)
+    hashes, others = _sources(book, name, debtor)
     before = book.balance(name)
     if before is None:
         if not debtor.new:
@@ -87,9 +88,9 @@ def _taken_up(book: Book, earlier: Charged, dataset: str, event: Reserved) -> Re
     """The charge of an earlier run of the same request, of which nothing was drawn."""
     require_same(earlier, dataset, event)
     require_undrawn(earlier)
-    after = book.entry_of(earlier.id).balance
-    cost = earlier.charge.loss
-    before = replace(after, spent=after.spent - cost)
+    after = book.balance(earlier.dataset)  # as it is now: others may have charged since
+    assert after is not None
+    before = replace(after, spent=after.spent - earlier.charge.loss)
     return Reservation(earlier.id, dataset, earlier.charge, before, after, taken_up=True)
 
 

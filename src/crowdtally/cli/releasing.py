@@ -15,11 +15,12 @@ import typer
 from crowdtally.cli import options, syntax
 from crowdtally.cli.accounts import Account, first_use_words, is_first_use
 from crowdtally.cli.options import remark
-from crowdtally.cli.repeating import made_before, unless_known, used_before
+from crowdtally.cli.repeating import made_before, taken_up, unless_known, used_before
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Charged, Ledger
+    from crowdtally.budget import Charged
+    from crowdtally.curator.publish import Outside
     from crowdtally.curator.request.request import Request
     from crowdtally.published import Published
 
@@ -131,12 +132,8 @@ def release(
         if first_use:
             progress.between(say)(first_use_words(outside.ledger, outside.dataset.name))
         made = publish(request, outside)
-    for words in _made(made):
+    for words in (*_made(made), *_charged(made, earlier, outside, ledger)):
         say(words)
-    if earlier is None or earlier.state != "published":
-        cost = made.metadata["charged"]
-        for words in _charged(cost, outside.ledger, outside.dataset.name, ledger):
-            say(words)
     print(json.dumps(made.metadata, ensure_ascii=False) if as_json else made.folder)
 
 
@@ -169,16 +166,21 @@ def _made(made: Published) -> Iterator[str]:
 
 
 def _charged(
-    charged: Mapping[str, Any], books: Ledger, dataset: str, ledger: str | None
+    made: Published, earlier: Charged | None, outside: Outside, ledger: str | None
 ) -> Iterator[str]:
     """What was charged to what; ``ledger`` is the one that was typed."""
+    if earlier is not None and earlier.state == "published":
+        return
+    if earlier is not None:
+        yield taken_up(earlier)
+    charged, dataset = made.metadata["charged"], outside.dataset.name
     limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
     yield (
         f"Charged epsilon {charged['epsilon']} to dataset {dataset!r} of the ledger "
-        f"{books.location}; spent so far {charged['spent_after']}{limit}."
+        f"{outside.ledger.location}; spent so far {charged['spent_after']}{limit}."
     )
     if not charged["limit"]:
-        yield f"Set a limit with: {books.balance(dataset).how_to_limit(ledger)}"
+        yield f"Set a limit with: {outside.ledger.balance(dataset).how_to_limit(ledger)}"
 
 
 def _check_output(output: Path | None, dry_run: bool) -> None:

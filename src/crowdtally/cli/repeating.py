@@ -42,9 +42,18 @@ def unless_known(
     return checked
 
 
+def taken_up(earlier: Charged) -> str:
+    """What is said of a charge that an earlier run made, before its amount."""
+    return (
+        f"The charge was made by an earlier run of this request, on {earlier.time} (entry "
+        f"{earlier.id}): nothing more was charged now."
+    )
+
+
 def used_before(earlier: Charged) -> str:
     """What a dry run says of a request that was made before."""
     return (
         f"The request id was used before: its charge is entry {earlier.id}, {earlier.state}. The "
-        "same request is not charged again."
+        "same request is not charged again; another one is refused. Which of them this is was not "
+        "compared."
     )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from crowdtally.budget import Charged, DrawnBeforeError, LedgerError
 from crowdtally.errors import BudgetError, InputError, UsageError
-from crowdtally.published import Published, Staged, load
+from crowdtally.published import Published, Staged, load, write_note
+from crowdtally.published.folder import unwritable
 from crowdtally.showing import plainly
 
 
@@ -20,7 +22,7 @@ def show_again(earlier: Charged, target: Path, tell: Callable[[str], None]) -> P
     the name now. Either way its ``release.json`` is the one that the ledger knows by its hash.
     """
     staged = earlier.staged
-    if not target.exists() and staged is not None and staged.is_here:
+    if staged is not None and staged.is_here and not (target / "release.json").exists():
         found = _finished(earlier, Path(staged.path), target)
     else:
         found = _opened(earlier, target)
@@ -81,14 +83,43 @@ def _opened(earlier: Charged, folder: Path) -> Published:
 
 def _finished(earlier: Charged, staged: Path, target: Path) -> Published:
     """Give the folder that a killed run left whole its name."""
-    found = _opened(earlier, staged)
     try:
-        Staged.left_whole(staged, target).commit()
+        found = _named(earlier, staged, target)
     except Exception:
         # The run that wrote it, or another one like this, may have been quicker.
         if not is_in_place(target, str(earlier.sha256)):
             raise
+        return _opened(earlier, target)
     return Published(target, found.metadata, sha256=found.sha256)
+
+
+def _named(earlier: Charged, staged: Path, target: Path) -> Published:
+    if staged.is_symlink():  # the name would lead wherever somebody pointed it
+        raise LedgerError(
+            f"{_published(earlier)}, and {str(staged)!r}, where it was written, is a link now. Put "
+            "the folder itself back. Nothing was charged."
+        )
+    found = _opened(earlier, staged)
+    if os.path.lexists(target):
+        raise UsageError(
+            f"{_published(earlier)}, and lies whole in {str(staged)!r}: {str(target)!r} is in the "
+            "way. Move that elsewhere, and run again. Nothing was charged."
+        )
+    _note(earlier, staged)  # nobody may find it without
+    Staged.left_whole(staged, target).commit()
+    return found
+
+
+def _note(earlier: Charged, folder: Path) -> None:
+    """Let the folder of a release that was called back say so."""
+    if earlier.withdrawn is None:
+        return
+    try:
+        write_note(
+            folder, earlier.charge.release_id, earlier.withdrawn.time, earlier.withdrawn.reason
+        )
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def _published(earlier: Charged) -> str:

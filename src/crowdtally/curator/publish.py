@@ -112,6 +112,6 @@ def publish(request: Request, outside: Outside) -> Published:
             staged.ready()
         with marking(reservation, staged, key):
             ledger.mark_published(reservation.id, digest)  # paid for, whatever happens
-        with placing(reservation, staged, target, digest):
+        with placing(reservation, staged, target, digest, key):
             staged.commit()  # only now can anybody find it
     return Published(target, metadata)

@@ -106,11 +106,14 @@ def marking(
 
 
 @contextmanager
-def placing(reservation: Reservation, staged: Staged, target: Path, sha256: str) -> Iterator[None]:
+def placing(
+    reservation: Reservation, staged: Staged, target: Path, sha256: str, request_id: str | None
+) -> Iterator[None]:
     """A failure to give the folder its name, after the mark: charged for good.
 
     It is none where another run of the same request gave the folder its name first.
     """
+    staged.awaited = request_id is not None
     said = _saying(
         f"The ledger lists it as published already (entry {reservation.id}): the charge stands and "
         "cannot be voided.",

@@ -30,6 +30,8 @@ class Staged:
         """Where to write."""
         self.in_place = False
         """Whether it has its final name."""
+        self.awaited = False
+        """Whether the same request, made again, gives it its name: an interruption leaves it."""
         self._target = target
         self._mode = path.stat().st_mode & 0o777
         _permit(path, 0o700)  # what is not paid for yet is nobody else's to read
@@ -101,6 +103,8 @@ class Staged:
 class staging:
     """Context manager: a :class:`Staged` folder beside ``target``, removed unless committed.
 
+    (Or awaited, and interrupted.)
+
     Where the target lies in a private temporary folder, it is staged beside that one. The folder
     around the staged one then outlives this program, so that one can tell later that it is gone.
     """
@@ -115,14 +119,17 @@ class staging:
         try:
             self._path.mkdir()
             _try_room(self._path / "room")
-            return Staged(self._path, self._target)
+            self._staged = Staged(self._path, self._target)
+            return self._staged
         except BaseException as error:
             shutil.rmtree(self._path, ignore_errors=True)
             if isinstance(error, OSError):
                 raise unwritable(self._target, error) from error
             raise
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if self._staged.awaited and kind is not None and not issubclass(kind, Exception):
+            return  # whole and paid for, and its noise is not drawn twice
         shutil.rmtree(self._path, ignore_errors=True)
 
 
@@ -152,6 +159,13 @@ def check_target(target: Path) -> None:
     refuse_existing(target)
     if not target.parent.is_dir():
         raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
+    try:
+        os.path.realpath(target).encode()
+    except UnicodeEncodeError:  # the tables could not be written, which shows after the charge
+        raise UsageError(
+            f"{str(target)!r} is, or lies in, a folder whose name is not text in UTF-8: choose "
+            "another folder."
+        ) from None
 
 
 def refuse_existing(target: Path) -> None:

@@ -100,7 +100,7 @@ def choose(location: str | os.PathLike[str] | None) -> Chosen:
     for the same people.
     """
     if location is not None:
-        return Chosen(_read(os.fspath(location)), "named")
+        return Chosen(_read(_text(location)), "named")
     if variable := os.environ.get(VARIABLE):
         return Chosen(_read(variable), "variable")
     if (said := system_file.ledger()) is not None:
@@ -120,6 +120,16 @@ def place(location: str | os.PathLike[str] | None) -> Place:
     return choose(location).place
 
 
+def _text(location: object) -> str:
+    if isinstance(location, str | os.PathLike):
+        text = os.fspath(location)
+        if isinstance(text, str):
+            return text
+    raise UsageError(
+        f"a ledger is named by a path or a PostgreSQL URL: received a {type(location).__name__}."
+    )
+
+
 def _read(text: str) -> Place:
     scheme = _SCHEME.match(text)
     if scheme is None:
@@ -137,6 +147,8 @@ def _read(text: str) -> Place:
 
 def _shared(text: str) -> Place:
     """What the computer's file names: the same place from every folder and for every account."""
+    if "\0" in text:  # whose refusal would repeat it
+        raise system_file.wrong("its ledger has a character that no path has.")
     try:
         found = _read(text)
     except UsageError as error:

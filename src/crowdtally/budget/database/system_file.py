@@ -55,7 +55,7 @@ def _parsed(content: bytes) -> dict[str, Any]:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise wrong("it is no text in UTF-8.") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers and lists beyond all measure
         # Only the place: the parser's words may quote what it stumbled over.
         where = re.search(r"at line \d+, column \d+|at end of document", str(error))
         at = f" ({where[0]})" if where else ""

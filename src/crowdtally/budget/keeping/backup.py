@@ -10,11 +10,12 @@ from sqlalchemy.exc import DBAPIError
 
 from crowdtally.budget.audit import verify
 from crowdtally.budget.database import sqlite_file
-from crowdtally.budget.database.places import File, place
+from crowdtally.budget.database.places import File, Place, place
 from crowdtally.budget.database.store import Store
 from crowdtally.budget.database.tables import make_tables
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.keeping import closing
+from crowdtally.budget.keeping.closing import Closing
 from crowdtally.budget.keeping.copying import audited, pour, require_whole, standing
 from crowdtally.budget.record.chain import Head
 from crowdtally.errors import UsageError
@@ -30,7 +31,7 @@ def backup(source: Store, path: str | os.PathLike[str]) -> Head:
 
     def fill(connection: Connection) -> None:
         make_tables(connection)
-        pour(source, ledger, connection, closing.backup(source.place))
+        pour(source, ledger, connection, closing.backup(_origin(source.place, ledger.closed)))
 
     def check(connection: Connection) -> None:
         require_whole(audited(connection, target), _NOTHING, ledger.head)
@@ -44,6 +45,15 @@ def backup(source: Store, path: str | os.PathLike[str]) -> Head:
     if not made:  # by another process, meanwhile
         raise _exists(target.path)
     return ledger.head
+
+
+def _origin(found: Place, closed: str | None) -> str:
+    """What is asked, before the backup is used, whether it can still be charged."""
+    earlier = None if closed is None else Closing.of(closed).backup_of
+    if earlier is not None:
+        return earlier  # a copy of a backup stands for the same ledger
+    # By its own name: a link to it may be gone or lead elsewhere by then.
+    return os.path.realpath(found.path) if isinstance(found, File) else str(found)
 
 
 def _new_file(path: str | os.PathLike[str]) -> File:

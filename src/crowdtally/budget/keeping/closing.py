@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-_MOVED = re.compile(r"it was moved \(ticket (\w+)\) on ")
+_MOVED = re.compile(r"it was moved \(ticket (\w+)\) on \S+ to (.*), and goes on there\.", re.DOTALL)
 _BACKUP = re.compile(r"it is a backup, made at \S+ of (.*)\. It can be read, ", re.DOTALL)
 
 
@@ -43,12 +43,14 @@ class Closing:
     """Of a copy that is kept: where the ledger was."""
     ticket: str | None
     """Of a ledger that was moved: the id that the empty ledger had which gets its entries."""
+    moved_to: str | None
+    """Of a ledger that was moved: where to."""
 
     @classmethod
     def of(cls, sentence: str) -> Closing:
         """Read what one of the functions above wrote; of another sentence nothing is known."""
         kept, went = _BACKUP.match(sentence), _MOVED.match(sentence)
-        return cls(kept[1] if kept else None, went[1] if went else None)
+        return cls(kept[1] if kept else None, went[1] if went else None, went[2] if went else None)
 
 
 def _now() -> str:

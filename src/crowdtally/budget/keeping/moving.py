@@ -15,6 +15,7 @@ import contextlib
 
 from sqlalchemy import Connection
 
+from crowdtally.budget.access import Access
 from crowdtally.budget.audit import verify
 from crowdtally.budget.database import tables
 from crowdtally.budget.database.places import File, Place, place
@@ -23,6 +24,7 @@ from crowdtally.budget.errors import LedgerError, MissingLedgerError
 from crowdtally.budget.keeping import closing
 from crowdtally.budget.keeping.closing import Closing
 from crowdtally.budget.keeping.copying import Standing, audited, pour, require_whole, standing
+from crowdtally.budget.limits import limiting
 from crowdtally.budget.record.chain import Head
 from crowdtally.errors import CrowdtallyError, UsageError
 
@@ -38,6 +40,7 @@ def import_record(origin: Place, to: Place, anchor: Head | None) -> None:
     ended = _ended(origin, ledger)
     require_whole(verify(source, anchor), _NOTHING)
     if ended is None:
+        Access(source).read(lambda book: limiting.require_officer(book, "move this ledger"))
         _rehearse_closing(source, to)
     destination = _destination(to, origin, ledger, ended)
     ticket = destination.alter(lambda there: _await(there, to, ledger, origin, ended))
@@ -85,20 +88,35 @@ def _ended(origin: Place, ledger: Standing) -> Closing | None:
 
 
 def _require_out_of_use(original: str, ledger_id: str) -> None:
-    """Refuse a backup while the file that it was made of can be charged: one of them is enough."""
+    """Refuse a backup while the file that it was made of can be charged: one of them is enough.
+
+    Also where that file was moved since, as far as its way can be followed.
+    """
+    seen: set[str] = set()
+    at: str | None = original
+    while at is not None and at not in seen:
+        seen.add(at)
+        found = _found_at(at)
+        if found is None or found.id != ledger_id:
+            return
+        if found.closed is None:
+            raise UsageError(
+                f"the ledger that this backup was made of is still in use, at {at}, and may know "
+                "of charges that the backup does not. To move it, import it instead of the backup; "
+                f"if it is damaged, rename that file, and try again. {_NOTHING}"
+            )
+        at = Closing.of(found.closed).moved_to
+
+
+def _found_at(original: str) -> Standing | None:
+    """What a file says of itself; ``None`` where there is no ledger to be asked."""
     where = place(original)
     if not isinstance(where, File):
-        return  # its URL lacks the password
+        return None  # its URL lacks the password
     try:
-        found = Store(where, create=False).inspect(lambda connection: standing(connection, where))
+        return Store(where, create=False).inspect(lambda connection: standing(connection, where))
     except CrowdtallyError:
-        return  # gone, or not to be used any more
-    if found.id == ledger_id and found.closed is None:
-        raise UsageError(
-            f"the ledger that this backup was made of is still in use, at {original}, and may know "
-            "of charges that the backup does not. To move it, import it instead of the backup; if "
-            f"it is damaged, rename that file, and try again. {_NOTHING}"
-        )
+        return None  # gone, or not to be used any more
 
 
 def _destination(to: Place, origin: Place, ledger: Standing, ended: Closing | None) -> Store:

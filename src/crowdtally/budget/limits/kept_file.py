@@ -89,10 +89,7 @@ def _why(path: str, error: OSError) -> str:
     return f"cannot be read: {error.strerror or 'the disk reports an error'}"
 
 
-_LINK = (
-    "is behind a link that was not there when it was named. Put the file itself back, or name "
-    "the other one: crowdtally ledger limits-file PATH --reason TEXT"
-)
+_LINK = "is behind a link that was not there when it was named. Put the file itself back"
 
 
 def _require_kept(path: str, found: os.stat_result) -> None:

@@ -114,6 +114,12 @@ class StagedFolder:
                 f"the folder {parent} is not there. Mount its disk; if that folder was deleted "
                 "for good, make an empty one in its place, and try again",
             )
+        if os.path.realpath(parent) != parent:  # links were resolved when it was recorded
+            raise _unchecked(
+                self.path,
+                f"{parent} leads to another folder now, through a link. Put the folder itself "
+                "back, and try again",
+            )
 
     def _unreadable(self, error: OSError) -> UsageError:
         reason = error.strerror or "the disk reports an error"
