@@ -227,3 +227,14 @@ def test_eight_processes_with_one_request(location: str, folder: Path) -> None:
     found = json.loads(drive("same-request", location, folder / "out", 8, rounds))
     assert set(found.pop("ended")) <= {"released or shown", "stopped"}
     assert found == {"wrong": 0, "releases": rounds, "exact": True, "whole": True, "left": []}
+
+
+def test_an_id_is_one_however_its_characters_are_composed(ledger: Ledger) -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    made = ledger.reserve("taxi", USER, charge(1), asked=replace(ASKED, request_id=apart))
+    again = ledger.reserve("taxi", USER, charge(1), asked=replace(ASKED, request_id=composed))
+    assert (again.id, again.taken_up) == (made.id, True)
+    for spelling in (composed, apart):
+        found = ledger.request(spelling)
+        assert found is not None
+        assert found.id == made.id

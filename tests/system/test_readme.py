@@ -65,7 +65,7 @@ def typed(block: Block) -> Iterator[list[str]]:
     if block.language not in ("sh", "bash", "console"):
         return
     for line in block.text.replace("\\\n", " ").splitlines():
-        words = line.removeprefix("$ ").partition(" #")[0].split()
+        words = line.removeprefix("$ ").partition(" #")[0].partition(" | ")[0].split()
         if words[:1] == ["crowdtally"]:
             yield words
 

@@ -81,7 +81,7 @@ def reserve(
     for met in filed(hashes):
         book.append(name, met)
     entry = book.append(name, event)
-    return Reservation(entry.id, name, charge, before, entry.balance, also=others)
+    return Reservation(entry.id, name, charge, before, entry.balance, others, typed=book.typed)
 
 
 def _taken_up(book: Book, earlier: Charged, dataset: str, event: Reserved) -> Reservation:
@@ -91,7 +91,9 @@ def _taken_up(book: Book, earlier: Charged, dataset: str, event: Reserved) -> Re
     after = book.balance(earlier.dataset)  # as it is now: others may have charged since
     assert after is not None
     before = replace(after, spent=after.spent - earlier.charge.loss)
-    return Reservation(earlier.id, dataset, earlier.charge, before, after, taken_up=True)
+    return Reservation(
+        earlier.id, dataset, earlier.charge, before, after, taken_up=True, typed=book.typed
+    )
 
 
 def start_drawing(book: Book, reservation_id: str, staged: StagedFolder | None) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crowdtally.budget import charging, datasets
@@ -28,7 +29,7 @@ from crowdtally.budget.record.charge import Asked, Charge, checked_request_id
 from crowdtally.budget.record.events import MarkedPublished, checked_sha256
 from crowdtally.budget.record.fields import words
 from crowdtally.budget.record.history import Charged, Reservation, charged, export
-from crowdtally.budget.record.names import dataset_name
+from crowdtally.budget.record.names import dataset_name, normal
 from crowdtally.budget.record.sources import distinct
 from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.errors import UsageError
@@ -229,7 +230,7 @@ class Ledger:
             new_dataset: Whether to make the dataset, without a limit, if there is none.
         """
         debtor = Debtor(dataset_name(dataset), distinct(sources), chosen, new_dataset)
-        wanted = asked or Asked()
+        wanted = _normalised(asked or Asked())
         return self._access.write(lambda book: charging.reserve(book, debtor, unit, charge, wanted))
 
     def start_drawing(
@@ -292,7 +293,7 @@ class Ledger:
 
     def request(self, request_id: str) -> Charged | None:
         """The charge that was made under a request id; ``None`` if there is none."""
-        wanted = checked_request_id(request_id)
+        wanted = normal(checked_request_id(request_id))
         return self._access.read(lambda book: book.request(wanted))
 
     def balance(self, dataset: str) -> Balance:
@@ -406,3 +407,9 @@ class Ledger:
         from crowdtally.budget.database.granting import grants  # SQLAlchemy
 
         return grants(self._store, role, officer=officer, run=run)
+
+
+def _normalised(asked: Asked) -> Asked:
+    """One request id, however its characters are composed."""
+    key = asked.request_id
+    return asked if key is None else replace(asked, request_id=normal(key))

@@ -65,7 +65,7 @@ def starting(
 ) -> AbstractContextManager[None]:
     """A failure between the charge and the entry that precedes the first draw."""
     stands = f"No noise was drawn. The charge stands (entry {reservation.id}): "
-    gives_back = f"{_void(reservation)} gives it back."
+    gives_back = f"`{reservation.void}` gives it back."
     if request_id is None:
         return _saying(f"{stands}{gives_back}", staged)
     return _saying(
@@ -86,7 +86,7 @@ def making(
     """A failure while noise is drawn or the release is written: charged, nothing released."""
     return _saying(
         f"The charge stands (entry {reservation.id}), because noise may have been drawn; if you "
-        f"are certain that nothing left this machine, {_void(reservation)} gives it back. "
+        f"are certain that nothing left this machine, `{reservation.void}` gives it back. "
         f"{_once_more(request_id)}",
         staged,
     )
@@ -98,7 +98,7 @@ def marking(
     """A failure to mark the release as published: charged unless voided, nothing released."""
     return _saying(
         f"The charge stands (entry {reservation.id}): while `crowdtally ledger show` lists it as "
-        f"drawing, {_void(reservation)} gives it back; if it is listed as published, nothing can. "
+        f"drawing, `{reservation.void}` gives it back; if it is listed as published, nothing can. "
         f"{_once_more(request_id)}",
         staged,
         voided=_once_more(request_id),
@@ -167,7 +167,3 @@ def _removed(staged: Staged) -> str:
 def _once_more(request_id: str | None) -> str:
     new = "" if request_id is None else " with a new request id"
     return f"Run again{new} to charge and release."
-
-
-def _void(reservation: Reservation) -> str:
-    return f"`crowdtally ledger void {reservation.id} --reason TEXT`"

@@ -14,11 +14,9 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-platform.node = lambda: "archive"  # recorded beside a staged folder
-
-from crowdtally.budget import Charge, Ledger, Part  # noqa: E402
-from crowdtally.values.epsilon import Delta, Epsilon  # noqa: E402
-from crowdtally.values.unit import PrivacyUnit  # noqa: E402
+from crowdtally.budget import Charge, Ledger, Part
+from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.unit import PrivacyUnit
 
 HERE = Path(__file__).parent
 USER, ROW = PrivacyUnit("user", "driver"), PrivacyUnit("row")
@@ -104,4 +102,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    platform.node = lambda: "archive"  # recorded beside a staged folder
     main()

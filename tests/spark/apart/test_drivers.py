@@ -28,7 +28,7 @@ def test_the_driver_dies(tmp_path: Path) -> None:
     command = [
         INSTALLED, "release", tmp_path / "r.parquet", "--user", "user", "--item", "item",
         "--items", tmp_path / "items.parquet", "--epsilon", "3/7", "-o", tmp_path / "made",
-        "--ledger", ledger, "--dataset", "d", "--engine", "local[1]", *light,
+        "--ledger", ledger, "--dataset", "d", "--new-dataset", "--engine", "local[1]", *light,
     ]  # fmt: skip
     with subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE) as driver:
         books = Ledger.open(ledger, create=True)
@@ -50,7 +50,8 @@ def test_workers_too_small_to_start_an_executor(tmp_path: Path) -> None:
     command = [
         INSTALLED, "release", tmp_path / "r.parquet", "--user", "user", "--item", "item",
         "--items", tmp_path / "items.parquet", "--epsilon", "1", "-o", tmp_path / "made",
-        "--ledger", tmp_path / "ledger.sqlite", "--engine", LOCAL_CLUSTER.replace("1024", "100"),
+        "--ledger", tmp_path / "ledger.sqlite", "--new-dataset",
+        "--engine", LOCAL_CLUSTER.replace("1024", "100"),
     ]  # fmt: skip
     ended = subprocess.run([str(w) for w in command], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 1

@@ -33,7 +33,7 @@ def released(folder: Path, engine: str, *more: str, env: dict[str, str] | None =
     ended = installed(
         "release", folder / "r.parquet", "--user", "user", "--item", "item", "--items",
         folder / "items.parquet", "--epsilon", "1", "-o", folder / "made", "--ledger",
-        folder / "ledger.sqlite", "--engine", engine, *more,
+        folder / "ledger.sqlite", "--new-dataset", "--engine", engine, *more,
         env={**os.environ, **(env or {})},
     )  # fmt: skip
     assert time.monotonic() - started < 60

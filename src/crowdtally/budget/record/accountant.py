@@ -88,6 +88,7 @@ _KNOWN: dict[str, Accountant] = {SequentialComposition.kind: SequentialCompositi
 def accountant(kind: str) -> Accountant:
     """The accountant of that kind.
 
+    >>> from fractions import Fraction
     >>> accountant("sequential").add(Loss(Fraction(1, 3)), Loss(Fraction(2, 3))).epsilon
     Fraction(1, 1)
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -42,6 +43,14 @@ class Reservation:
     """Other datasets that were charged for some of the same sources."""
     taken_up: bool = False
     """Whether an earlier run of the same request had made it."""
+    typed: str | None = None
+    """How a command names the ledger."""
+
+    @property
+    def void(self) -> str:
+        """The command that gives it back."""
+        where = "" if self.typed is None else f" --ledger {shlex.quote(self.typed)}"
+        return f"crowdtally ledger void {self.id} --reason TEXT{where}"
 
 
 @dataclass(frozen=True)
