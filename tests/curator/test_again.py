@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -201,6 +202,33 @@ def test_a_run_that_was_interrupted_after_the_mark_is_finished(
     assert bench.run().sha256 == bench.charge.sha256
     assert bench.left() == ["out"]
     assert bench.draws == 1
+
+
+def test_a_rename_that_fails_is_left_to_the_same_request(bench: Bench, monkeypatch: Patch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as here:
+        here.setattr(os, "rename", full)
+        with pytest.raises(CrowdtallyError, match=r"The release lies whole in .*same request id"):
+            bench.run()
+    (staged,) = bench.left()
+    assert staged.endswith(".part")
+    assert bench.run().sha256 == bench.charge.sha256
+    assert bench.left() == ["out"]
+    assert bench.draws == 1
+
+
+def test_a_rename_that_fails_because_the_folder_is_gone(bench: Bench, monkeypatch: Patch) -> None:
+    def vanish(staged: published.Staged) -> None:
+        shutil.rmtree(staged.path)
+        raise CrowdtallyError("it cannot be renamed.")
+
+    monkeypatch.setattr(published.Staged, "commit", vanish)
+    with pytest.raises(CrowdtallyError) as caught:
+        bench.run()
+    assert "Nothing was released" in str(caught.value)
+    assert "lies whole" not in str(caught.value)
 
 
 def test_a_folder_left_is_not_named_if_it_was_changed(bench: Bench, monkeypatch: Patch) -> None:

@@ -167,6 +167,20 @@ def test_a_failure_while_reading(ledger: Ledger, folder: Path, monkeypatch: Patc
     assert charged is None
 
 
+def test_a_failure_to_tell_where_the_dataset_stands(
+    ledger: Ledger, folder: Path, monkeypatch: Patch
+) -> None:
+    """Between the charge and the draw, too, a run says what is true."""
+
+    def fail(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(publish, "tell_standing", fail)
+    said, charged = fails(ledger, folder, CrowdtallyError)
+    assert "No noise was drawn. The charge stands (entry " in said
+    assert charged.state == "reserved"  # type: ignore[union-attr]
+
+
 def test_a_failure_while_drawing(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     def fail(*_: object) -> None:
         raise ValueError("Zaphod's records")

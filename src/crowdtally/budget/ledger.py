@@ -60,9 +60,8 @@ class Ledger:
             create: Whether to make one if there is none; otherwise ``MissingLedgerError``, since a
                 slip in its name would be a budget of its own.
         """
-        from crowdtally.budget.database.store import (
-            Store,  # SQLAlchemy: only once a ledger is opened
-        )
+        # SQLAlchemy, only once a ledger is opened.
+        from crowdtally.budget.database.store import Store
 
         store = Store(place(location), create=create)
         store.read(lambda page: page.header())

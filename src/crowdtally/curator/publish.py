@@ -101,8 +101,8 @@ def publish(request: Request, outside: Outside) -> Published:
                 to.name, unit, charge, asked=asked, sources=to.sources, chosen=to.chosen,
                 new_dataset=outside.new_dataset,
             )  # fmt: skip
-        tell_standing(reservation, outside.tell)
         with starting(reservation, staged, key):
+            tell_standing(reservation, outside.tell)
             ledger.start_drawing(reservation.id, staged=staged.path)  # durable; one run gets it
         with making(reservation, staged, key):
             released = finish(steps, counted, records, outside.draws, outside.stage)  # with noise

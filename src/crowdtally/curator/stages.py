@@ -10,6 +10,7 @@
     placing     charged and marked: it cannot be voided      in place only if the rename was done
 
 The unfinished folder is removed before a message is made, because the message says whether it is.
+Only after the mark, and with a request id, it is left: the same request gives it its name.
 """
 
 from __future__ import annotations
@@ -156,6 +157,11 @@ def _saying(
 def _removed(staged: Staged) -> str:
     if staged.in_place:
         return "The release is whole and in place."
+    if staged.awaited and staged.path.exists():
+        return (
+            f"The release lies whole in {staged.path}: mend this, and run again with the same "
+            "request id, which gives it its name."
+        )
     if staged.discard():
         return "Nothing was released: the unfinished folder was removed."
     return (

@@ -31,7 +31,7 @@ class Staged:
         self.in_place = False
         """Whether it has its final name."""
         self.awaited = False
-        """Whether the same request, made again, gives it its name: an interruption leaves it."""
+        """Whether it is whole and paid for, and the same request, made again, gives it its name."""
         self._target = target
         self._mode = path.stat().st_mode & 0o777
         _permit(path, 0o700)  # what is not paid for yet is nobody else's to read
@@ -101,9 +101,9 @@ class Staged:
 
 
 class staging:
-    """Context manager: a :class:`Staged` folder beside ``target``, removed unless committed.
+    """Context manager: a :class:`Staged` folder beside ``target``.
 
-    (Or awaited, and interrupted.)
+    At the end it is removed, unless it was committed, or a later run is to do that.
 
     Where the target lies in a private temporary folder, it is staged beside that one. The folder
     around the staged one then outlives this program, so that one can tell later that it is gone.
@@ -127,9 +127,9 @@ class staging:
                 raise unwritable(self._target, error) from error
             raise
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._staged.awaited and kind is not None and not issubclass(kind, Exception):
-            return  # whole and paid for, and its noise is not drawn twice
+    def __exit__(self, *_: object) -> None:
+        if self._staged.awaited:
+            return  # its noise is not drawn twice
         shutil.rmtree(self._path, ignore_errors=True)
 
 
