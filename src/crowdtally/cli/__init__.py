@@ -32,6 +32,7 @@ _COMMANDS = {
     "describe": "describing:describe",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
+    "lab": "lab:app",
     "check": "checking:check",
 }
 """Where each command is defined, in the order of the help."""

@@ -1,0 +1,17 @@
+"""``crowdtally lab …``: what a researcher with the true data does. Nothing of it is private."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(
+    help="For researchers who hold the true data: nothing that it prints is private.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def lab() -> None:
+    """For researchers who hold the true data: nothing that it prints is private."""

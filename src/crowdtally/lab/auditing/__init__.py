@@ -1,0 +1,1 @@
+"""Attacks on the real line of a release, and what they certify."""

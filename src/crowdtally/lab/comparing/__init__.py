@@ -1,0 +1,1 @@
+"""Every method on the same records, beside the truth."""

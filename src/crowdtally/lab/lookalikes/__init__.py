@@ -1,0 +1,1 @@
+"""Made-up records with the statistics that papers print of theirs."""

@@ -1,0 +1,97 @@
+"""The real steps of a request, run as often as wanted: nothing is charged, nothing is written.
+
+What a rehearsal returns has the law of a release, and seeing many of one request is not covered by
+any ε: it is for comparing with the truth, and for attacking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.engine.engine import Engine
+from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.steps.step import Reading, Released, Step
+from crowdtally.noise.draws import Draws
+
+_LARGEST_KEY = 2**63
+_MIXED = 0x9E3779B97F4A7C15
+"""Spreads the keys of one seed over all of them."""
+
+
+@dataclass(frozen=True)
+class Keyed(Reading):
+    """Records whose sampling keys follow from a seed, so that a run can be made again."""
+
+    seed: int = 0
+    """Which keys."""
+    _drawn: Iterator[int] = field(default_factory=count, repr=False, compare=False)
+
+    def fresh_key(self) -> int:
+        """The next key of the seed."""
+        return (self.seed * _MIXED + next(self._drawn) + 1) * _MIXED % _LARGEST_KEY
+
+
+@dataclass(frozen=True)
+class Halfway:
+    """A run up to its last draw."""
+
+    released: Released
+    """What the steps before the last one released."""
+    counted: Read[Any]
+    """What the last step counted: exact, private."""
+
+
+class Rehearsal:
+    """A request on its records.
+
+    The counts of a step are a function of the sampling key and of what was released before; they
+    are kept by both, so that thousands of runs count the records a few times.
+    """
+
+    def __init__(self, request: Request, engine: Engine) -> None:
+        self.request = request
+        """What is rehearsed."""
+        self.steps: tuple[Step, ...] = steps_of(request)
+        """Its steps, the real ones."""
+        self._engine = engine
+        self.prepared: Prepared = prepare(engine, request.records, request.domain, request.sources)
+        """The records, matched with the lists, not yet bounded."""
+        self._counted: dict[Hashable, Read[Any]] = {}
+
+    def halfway(self, seed: int, draws: Draws) -> Halfway:
+        """All steps but the last one released, and the last one counted."""
+        *first, last = range(len(self.steps))
+        released = Released()
+        for place in first:
+            counted = self._count(place, seed, released)
+            released = self.steps[place].release(counted, released, draws)
+        return Halfway(released, self._count(last, seed, released))
+
+    def finish(self, halfway: Halfway, draws: Draws) -> Released:
+        """What is released, with the last step's noise drawn now."""
+        return self.steps[-1].release(halfway.counted, halfway.released, draws)
+
+    def run(self, seed: int, draws: Draws) -> Released:
+        """One whole run."""
+        return self.finish(self.halfway(seed, draws), draws)
+
+    def _count(self, place: int, seed: int, released: Released) -> Read[Any]:
+        known = (place, seed, decided(released))
+        if known not in self._counted:
+            # Each step has keys of its own, whatever was counted before it.
+            reading = Keyed(self._engine, self.prepared, seed * len(self.steps) + place)
+            self._counted[known] = self.steps[place].count(reading, released)
+        return self._counted[known]
+
+
+def decided(released: Released) -> Hashable:
+    """All that later counts may depend on."""
+    tables = tuple((table.name, tuple(table.values.tolist())) for table in released.tables)
+    bounds = tuple((name, b.limit, b.scaling) for name, b in released.bounds.items())
+    return tables, bounds
