@@ -1,4 +1,4 @@
-"""The lab's estimate of each cell is what the reader answers about it, for every kind of release."""
+"""The lab's estimate of each cell is what the reader answers about it, whatever was released."""
 
 from __future__ import annotations
 

@@ -144,13 +144,13 @@ def test_a_list_of_a_length_that_there_is_not(k: int) -> None:
 def test_on_top_is_the_plain_sort() -> None:
     rng = np.random.default_rng(5)
     for _ in range(200):
-        items, k = rng.integers(1, 12), 0
+        items = int(rng.integers(1, 12))
         values = rng.integers(-2, 4, size=(items, rng.integers(1, 4)))
         k = int(rng.integers(1, items + 1))
         keys = in_ties(np.arange(items)).tolist()
         expected = np.zeros(values.shape, dtype=bool)
         for column in range(values.shape[1]):
-            best = sorted(range(items), key=lambda i: (-values[i, column], keys[i]))  # noqa: B023
+            best = sorted(range(items), key=lambda i: (-values[i, column], keys[i]))
             for item in best[:k]:
                 expected[item, column] = values[item, column] > 0
         assert (on_top(values, k) == expected).all()

@@ -17,7 +17,7 @@ from crowdtally.lab.rehearsing import Keyed, Rehearsal, decided
 from crowdtally.noise.draws import SystemDraws
 from kit.every_request import SHAPES, asked, every_request, town
 from kit.publishing import run_steps
-from kit.recording import Drawn, Recording
+from kit.recording import Recording
 from kit.silent import SilentDraws
 from kit.subjects import known_keys
 from kit.words import Seeded
@@ -72,10 +72,10 @@ def test_one_seed_is_one_sample_and_another_seed_another(engine: DuckDBEngine) -
 
 def test_keys_differ_between_seeds_and_steps(engine: DuckDBEngine) -> None:
     rehearsal, steps = watched(asking(**HPA), engine)
-    for seed in range(20):
+    for seed in range(6):
         rehearsal.run(seed, SilentDraws())
     keys = [reading.fresh_key() for step in steps for reading, _ in step.seen]
-    assert len(keys) == len(set(keys)) == 40
+    assert len(keys) == len(set(keys)) == 12
     assert all(0 <= key < 2**63 for key in keys)
     one = Keyed(engine, rehearsal.prepared, 5)
     assert len({one.fresh_key() for _ in range(10)}) == 10
@@ -146,9 +146,6 @@ class SilentRecording(Recording):
         super().__init__()
         self._inner = SilentDraws()
 
-    def laws(self) -> list[Drawn]:
-        return self.drawn
-
 
 DENSE = [
     (shape, method)
@@ -165,8 +162,8 @@ def test_it_draws_what_a_release_draws(shape: str, method: str, engine: DuckDBEn
     mine, theirs = SilentRecording(), SilentRecording()
     found = rehearsal.run(0, mine)
     released = run_steps(request, Reading(engine, rehearsal.prepared), theirs)
-    assert mine.laws() == theirs.laws()
-    assert mine.laws()
+    assert mine.drawn == theirs.drawn
+    assert mine.drawn
     assert [table.name for table in found.tables] == [table.name for table in released.tables]
     assert found.bounds == released.bounds
     assert [table.law for table in found.tables] == [table.law for table in released.tables]
