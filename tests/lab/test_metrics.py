@@ -8,6 +8,7 @@ from math import log
 import numpy as np
 import pytest
 
+from crowdtally import lab
 from crowdtally.errors import UsageError
 from crowdtally.lab.metrics import (
     METRICS,
@@ -27,6 +28,7 @@ from crowdtally.lab.metrics import (
 )
 from crowdtally.lab.metrics.lists import in_ties, on_top
 from crowdtally.lab.metrics.queries import RANGES, SHUFFLES, in_ranges, ranges, subsets
+from kit.documents import ROOT
 
 TRUTH = np.array([10, 4, 0, 2])
 ESTIMATE = np.array([7.0, 5.0, -2.0, 0.0])
@@ -102,9 +104,9 @@ def test_lists_of_items_in_contexts_are_averaged_over_the_contexts() -> None:
 
 
 def test_a_context_that_nobody_was_in_is_left_out() -> None:
-    truth, estimate = np.array([[9, 0], [5, 0]]), np.array([[1.0, 6.0], [3.0, 0.0]])
-    assert precision(truth, estimate, 1) == 0
-    assert top_mae(truth, estimate, 1) == 8
+    truth, estimate = np.array([[9, 0], [5, 0]]), np.array([[6.0, 6.0], [3.0, 0.0]])
+    assert precision(truth, estimate, 1) == 1
+    assert top_mae(truth, estimate, 1) == 3
 
 
 def test_fewer_items_than_the_list_is_long_were_met() -> None:
@@ -243,7 +245,7 @@ def test_a_metric_is_a_number_or_absent(name: str, metric: str, contexts: int) -
 
 def test_what_is_defined_where_nothing_was_counted() -> None:
     truth, estimate = DEGENERATE["nothing counted"]
-    found = {name for name, _, _ in measured(Compared(truth, estimate, 3, kept=0))}
+    found = {name for name, _, _ in measured(Compared(truth, estimate, 3, kept=0), ks=(1,))}
     assert found == {"mse", "kl", "kl_reversed", "mae", "mre"}
 
 
@@ -277,3 +279,21 @@ def test_a_million_cells_take_no_time() -> None:
         start = time.process_time()
         assert metric.compute(compared, 10) is not None
         assert time.process_time() - start < 1, metric.name
+
+
+def test_the_page_of_the_lab_says_what_each_metric_is() -> None:
+    page = (ROOT / "docs" / "lab.md").read_text(encoding="utf-8")
+    rows = []
+    for metric in METRICS.values():
+        formula = metric.formula.replace("|", "\\|")
+        rows.append(f"| `{metric.name}` | {metric.words} | {formula} | {metric.better} |")
+    assert "\n".join(rows) in page, "the table is\n" + "\n".join(rows)
+
+
+def test_they_are_found_in_the_lab() -> None:
+    assert lab.METRICS is METRICS
+    assert lab.measured is measured
+    assert lab.Compared is Compared
+    assert {"METRICS", "Compared", "measured"} <= set(dir(lab))
+    with pytest.raises(AttributeError, match="no attribute 'Comparde'"):
+        lab.Comparde  # noqa: B018
