@@ -24,7 +24,7 @@ from kit.subjects import Subject
 from kit.tiny import Space
 from lab.baselines.conditioned import Held
 
-TEN = Epsilon.of(10)  # of which one is for the choice
+TWO = Epsilon.of(2)  # of which one is for the choice
 
 
 def spectrum(counts, bound=1, *, distinct=False):
@@ -34,7 +34,7 @@ def spectrum(counts, bound=1, *, distinct=False):
     )
 
 
-def weighed(made, epsilon=TEN):
+def weighed(made, epsilon=TWO):
     """rate·score of every k."""
     held = Held()
     measured(made, epsilon, held)
@@ -61,11 +61,11 @@ def test_scores_and_rate_are_the_defined_ones(counts, distinct):
     for k, norm in zip(matrix.candidates, matrix.column_norms, strict=True):
         kept = sum(int(value) ** 2 for value in matrix.coefficients(np.array(counts))[:k])
         tail = isqrt(matrix.norm**2 * sum(count**2 for count in counts) - kept)
-        scale = 6 * norm / (Fraction(9, 10) * Fraction(9, 10))
+        scale = 6 * norm / Fraction(9, 20)
         noise = isqrt(int(2 * k * scale**2))
         squared = (6 if distinct else 36) * matrix.norm**2
         sensitivity = isqrt(squared) + (isqrt(squared) ** 2 < squared)
-        exponents.append(-(tail + noise) * Fraction(9, 100) / (2 * sensitivity))
+        exponents.append(-(tail + noise) * Fraction(9, 20) / (2 * sensitivity))
     assert weighed(made, epsilon) == exponents
 
 
@@ -122,8 +122,8 @@ def test_the_noise_is_scaled_to_the_largest_column():
     place = made.basis.candidates.index(len(found))
     share, bound = Fraction(1, 3), 5 * made.basis.column_norms[place]
     assert recording.drawn == [
-        Drawn(None, "choose", share / 10 / (2 * 5 * made.basis.norm), 3),
-        Drawn(None, "laplace", bound / (share * 9 / 10), len(found)),
+        Drawn(None, "choose", share / 2 / (2 * 5 * made.basis.norm), 3),
+        Drawn(None, "laplace", bound / (share / 2), len(found)),
     ]
 
 
