@@ -1,0 +1,43 @@
+"""How made-up records are spread: what the papers do not print, and how it was chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crowdtally.lab.lookalikes.contexts import Contexts, Demographics, NoContexts, Weekdays
+from crowdtally.lab.lookalikes.items import Skew
+
+_GOING_OUT = Weekdays((0.127, 0.130, 0.130, 0.134, 0.161, 0.176, 0.142))
+"""Public check-ins of Gowalla, by weekday."""
+_RATING = Weekdays((0.160, 0.165, 0.155, 0.145, 0.135, 0.115, 0.125))
+"""Films are rated in the week rather than at its end."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The laws of a look-alike."""
+
+    spread: float
+    """Of records over users: the standard deviation of the logarithm."""
+    skew: Skew
+    """Of records over items."""
+    returns: float | None = None
+    """The chance that a record repeats an earlier one of its user; None: each item once."""
+    contexts: Contexts = NoContexts()
+    """What else a record has."""
+
+
+SHAPES = {
+    "gowalla": Shape(1.5, Skew(10, 0.8, 0.1), 0.40, _GOING_OUT),
+    "foursquare": Shape(1.2, Skew(10, 0.8, 0.1), 0.40, _GOING_OUT),
+    "netflix": Shape(1.25, Skew(30, 1.2, 0.8), None, _RATING),
+    "movielens": Shape(
+        1.14, Skew(30, 1.0, 0.8), None, Demographics((376, 558, 775, 949, 1538, 1844))
+    ),
+    "movielens-10m": Shape(1.2, Skew(30, 1.2, 0.8)),
+    "transaction": Shape(0.9, Skew(5, 1.0, 0.5)),
+    "document": Shape(0.5, Skew(20, 1.0, 0.0)),
+    "aol": Shape(1.5, Skew(10, 0.9, 0.0)),
+    "kosarak": Shape(1.4, Skew(1, 1.2, 0.0)),
+}
+"""By name."""

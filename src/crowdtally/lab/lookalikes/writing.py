@@ -1,0 +1,193 @@
+"""A look-alike is made block by block and written to Parquet, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally import durable
+from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.lab.lookalikes.making import Maker
+from crowdtally.lab.lookalikes.statistics import Statistics, statistics_of
+from crowdtally.lab.outputs import check_apart
+
+MADE_UP = (
+    "Made up: these records are nobody's. Only their numbers follow what papers print of real data."
+)
+_ROW_GROUP = 1 << 19
+_SEEDS = 1 << 64
+
+
+@dataclass(frozen=True)
+class LookAlike:
+    """What was made, and where it lies."""
+
+    records: Path
+    """Parquet: record_id, user_id, item_id, and the contexts."""
+    items: Path
+    """Parquet: the public list of items, item_id."""
+    statistics: Statistics
+    """The numbers that hold exactly."""
+    contexts: dict[str, tuple[str, ...]]
+    """The public values of each context."""
+
+    def release_arguments(self, output: str = "release") -> list[str]:
+        """What to type after ``crowdtally`` to release it."""
+        words = ["release", str(self.records), "--user", "user_id", "--item", "item_id"]
+        words += ["--items", str(self.items), "--record-id", "record_id"]
+        for name, values in self.contexts.items():
+            words += ["--context", name, "--values", f"{name}={','.join(values)}"]
+        return [*words, "--epsilon", "1", "--new-dataset", "-o", output]
+
+
+def lookalike(
+    name: str,
+    output: str | os.PathLike[str],
+    *,
+    scale: object = 1,
+    seed: int = 1,
+    progress: Callable[[str], None] | None = None,
+) -> LookAlike:
+    """Write made-up records with the statistics that papers print of a dataset.
+
+    Beside ``FILE.parquet`` stands ``FILE.items.parquet``, the public list of items.
+
+    Args:
+        name: a look-alike, such as ``netflix``.
+        output: the Parquet file to write; it must not exist, the folder around it must.
+        scale: the share of users and records, exact: ``0.1``; the list of items stays whole.
+        seed: the same seed makes the same records, with the same versions of the libraries.
+        progress: called, now and then, with what is being done.
+
+    Raises:
+        UsageError: the name, the scale, the seed or the path is wrong; nothing was written.
+        CrowdtallyError: the disk did not take it; nothing is left there.
+    """
+    numbers = statistics_of(name, scale)
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
+        raise UsageError(
+            f"--seed must be a whole number of at least 0 and below 2^64: received {seed!r}."
+        )
+    records = Path(output)
+    listed = records.with_name(f"{records.stem}.items.parquet")
+    for path in (records, listed):
+        _check_target(path)
+    _check_installed()
+    say = progress or (lambda words: None)
+    with _beside(records) as parts:
+        maker = Maker(numbers, seed)
+        _write_items(parts(listed), numbers)
+        _write_records(parts(records), maker, say)
+    return LookAlike(records, listed, numbers, dict(maker.contexts))
+
+
+def _check_target(path: Path) -> None:
+    check_apart(path)
+    if path.exists() or path.is_symlink():
+        raise UsageError(
+            f"{str(path)!r} exists, and a look-alike never replaces anything: choose another file."
+        )
+    if path.suffix != ".parquet":
+        raise UsageError(
+            f"{str(path)!r} will be a Parquet file: give a name that ends in .parquet."
+        )
+    if not path.parent.is_dir():
+        raise UsageError(f"{str(path.parent)!r} is not a folder: create it first.")
+
+
+def _check_installed() -> None:
+    try:
+        import pyarrow.parquet
+        import scipy.special  # noqa: F401
+    except ImportError:
+        raise UsageError(
+            "look-alikes need pyarrow and scipy: pip install 'crowdtally[lab]'."
+        ) from None
+
+
+@contextmanager
+def _beside(target: Path) -> Iterator[Callable[[Path], Path]]:
+    """Hands out names to write to, which become the final names at the end, or are removed."""
+    parts: dict[Path, Path] = {}
+
+    def part(final: Path) -> Path:
+        parts[final] = final.with_name(f".{final.name}.{secrets.token_hex(8)}.part")
+        return parts[final]
+
+    placed: list[Path] = []
+    try:
+        yield part
+        for final, written in parts.items():
+            durable.flush(written)
+            _check_target(final)
+            os.rename(written, final)
+            placed.append(final)
+    except BaseException as error:
+        for path in (*parts.values(), *placed):
+            path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise CrowdtallyError(
+                f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
+                "Check the path, its permissions and the free space."
+            ) from error
+        raise
+
+
+def _write_items(path: Path, numbers: Statistics) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    listed = pa.table({"item_id": np.arange(1, numbers.items + 1, dtype=np.int32)})
+    with path.open("xb") as sink:
+        pq.write_table(listed.replace_schema_metadata(_told()), sink)
+
+
+def _write_records(path: Path, maker: Maker, say: Callable[[str], None]) -> None:
+    import pyarrow.parquet as pq
+
+    total = maker.numbers.records
+    written = 0
+    schema = _schema(maker)
+    say(f"Making {total:,} records")
+    with path.open("xb") as sink, pq.ParquetWriter(
+        sink, schema, compression="snappy", use_dictionary=["item_id", *maker.contexts],
+        column_encoding={"record_id": "DELTA_BINARY_PACKED", "user_id": "PLAIN"},
+    ) as writer:  # fmt: skip
+        for block in maker.blocks():
+            table = _table(schema, maker, block, written)
+            writer.write_table(table, row_group_size=_ROW_GROUP)
+            written += len(table)
+            say(f"Making {total:,} records, {written * 100 // total}% done")
+
+
+def _told() -> dict[str, str]:
+    return {"crowdtally": MADE_UP}
+
+
+def _schema(maker: Maker) -> Any:
+    import pyarrow as pa
+
+    columns = {"record_id": pa.int64(), "user_id": pa.int32(), "item_id": pa.int32()}
+    coded = {name: pa.dictionary(pa.int8(), pa.string()) for name in maker.contexts}
+    return pa.schema({**columns, **coded}, metadata=_told())
+
+
+def _table(schema: Any, maker: Maker, block: dict[str, NDArray[Any]], first: int) -> Any:
+    import pyarrow as pa
+
+    rows = len(block["user_id"])
+    columns = {"record_id": pa.array(np.arange(first, first + rows, dtype=np.int64))}
+    for name, column in block.items():
+        array = pa.array(column)
+        if name in maker.contexts:
+            array = pa.DictionaryArray.from_arrays(array, pa.array(maker.contexts[name]))
+        columns[name] = array
+    return pa.table(columns, schema=schema)
