@@ -46,6 +46,15 @@ class Statistics:
         """Records per user."""
         return self.records / self.users
 
+    @property
+    def sentence(self) -> str:
+        """All the numbers, for people."""
+        return (
+            f"{self.records:,} records of {self.users:,} users and {self.items:,} items; "
+            f"{self.fewest:,} to {self.most:,} records per user, {self.mean:.1f} on average. "
+            f"Source: {self.source}."
+        )
+
     def scaled(self, scale: Fraction) -> Statistics:
         """Fewer users with as many records each on average, of all the items.
 
@@ -110,7 +119,7 @@ def statistics_of(name: str, scale: object = 1) -> Statistics:
     """
     if name not in LOOKALIKES:
         raise UsageError(
-            f"there is no look-alike {name!r}: received as NAME. {did_you_mean(name, LOOKALIKES)}"
+            f"there is no look-alike {name!r}. {did_you_mean(name, LOOKALIKES)}"
         )
     share = exact(scale, "--scale")
     if not 0 < share <= 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally import durable
+from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.lab.lookalikes.making import Maker
+from crowdtally.lab.lookalikes.shapes import SHAPES
 from crowdtally.lab.lookalikes.statistics import Statistics, statistics_of
 from crowdtally.lab.outputs import check_apart
 
@@ -28,7 +30,7 @@ _SEEDS = 1 << 64
 
 @dataclass(frozen=True)
 class LookAlike:
-    """What was made, and where it lies."""
+    """Made-up records: where they lie, and what holds for them."""
 
     records: Path
     """Parquet: record_id, user_id, item_id, and the contexts."""
@@ -36,25 +38,26 @@ class LookAlike:
     """Parquet: the public list of items, item_id."""
     statistics: Statistics
     """The numbers that hold exactly."""
-    contexts: dict[str, tuple[str, ...]]
-    """The public values of each context."""
+    seed: int
+    """The same seed makes the same records."""
 
-    def release_arguments(self, output: str = "release") -> list[str]:
+    @property
+    def contexts(self) -> Mapping[str, tuple[str, ...]]:
+        """The public values of each context."""
+        return SHAPES[self.statistics.name].contexts.values
+
+    def release_arguments(self) -> list[str]:
         """What to type after ``crowdtally`` to release it."""
         words = ["release", str(self.records), "--user", "user_id", "--item", "item_id"]
         words += ["--items", str(self.items), "--record-id", "record_id"]
         for name, values in self.contexts.items():
             words += ["--context", name, "--values", f"{name}={','.join(values)}"]
-        return [*words, "--epsilon", "1", "--new-dataset", "-o", output]
+        folder = self.records.with_name(f"{self.records.stem}-release")
+        return [*words, "--epsilon", "1", "--new-dataset", "-o", str(folder)]
 
 
 def lookalike(
-    name: str,
-    output: str | os.PathLike[str],
-    *,
-    scale: object = 1,
-    seed: int = 1,
-    progress: Callable[[str], None] | None = None,
+    name: str, output: str | os.PathLike[str], *, scale: object = 1, seed: int = 1
 ) -> LookAlike:
     """Write made-up records with the statistics that papers print of a dataset.
 
@@ -65,28 +68,43 @@ def lookalike(
         output: the Parquet file to write; it must not exist, the folder around it must.
         scale: the share of users and records, exact: ``0.1``; the list of items stays whole.
         seed: the same seed makes the same records, with the same versions of the libraries.
-        progress: called, now and then, with what is being done.
 
     Raises:
         UsageError: the name, the scale, the seed or the path is wrong; nothing was written.
         CrowdtallyError: the disk did not take it; nothing is left there.
     """
+    with python_words():
+        planned = plan(name, Path(output), scale, seed)
+        write(planned)
+    return planned
+
+
+def plan(name: str, output: Path, scale: object, seed: int) -> LookAlike:
+    """What would be written; refuses what cannot be."""
     numbers = statistics_of(name, scale)
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < _SEEDS:
         raise UsageError(
             f"--seed must be a whole number of at least 0 and below 2^64: received {seed!r}."
         )
-    records = Path(output)
-    listed = records.with_name(f"{records.stem}.items.parquet")
-    for path in (records, listed):
+    items = output.with_name(f"{output.stem}.items.parquet") if output.name else output
+    for path in (output, items):
         _check_target(path)
     _check_installed()
+    return LookAlike(output, items, numbers, seed)
+
+
+def write(planned: LookAlike, progress: Callable[[str], None] | None = None) -> None:
+    """Make the records and the list of items, both whole or neither.
+
+    Args:
+        planned: what to make.
+        progress: called, now and then, with what is being done.
+    """
     say = progress or (lambda words: None)
-    with _beside(records) as parts:
-        maker = Maker(numbers, seed)
-        _write_items(parts(listed), numbers)
-        _write_records(parts(records), maker, say)
-    return LookAlike(records, listed, numbers, dict(maker.contexts))
+    with _beside(planned.records) as part:
+        maker = Maker(planned.statistics, planned.seed)
+        _write_items(part(planned.items), planned.statistics)
+        _write_records(part(planned.records), maker, say)
 
 
 def _check_target(path: Path) -> None:
@@ -156,7 +174,6 @@ def _write_records(path: Path, maker: Maker, say: Callable[[str], None]) -> None
     total = maker.numbers.records
     written = 0
     schema = _schema(maker)
-    say(f"Making {total:,} records")
     with path.open("xb") as sink, pq.ParquetWriter(
         sink, schema, compression="snappy", use_dictionary=["item_id", *maker.contexts],
         column_encoding={"record_id": "DELTA_BINARY_PACKED", "user_id": "PLAIN"},
@@ -165,7 +182,7 @@ def _write_records(path: Path, maker: Maker, say: Callable[[str], None]) -> None
             table = _table(schema, maker, block, written)
             writer.write_table(table, row_group_size=_ROW_GROUP)
             written += len(table)
-            say(f"Making {total:,} records, {written * 100 // total}% done")
+            say(f"making {total:,} records, {written * 100 // total}% done")
 
 
 def _told() -> dict[str, str]:
