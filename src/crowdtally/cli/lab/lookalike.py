@@ -23,7 +23,9 @@ def lookalike(
     output: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", metavar="FILE",
+            "--output",
+            "-o",
+            metavar="FILE",
             help="The Parquet file to write; it must not exist. The list of items is written "
             "beside it.",
         ),

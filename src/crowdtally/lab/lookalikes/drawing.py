@@ -57,10 +57,10 @@ def _by_trial(
     items = popularity.items
     # A key is user · items + item: small ones are sorted in half the time.
     small = len(sizes) * items < 1 << 32
-    key = np.uint32 if small else np.uint64
+    key: Any = np.uint32 if small else np.uint64
     bounds = (np.arange(1, len(sizes) + 1, dtype=np.uint64) * np.uint64(items) - 1).astype(key)
     missing = sizes.copy()
-    kept = np.empty(0, dtype=key)  # in order, of users who still draw
+    kept: NDArray[Any] = np.empty(0, dtype=key)  # in order, of users who still draw
     done = []
     while missing.any():
         users = np.repeat(np.arange(len(sizes), dtype=key), missing)

@@ -118,9 +118,7 @@ def statistics_of(name: str, scale: object = 1) -> Statistics:
     10048051
     """
     if name not in LOOKALIKES:
-        raise UsageError(
-            f"there is no look-alike {name!r}. {did_you_mean(name, LOOKALIKES)}"
-        )
+        raise UsageError(f"there is no look-alike {name!r}. {did_you_mean(name, LOOKALIKES)}")
     share = exact(scale, "--scale")
     if not 0 < share <= 1:
         raise UsageError(
