@@ -1,9 +1,9 @@
 """The Netflix look-alike, 10^8 records: made, counted plainly, and released with HPA on DuckDB.
 
 Each of the three runs in a process of its own, which tells its seconds, without imports, and its
-peak memory. The plain count is DuckDB's GROUP BY of item and weekday. The release is everything a
-user gets: HPA with l = 10 and ε = 1, items and their weekdays, the charge to a ledger of its own, and
-the folder on the disk.
+peak memory. The plain count is DuckDB's GROUP BY of item and weekday. The release is everything
+a user gets: HPA with l = 10 and ε = 1, items and their weekdays, the charge to a ledger of its own,
+and the folder on the disk.
 """
 
 from __future__ import annotations

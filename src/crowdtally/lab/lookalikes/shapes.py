@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from crowdtally.lab.lookalikes.contexts import Contexts, Demographics, NoContexts, Weekdays
 from crowdtally.lab.lookalikes.items import Skew
 
+_NONE = NoContexts()
 _GOING_OUT = Weekdays((0.127, 0.130, 0.130, 0.134, 0.161, 0.176, 0.142))
 """Public check-ins of Gowalla, by weekday."""
 _RATING = Weekdays((0.160, 0.165, 0.155, 0.145, 0.135, 0.115, 0.125))
@@ -23,7 +24,7 @@ class Shape:
     """Of records over items."""
     returns: float | None = None
     """The chance that a record repeats an earlier one of its user; None: each item once."""
-    contexts: Contexts = NoContexts()
+    contexts: Contexts = _NONE
     """What else a record has."""
 
 
@@ -40,5 +41,5 @@ SHAPES = {
     "aol": Shape(1.5, Skew(10, 1, 0)),
     "kosarak": Shape(1.4, Skew(0, 1.16, 0)),
 }
-"""By name. Gowalla, Foursquare, MovieLens and Kosarak were fitted to public files of the same origin,
-Transaction to click streams of the same competition; the others are chosen by analogy."""
+"""By name. Gowalla, Foursquare, MovieLens and Kosarak were fitted to public files of the same
+origin, Transaction to click streams of the same competition; the others are chosen by analogy."""

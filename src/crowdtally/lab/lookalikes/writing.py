@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -123,8 +124,8 @@ def _check_target(path: Path) -> None:
 
 def _check_installed() -> None:
     try:
-        import pyarrow.parquet
-        import scipy.special  # noqa: F401
+        for module in ("pyarrow.parquet", "scipy.special"):
+            import_module(module)
     except ImportError:
         raise UsageError(
             "look-alikes need pyarrow and scipy: pip install 'crowdtally[lab]'."
