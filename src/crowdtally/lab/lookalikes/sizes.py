@@ -28,7 +28,7 @@ def records_per_user(
         spread: the standard deviation of the logarithm, before it is cut.
 
     >>> records_per_user(8, 100, fewest=1, most=50, spread=1.0).tolist()
-    [1, 3, 4, 6, 8, 11, 17, 50]
+    [1, 2, 3, 5, 7, 11, 21, 50]
     """
     inner = users - 2
     rest = records - fewest - most
