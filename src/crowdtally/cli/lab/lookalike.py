@@ -45,7 +45,8 @@ def lookalike(
 ) -> None:
     """Make up records with the statistics that papers print of a dataset."""
     from crowdtally.cli.progress import Progress
-    from crowdtally.lab.lookalikes.writing import MADE_UP, plan, write
+    from crowdtally.lab.lookalikes.parquet import MADE_UP
+    from crowdtally.lab.lookalikes.writing import plan, write
 
     planned = plan(name, output, scale, seed)
     say = options.remark(quiet)

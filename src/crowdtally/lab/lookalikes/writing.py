@@ -9,23 +9,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally import durable
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.lab.lookalikes.making import Maker
+from crowdtally.lab.lookalikes.parquet import write_items, write_records
 from crowdtally.lab.lookalikes.shapes import SHAPES
 from crowdtally.lab.lookalikes.statistics import Statistics, statistics_of
 from crowdtally.lab.outputs import check_apart
 
-MADE_UP = (
-    "Made up: these records are nobody's. Only their numbers follow what papers print of real data."
-)
-_ROW_GROUP = 1 << 19
 _SEEDS = 1 << 64
 
 
@@ -104,8 +97,8 @@ def write(planned: LookAlike, progress: Callable[[str], None] | None = None) -> 
     say = progress or (lambda words: None)
     with _beside(planned.records) as part:
         maker = Maker(planned.statistics, planned.seed)
-        _write_items(part(planned.items), planned.statistics)
-        _write_records(part(planned.records), maker, say)
+        write_items(part(planned.items), planned.statistics)
+        write_records(part(planned.records), maker, say)
 
 
 def _check_target(path: Path) -> None:
@@ -158,54 +151,3 @@ def _beside(target: Path) -> Iterator[Callable[[Path], Path]]:
                 "Check the path, its permissions and the free space."
             ) from error
         raise
-
-
-def _write_items(path: Path, numbers: Statistics) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    listed = pa.table({"item_id": np.arange(1, numbers.items + 1, dtype=np.int32)})
-    with path.open("xb") as sink:
-        pq.write_table(listed.replace_schema_metadata(_told()), sink)
-
-
-def _write_records(path: Path, maker: Maker, say: Callable[[str], None]) -> None:
-    import pyarrow.parquet as pq
-
-    total = maker.numbers.records
-    written = 0
-    schema = _schema(maker)
-    with path.open("xb") as sink, pq.ParquetWriter(
-        sink, schema, compression="snappy", use_dictionary=["item_id", *maker.contexts],
-        column_encoding={"record_id": "DELTA_BINARY_PACKED", "user_id": "PLAIN"},
-    ) as writer:  # fmt: skip
-        for block in maker.blocks():
-            table = _table(schema, maker, block, written)
-            writer.write_table(table, row_group_size=_ROW_GROUP)
-            written += len(table)
-            say(f"making {total:,} records, {written * 100 // total}% done")
-
-
-def _told() -> dict[str, str]:
-    return {"crowdtally": MADE_UP}
-
-
-def _schema(maker: Maker) -> Any:
-    import pyarrow as pa
-
-    columns = {"record_id": pa.int64(), "user_id": pa.int32(), "item_id": pa.int32()}
-    coded = {name: pa.dictionary(pa.int8(), pa.string()) for name in maker.contexts}
-    return pa.schema({**columns, **coded}, metadata=_told())
-
-
-def _table(schema: Any, maker: Maker, block: dict[str, NDArray[Any]], first: int) -> Any:
-    import pyarrow as pa
-
-    rows = len(block["user_id"])
-    columns = {"record_id": pa.array(np.arange(first, first + rows, dtype=np.int64))}
-    for name, column in block.items():
-        array = pa.array(column)
-        if name in maker.contexts:
-            array = pa.DictionaryArray.from_arrays(array, pa.array(maker.contexts[name]))
-        columns[name] = array
-    return pa.table(columns, schema=schema)
