@@ -8,10 +8,12 @@ from crowdtally.lab.lookalikes.contexts import Contexts, Demographics, NoContext
 from crowdtally.lab.lookalikes.items import Skew
 
 _NONE = NoContexts()
-_GOING_OUT = Weekdays((0.127, 0.130, 0.130, 0.134, 0.161, 0.176, 0.142))
-"""Public check-ins of Gowalla, by weekday."""
+_GOWALLA = Weekdays((0.127, 0.130, 0.130, 0.134, 0.161, 0.176, 0.142))
+"""Public check-ins of Gowalla, by weekday in UTC."""
+_FOURSQUARE = Weekdays((0.147, 0.145, 0.141, 0.136, 0.150, 0.144, 0.137))
+"""Public check-ins of Foursquare in New York, by weekday in UTC."""
 _RATING = Weekdays((0.160, 0.165, 0.155, 0.145, 0.135, 0.115, 0.125))
-"""Films are rated in the week rather than at its end."""
+"""Invented: no ratings with complete times were at hand."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,8 @@ class Shape:
 
 
 SHAPES = {
-    "gowalla": Shape(1.4, Skew(6, 0.72, 0), 0.42, _GOING_OUT),
-    "foursquare": Shape(1.0, Skew(6, 0.7, 0), 0.65, _GOING_OUT),
+    "gowalla": Shape(1.4, Skew(6, 0.72, 0), 0.42, _GOWALLA),
+    "foursquare": Shape(1.0, Skew(6, 0.7, 0), 0.65, _FOURSQUARE),
     "netflix": Shape(1.25, Skew(150, 1.6, 0.6), None, _RATING),
     "movielens": Shape(
         1.14, Skew(67, 1.12, 0.58), None, Demographics((376, 558, 775, 949, 1538, 1844))
