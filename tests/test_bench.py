@@ -16,9 +16,10 @@ SCRIPTS = sorted(p.name for p in BENCH.glob("*.py") if '__name__ == "__main__"' 
 
 
 def test_the_benchmarks_are_found() -> None:
-    assert {"bounding.py", "ledger.py", "noise.py", "release.py", "sources.py", "spark.py"} <= set(
-        SCRIPTS
-    )
+    assert {
+        "bounding.py", "ledger.py", "netflix.py", "noise.py", "release.py", "sources.py",
+        "spark.py",
+    } <= set(SCRIPTS)  # fmt: skip
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -49,3 +50,12 @@ def test_every_kind_of_source_is_measured(monkeypatch: pytest.MonkeyPatch) -> No
     assert set(found["seconds"]) == set(found["ratio"]) == set(found["reading"]) == kinds
     assert found["ratio"]["parquet"] == 1
     assert all(0 < found["reading"][kind] < found["seconds"][kind] for kind in kinds)
+
+
+def test_each_step_on_the_netflix_look_alike_is_measured(tmp_path: Path) -> None:
+    steps = runpy.run_path(str(BENCH / "netflix.py"))["STEPS"]
+    assert list(steps) == ["generate", "group_by", "release"]
+    for step in steps.values():
+        assert 0 < step(tmp_path / "netflix.parquet", tmp_path, "0.0005") < 100
+    kept = ["ledger.sqlite", "netflix.items.parquet", "netflix.parquet", "release"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept

@@ -48,9 +48,13 @@ class Progress:
         if not self._shown:
             return
         self._words, self._began = words, time.monotonic()
-        self._timer = threading.Timer(_SOON, self._show, [words])
+        self._timer = threading.Timer(_SOON, self._show)
         self._timer.daemon = True
         self._timer.start()
+
+    def going_on(self, words: str) -> None:
+        """The stage goes on under other words: how far it has come."""
+        self._words = words
 
     def clear(self) -> None:
         """Take away what moves, before something else is printed; a long stage leaves its line."""
@@ -72,7 +76,7 @@ class Progress:
 
         return said
 
-    def _show(self, words: str) -> None:
+    def _show(self) -> None:
         """In the timer's thread, where the stage is still on."""
         from rich.console import Console
         from rich.live import Live
@@ -81,7 +85,7 @@ class Progress:
         spinner, began = Spinner("dots"), self._began
 
         def line() -> Spinner:
-            spinner.update(text=f"{words} … {time.monotonic() - began:.0f} s")
+            spinner.update(text=f"{self._words} … {time.monotonic() - began:.0f} s")
             return spinner
 
         # What others print goes its own way: nothing is redirected, and all of it is taken away.

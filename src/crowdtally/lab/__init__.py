@@ -7,6 +7,7 @@ from typing import Any
 
 _HOMES: dict[str, str] = {
     "METRICS": "metrics",
+    "lookalike": "lookalikes.writing",
     "Compared": "metrics",
     "measured": "metrics",
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from crowdtally.cli.lab.lookalike import lookalike
+
 app = typer.Typer(
     help="For researchers who hold the true data: nothing that it prints is private.",
     add_completion=False,
@@ -15,3 +17,6 @@ app = typer.Typer(
 @app.callback()
 def lab() -> None:
     """For researchers who hold the true data: nothing that it prints is private."""
+
+
+app.command()(lookalike)
