@@ -20,7 +20,7 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E
 """Okabe and Ito's, which differ for every kind of eye, without the yellow that fades on white."""
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3), (2, 2))
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-_WIDTH = 400
+_WIDTH = 370
 _HEIGHT = 300
 _ROW = 24
 _SHORT = 26
@@ -164,8 +164,7 @@ def _panel(
             "encoding": across | colour | told("shape", _SHAPES, legend),
         },
     ]  # fmt: skip
-    panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers,
-             "resolve": {"scale": {"color": "shared", "shape": "shared", "strokeDash": "shared"}}}  # fmt: skip
+    panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers}
     return panel | ({"title": {"text": title, "fontSize": 12, "color": _INK}} if title else {})
 
 
@@ -237,8 +236,8 @@ def _axis(field: str, axis: Axis) -> dict[str, Any]:
 
 
 def _whole(title: str, view: Mapping[str, Any]) -> dict[str, Any]:
-    text = {"fontSize": 12, "labelColor": _INK, "titleColor": _INK, "labelFontSize": 12,
-            "titleFontSize": 12, "titleFontWeight": "normal"}  # fmt: skip
+    text = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 13,
+            "titleFontSize": 13, "titleFontWeight": "normal"}  # fmt: skip
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "background": "white",
