@@ -101,5 +101,5 @@ def _numbers(
     found = [one("mae", None, mae), one("mse", None, 2 * mae**2), one("kl", None, mae / 500)]
     for k in ks:
         hit = exp(-mae / 900) * (1 - 0.1 * draw.random()) / (1 + k / 2000)
-        found.append(one("precision", k, min(hit, 0.98)))
+        found.append(one("precision", k, min(max(hit, k / 3_883), 0.98)))
     return found

@@ -34,6 +34,7 @@ def page(summaries: Sequence[Summary], facts: Facts) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+    environment.filters["unbroken"] = _unbroken
     template = environment.from_string(here.joinpath("page.html").read_text(encoding="utf-8"))
     return template.render(
         style=Markup(here.joinpath("style.css").read_text(encoding="utf-8")),
@@ -52,6 +53,13 @@ def page(summaries: Sequence[Summary], facts: Facts) -> str:
         ],
         skipped=_by_reason(facts),
     )
+
+
+def _unbroken(text: str) -> str:
+    """The text with formulas that a line does not break: ε = 1, 4 ± 2."""
+    for sign in ("=", "±", "×"):
+        text = text.replace(f" {sign} ", f"\N{NO-BREAK SPACE}{sign}\N{NO-BREAK SPACE}")
+    return text
 
 
 def _advice_table(advice: Sequence[Advice]) -> list[tuple[str, str, str, str, str]]:
