@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from math import exp, nan
 
 from crowdtally.lab.comparing.facts import Facts
@@ -88,7 +89,7 @@ def _numbers(
 ) -> list[Summary]:
     bound = setting.max_records or LARGEST
     share = 1.0 if table == "items" else 1 / 7
-    noise = 2 * bound / float(setting.epsilon) * skill
+    noise = 2 * bound / float(Fraction(setting.epsilon)) * skill
     bias = 250 * exp(-bound / 60) * share * skill
     mae = noise + bias
 

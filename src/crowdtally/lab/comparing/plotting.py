@@ -94,17 +94,10 @@ def draw(plot: Plot, facts: Facts, styles: Mapping[str, int]) -> Picture | None:
         rows[name] = (*found, flat.get(method)) if flat else tuple(found)
     if not series:
         return None
-    heads = tuple(column.head for column in columns)
-    kinds = tuple(column.measure for column in columns)
-    return Picture(
-        plot.name,
-        plot.title,
-        plot.caption,
-        _spec(plot, columns, series),
-        (*heads, OWN) if flat else heads,
-        (*kinds, None) if flat else kinds,
-        rows,
-    )
+    heads: list[tuple[str, Measure | None]] = [(c.head, c.measure) for c in columns]
+    names, kinds = zip(*heads, *([(OWN, None)] if flat else []), strict=True)
+    spec = _spec(plot, columns, series)
+    return Picture(plot.name, plot.title, plot.caption, spec, names, kinds, rows)
 
 
 def _points(columns: Sequence[Column], found: Sequence[Summary | None]) -> dict[float, Summary]:
