@@ -5,9 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "METRICS": "metrics",
+    "Compared": "metrics",
+    "measured": "metrics",
+}
 
-__all__: list[str] = []
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
