@@ -137,6 +137,28 @@ def test_twenty_methods_are_shown_in_panels_of_seven() -> None:
     assert set(TWENTY) <= set(texts(picture.svg()))
 
 
+def test_a_method_that_is_best_at_one_bound_comes_before_one_that_is_never_bad() -> None:
+    """Whoever releases takes the best bound: the others do not count."""
+    numbers = [summary("sra", mean, bound=bound) for bound, mean in ((1, 90), (10, 5), (100, 80))]
+    (_, picture) = pictures([*numbers, summary("sra+rank", 20, bound=100)], FACTS)
+    assert list(picture.rows) == ["sra", "sra+rank"]
+
+
+def test_the_first_methods_look_the_same_whatever_is_beside_them() -> None:
+    """The eighth has no colour of its own: it takes a free one, and the others keep theirs."""
+    numbers = [
+        summary(method, 10 + place if place != 7 else 1, epsilon=epsilon)
+        for place, method in enumerate(TWENTY[:8])
+        for epsilon in ("1", "2")
+    ]
+    (picture,) = pictures(numbers, FACTS)
+    first = panels(picture.spec)[0]["layer"][0]["encoding"]["color"]["scale"]
+    looks = dict(zip(first["domain"], first["range"], strict=True))
+    assert first["domain"][0] == TWENTY[7]
+    assert [looks[method] for method in TWENTY[:6]] == list(COLOURS[:6])
+    assert looks[TWENTY[7]] == COLOURS[6]
+
+
 def test_one_epsilon_one_bound_one_length_are_dots() -> None:
     made = pictures(*compared(epsilons=("2",), bounds=(10,), ks=(5,), tables=("items",)))
     assert [one.title for one in made] == [
