@@ -206,7 +206,10 @@ def scenario(folder: Path, noted: Noted) -> None:
 
 
 def kill_at_every_call(home: Path, torn: bool, order: str = "mark-first") -> dict[str, object]:
-    """Kill the scenario at its first write or flush, then at its second, and so on to its end."""
+    """Kill the scenario at its first write or flush, then at its second, and so on to its end.
+
+    A wrong order is to be caught once: then the last write comes first.
+    """
     shim = ctypes.CDLL(None)
     shim.shim_log.restype = ctypes.c_char_p
     failures: list[str] = []
@@ -231,7 +234,10 @@ def kill_at_every_call(home: Path, torn: bool, order: str = "mark-first") -> dic
 
         assert live(-1) == 0  # once to its end, to know the calls
         calls = [line.split("\t")[0] for line in log.read_text().splitlines()]
-        for at, call in enumerate(calls, 1):
+        moments = list(enumerate(calls, 1))
+        if order != "mark-first":
+            moments.reverse()  # what a wrong order does shows near the end
+        for at, call in moments:
             if torn and "write" not in call:
                 continue  # nothing to tear; the other run kills here
             status = live(at)

@@ -16,15 +16,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from crowdtally.budget import Charge, Ledger, Part, Reserved, StagedFolder
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit
+
+if TYPE_CHECKING:
+    import psycopg
 
 USER = PrivacyUnit("user", "user_id")
 ROW = PrivacyUnit("row")
@@ -94,6 +97,7 @@ class PostgresServer:
         self.port = _free_port()
         self._home, self._binaries = home, binaries
         self._as = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.getuid() == 0 else {}
+        self._kept: psycopg.Connection[Any] | None = None
         self._initialise()
         self._process = self._start()
         atexit.register(self.stop)
@@ -108,7 +112,7 @@ class PostgresServer:
             "-U",
             "postgres",
             "-A",
-            "password",
+            "md5",  # made for thousands of logins a second, as tests need, not against guessing
             f"--pwfile={secret}",
             "-N",
             "-E",
@@ -146,15 +150,24 @@ class PostgresServer:
 
     def execute(self, *statements: str, database: str = "postgres") -> list[tuple[object, ...]]:
         """Run statements as the superuser, each in a transaction of its own."""
+        if database == "postgres":
+            return _executed(self._keeper(), statements)
+        with self._connect(database) as connection:
+            return _executed(connection, statements)
+
+    def _keeper(self) -> psycopg.Connection[Any]:
+        """One connection for all tests: a login takes longer than what most of them ask."""
+        if self._kept is None or self._kept.closed:
+            self._kept = self._connect("postgres")
+        return self._kept
+
+    def _connect(self, database: str) -> psycopg.Connection[Any]:
         import psycopg
 
-        with psycopg.connect(
+        return psycopg.connect(
             host="127.0.0.1", port=self.port, user="postgres", password=self.password,
-            dbname=database, autocommit=True, connect_timeout=5,
-        ) as connection:  # fmt: skip
-            for statement in statements:
-                cursor = connection.execute(statement)
-            return cursor.fetchall() if cursor.description else []
+            dbname=database, autocommit=True, connect_timeout=5, prepare_threshold=None,
+        )  # fmt: skip
 
     def new_database(self) -> str:
         name = f"ledger_{secrets.token_hex(6)}"
@@ -171,10 +184,20 @@ class PostgresServer:
         return f"postgresql://{user}:{password or self.password}@127.0.0.1:{self.port}/{database}"
 
     def stop(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGQUIT)  # at once: nothing of it is kept
             self._process.wait(20)
         shutil.rmtree(self._home, ignore_errors=True)
+
+
+def _executed(
+    connection: psycopg.Connection[Any], statements: Sequence[str]
+) -> list[tuple[object, ...]]:
+    for statement in statements:
+        cursor = connection.execute(statement)
+    return cursor.fetchall() if cursor.description else []
 
 
 def _free_port() -> int:
@@ -197,7 +220,7 @@ def _server() -> PostgresServer | str:
     """One server for the whole test run, or why there is none."""
     tried = []
     for binaries in _candidates():
-        home = Path(tempfile.mkdtemp(prefix="crowdtally-postgres-"))
+        home = Path(tempfile.mkdtemp(prefix="crowdtally-postgres-", dir=memory()))
         try:
             return PostgresServer(binaries, home)
         except (OSError, RuntimeError, subprocess.CalledProcessError) as error:

@@ -73,9 +73,11 @@ def new_team(server: PostgresServer) -> Team:
     """A ledger with a limit, of which an officer granted two analysts the use."""
     tag = secrets.token_hex(5)
     team = Team(server, f"ledger_{tag}", tag)
-    for name in ("owner", "officer", "ana", "ben", "eve"):
-        server.execute(f"CREATE ROLE {team.role(name)} LOGIN PASSWORD '{team.password}'")
     server.execute(
+        *(
+            f"CREATE ROLE {team.role(name)} LOGIN PASSWORD '{team.password}'"
+            for name in ("owner", "officer", "ana", "ben", "eve")
+        ),
         f"GRANT {team.role('owner')} TO {team.role('officer')}",
         f"CREATE SCHEMA {team.schema} AUTHORIZATION {team.role('owner')}",
     )

@@ -36,9 +36,10 @@ from kit.publishing import publish, run_steps
 from kit.recording import Recording, recorded
 from kit.remembering import RememberingEngine
 from kit.subjects import known_keys
+from kit.words import Seeded
 
 TOWN = town()
-KEY = secrets.randbits(62)
+KEY, WORDS = secrets.randbits(62), secrets.randbits(62)
 Run = Callable[[str, str, str], tuple[Request, Recording, Released]]
 
 
@@ -46,7 +47,8 @@ Run = Callable[[str, str, str], tuple[Request, Recording, Released]]
 def run() -> Iterator[Run]:
     """What runs the steps of production; each shape's records are opened once.
 
-    Under one sampling key, whichever it is: what is counted is compiled once for all forms. Whole
+    Under one sampling key and from the same random words, whichever they are: all forms of a method
+    come upon one popularity and one choice, so that what is counted is compiled once for all. Whole
     releases, below, draw theirs.
     """
     with ExitStack() as stack:
@@ -59,7 +61,7 @@ def run() -> Iterator[Run]:
         def steps(shape: str, method: str, form: str) -> tuple[Request, Recording, Released]:
             engine, prepared = opened(shape)
             request = SHAPES[shape].request(TOWN, **asked(method, form))
-            with recorded() as recording, known_keys(KEY):
+            with recorded(Seeded(WORDS)) as recording, known_keys(KEY):
                 released = run_steps(request, Reading(engine, prepared), recording)
                 return request, recording, released
 

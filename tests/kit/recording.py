@@ -18,6 +18,7 @@ from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.noise.source import WordSource
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ class Drawn:
 
 
 class Recording(Draws):
-    """Notes each request, then answers it as production does."""
+    """Notes each request, then answers it as production does, from ``words`` if they are given."""
 
-    def __init__(self) -> None:
+    def __init__(self, words: WordSource | None = None) -> None:
         self.drawn: list[Drawn] = []
-        self._inner = SystemDraws()
+        self._inner = SystemDraws(words)
         self._part: str | None = None
 
     def of(self, part: str) -> list[Drawn]:
@@ -101,9 +102,9 @@ _STEPS: tuple[tuple[Any, str, Callable[..., str]], ...] = (
 
 
 @contextmanager
-def recorded() -> Iterator[Recording]:
+def recorded(words: WordSource | None = None) -> Iterator[Recording]:
     """A recording that knows, while this lasts, which step is at work."""
-    recording = Recording()
+    recording = Recording(words)
     with ExitStack() as stack:
         for place, name, part_of in _STEPS:
             wrapped = _noting(recording, getattr(place, name), part_of)
