@@ -1,0 +1,135 @@
+"""What every baseline is: a bound L that is taken to be public, exact counts, then noise.
+
+The unit is the user, neighbours differ by all records of one user, and every baseline is pure
+ε-differentially private for the L it is given. The papers give it the largest number of records
+that a user has: that is read off the records, which no ε covers, and it favours the baselines. A
+comparison that does the same has to say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.budget import Part
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.request.request import Request, Subject, make_request
+from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.steps.step import Reading, Released, Step
+from crowdtally.curator.table import Table
+from crowdtally.lab.rehearsing import Keyed
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.integers import Integers, exact_sum
+
+Estimates = dict[str, NDArray[np.float64]]
+"""For each table of the request, what it says about every cell, in the order of the domain."""
+
+
+class Baseline(Protocol):
+    """A baseline on the tables of a subject: items, and items in context; or cells.
+
+    Each table gets an equal part of ε, and is measured by itself::
+
+        method = BASELINES.load("dft").of(request.subject, limit=2314)
+        counted = method.count(Reading(engine, prepared), seed=1)
+        estimates = method.release(counted, Epsilon.of(1), SystemDraws())
+    """
+
+    name: ClassVar[str]
+    """What a person types."""
+
+    @classmethod
+    def of(cls, subject: Subject, limit: int) -> Self:
+        """For these records and lists; at most ``limit`` records of a user count."""
+
+    def parts(self, epsilon: Epsilon) -> Sequence[Part]:
+        """Everything that is spent, mechanism by mechanism; it adds up to ε exactly."""
+
+    def count(self, reading: Reading, seed: int) -> Any:
+        """Exact and private; a function of the records and of the seed of the sampling keys."""
+
+    def release(self, counted: Any, epsilon: Epsilon, draws: Draws) -> Estimates:
+        """Draw all noise, anew each time."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The tables of a subject where each user is cut to a public number of records."""
+
+    request: Request
+    """A release with the bounding ``declared``: the step that counts is its real one."""
+
+    @classmethod
+    def of(cls, subject: Subject, limit: int) -> Bounded:
+        """At most ``limit`` records of a user count; each row where it is one person."""
+        options: dict[str, Any] = {}
+        if subject.records.user is not None:
+            what = subject.method.what
+            options = {"bounding": "declared", "max_records": limit, "count": what}
+        return cls(
+            make_request(
+                subject.records, subject.domain, epsilon=1, sources=subject.sources, **options
+            )
+        )
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, with their L1 bounds, at ε = 1."""
+        return self.request.tables
+
+    @property
+    def distinct(self) -> bool:
+        """Whether a user adds at most 1 to a cell."""
+        return self.request.method.what == "users"
+
+    def at(self, epsilon: Epsilon) -> tuple[Table, ...]:
+        """The tables at ε, of which each gets an equal part."""
+        return self.request.at(epsilon).tables
+
+    def step(self, epsilon: Epsilon) -> Step:
+        """The one step of the release."""
+        (step,) = steps_of(self.request.at(epsilon))
+        return step
+
+    def read(self, reading: Reading) -> Read[Any]:
+        """(user, cell) → at most L records of each user → what the step counts."""
+        return self.step(self.request.epsilon).count(reading, Released())
+
+    def count(self, reading: Reading) -> dict[str, Counts]:
+        """The counts of each table."""
+        found = self.read(reading).found
+        # A step that bounds records says with which rule; one that counts rows has none.
+        counts = found[1] if self.request.records.user is not None else found
+        names = [table.name for table in self.tables]
+        return dict(zip(names, counts, strict=False))
+
+
+def keyed(reading: Reading, seed: int) -> Keyed:
+    """The same records with sampling keys that follow from a seed."""
+    return Keyed(reading.engine, reading.prepared, seed)
+
+
+def noisy(values: Integers, l1_bound: int, epsilon: Epsilon, draws: Draws) -> Integers:
+    """Integers with independent discrete Laplace noise of scale ``l1_bound``/ε.
+
+    Contract: if one user changes ``values`` by at most ``l1_bound`` in L1, the result is
+    ε-differentially private for users.
+    """
+    law = DiscreteLaplace(l1_bound / epsilon.value)
+    return exact_sum(values, law.draw(draws, len(values)))
+
+
+def each_table(
+    tables: Sequence[Table],
+    counted: Mapping[str, Any],
+    release: Callable[[Any, Epsilon], NDArray[np.float64]],
+) -> Estimates:
+    """Every table released by itself, for its own part of ε."""
+    return {table.name: release(counted[table.name], table.epsilon) for table in tables}
