@@ -20,18 +20,14 @@ from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.engine.relations import Rows, places
-from crowdtally.curator.request.request import Subject
-from crowdtally.curator.request.tables import counted_cells
+from crowdtally.curator.request.request import Subject, make_request
 from crowdtally.errors import UsageError
-from crowdtally.lab.truth import largest_contribution, true_counts
+from crowdtally.lab.truth import true_counts
 from crowdtally.values.counts import What
 from crowdtally.values.domain import Domain
-from crowdtally.values.layout import Layout
 from crowdtally.values.records import Records
 from crowdtally.values.sql import quoted
 
-MOST_CELLS = 50_000_000
-"""Cells of the largest table: the truth and every estimate are held whole."""
 _ROWS = "records.parquet"
 _TRUTH = "truth.npz"
 _COLUMNS = ("user", "cell", "id", "quantity")
@@ -49,14 +45,15 @@ class Held:
     """The public lists."""
     what: What
     """Whether records or distinct users are counted."""
-    tables: Mapping[str, Layout]
-    """The cells of each table, by its name."""
+    tables: Mapping[str, int]
+    """How many cells each table has, by its name."""
     largest: int
-    """M: the most that one user contributes."""
+    """M: the most records of one user, or cells where users are counted; no bound beyond it cuts
+    anybody."""
     dropped: Dropped
     """The rows that are not counted."""
     known_by: Mapping[str, Any]
-    """Numbers of records and users, and a digest of both."""
+    """Numbers of records and users, and a digest of the rows."""
 
     def prepared(self, engine: DuckDBEngine) -> Prepared:
         """The rows, as a release's steps count them."""
@@ -74,25 +71,31 @@ class Held:
 def hold(subject: Subject, folder: Path, engine: DuckDBEngine) -> Held:
     """Read the records once, and find the truth."""
     records, what = subject.records, subject.method.what
-    domain, tables = _compared(subject)
+    domain = _compared(subject)
+    tables = make_request(
+        records, domain, epsilon=1, count=what, max_records=1, sources=subject.sources,
+        publishing="filter", cut=1,
+    ).tables  # fmt: skip
     prepared = prepare(engine, records, domain, subject.sources)
     dropped = dropped_in(engine, prepared.rows)
-    engine.store(_told_apart(prepared.rows, records), folder / _ROWS)
+    rows = folder / _ROWS
+    engine.store(_told_apart(prepared.rows, records), rows)
+    np.savez(folder / _TRUTH, **true_counts(engine, prepared, what, tables))
     # What was joined, matched and selected is done: the rows are what it came to.
-    declared = replace(records, source=str(folder / _ROWS), joins=(), same_person=None, where=None)
-    held = Held(folder, declared, domain, what, tables, 0, dropped, _known_by(folder / _ROWS))
-    rows = held.prepared(engine)
-    np.savez(folder / _TRUTH, **true_counts(engine, rows, what, tables))
-    return replace(held, largest=largest_contribution(engine, rows, what))
+    declared = replace(records, source=str(rows), joins=(), same_person=None, where=None)
+    return Held(
+        folder, declared, domain, what, {table.name: table.cells.size for table in tables},
+        _largest(rows, what), dropped, _known_by(rows),
+    )  # fmt: skip
 
 
-def _compared(subject: Subject) -> tuple[Domain, dict[str, Layout]]:
-    """The lists and the tables, or a refusal of what has no truth to compare with."""
+def _compared(subject: Subject) -> Domain:
+    """The lists, or a refusal of what has no methods, or no truth, to compare."""
     method, domain = subject.method, subject.domain
     if domain is None or method.discover:
         raise UsageError(
-            "a comparison needs the public list of items, --items FILE: which items are discovered "
-            "differs from run to run. Remove --discover-items."
+            "a comparison needs the public list of items, --items FILE, because what is discovered "
+            "differs from run to run: remove --discover-items."
         )
     if method.pairs:
         raise UsageError("a comparison counts items and items in context: remove --pairs.")
@@ -101,13 +104,7 @@ def _compared(subject: Subject) -> tuple[Domain, dict[str, Layout]]:
             "with --user-per-row there is nothing to bound, so there are no methods to compare: "
             "give --user COL."
         )
-    if domain.size > MOST_CELLS:
-        raise UsageError(
-            f"the largest table would have {domain.size} cells, and a comparison, which holds the "
-            f"truth of every cell, has at most {MOST_CELLS}: shorten the lists or use fewer "
-            "contexts."
-        )
-    return domain, {name: cells for (name, _), cells in counted_cells(domain, pairs=False).items()}
+    return domain
 
 
 def _told_apart(rows: Rows, records: Records) -> Rows:
@@ -134,3 +131,12 @@ def _known_by(path: Path) -> dict[str, Any]:
         found = rows.aggregate(f"count(*), count(DISTINCT user), coalesce({digest}, 0)").fetchone()
     number, users, total = found or (0, 0, 0)
     return {"records": number, "users": users, "digest": f"{int(total) % 2**64:016x}"}
+
+
+def _largest(path: Path, what: What) -> int:
+    """The most records, or different cells, of one user; 0 where there is nobody."""
+    counted = "count(*)" if what == "records" else "count(DISTINCT cell)"
+    with duckdb.connect(":memory:") as connection:
+        users = connection.read_parquet(str(path)).aggregate(f"user, {counted} AS had", "user")
+        found = users.aggregate("coalesce(max(had), 0)").fetchone()
+    return int(found[0]) if found else 0
