@@ -32,8 +32,30 @@ def consistent(nodes: ArrayLike) -> Floats:
     return _downwards(_upwards(noisy, levels), levels)
 
 
+def consistent_columns(nodes: ArrayLike) -> Floats:
+    """The same for many trees at once: one in each column.
+
+    >>> consistent_columns([[7, 3], [2, 1], [3, 2]]).round(3).tolist()
+    [[6.333, 3.0], [2.667, 1.0], [3.667, 2.0]]
+    """
+    noisy = np.asarray(nodes, dtype=np.float64)
+    levels = (len(noisy) + 1).bit_length() - 2
+    if noisy.ndim != 2 or not len(noisy) or len(noisy) != (2 << levels) - 1:
+        raise UsageError(
+            "complete trees have 1, 3, 7, 15, … nodes, and stand in the columns of a table: "
+            f"received an array of shape {noisy.shape}."
+        )
+    return _downwards(_upwards(noisy, levels), levels)
+
+
 def _level(level: int) -> slice:
     return slice((1 << level) - 1, (2 << level) - 1)
+
+
+def _siblings(nodes: Floats, level: int) -> Floats:
+    """The nodes of a level, the two children of each node above it together."""
+    found = nodes[_level(level)]
+    return found.reshape(-1, 2, *found.shape[1:])
 
 
 def _upwards(noisy: Floats, levels: int) -> Floats:
@@ -45,7 +67,7 @@ def _upwards(noisy: Floats, levels: int) -> Floats:
     best = noisy.copy()
     for level in range(levels - 1, -1, -1):
         height = levels - level
-        children = best[_level(level + 1)].reshape(-1, 2).sum(axis=1)
+        children = _siblings(best, level + 1).sum(axis=1)
         own, theirs = float(2**height), float(2**height - 1)
         best[_level(level)] = (own * noisy[_level(level)] + theirs * children) / (own + theirs)
     return best
@@ -55,9 +77,10 @@ def _downwards(best: Floats, levels: int) -> Floats:
     """What a node has more than its children is shared between them equally."""
     final = best.copy()
     for level in range(levels):
-        pairs = best[_level(level + 1)].reshape(-1, 2)
+        pairs = _siblings(best, level + 1)
         surplus = final[_level(level)] - pairs.sum(axis=1)
-        final[_level(level + 1)] = (pairs + surplus[:, None] / 2).ravel()
+        children = pairs + surplus[:, None] / 2
+        final[_level(level + 1)] = children.reshape(final[_level(level + 1)].shape)
     return final
 
 

@@ -47,7 +47,8 @@ class Prepared:
     matched: Rows
     """The same rows before what only explains them was left out: beside the above the place of
     each value in its list (``code_0``, …; ``item`` where there is none), and whether each join
-    found a partner (``partner_0``, …). For the curator's eyes."""
+    found a partner (``partner_0``, …), and what a quantity says beyond the most that it counts
+    (``said``). For the curator's eyes."""
 
     @property
     def domain(self) -> Domain:
@@ -180,6 +181,7 @@ def _match(
         rows = rows.mutate(
             cell=_only(rows.quantity > 0, rows.cell),
             quantity=smaller(rows.quantity, records.quantity.most),
+            said=smaller(rows.quantity, _MOST_PERSONS),
             counts=rows.quantity > 0,
         )
     names = ("user", "id", "weight", "cell", "quantity", "inexact")

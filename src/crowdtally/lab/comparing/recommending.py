@@ -1,13 +1,217 @@
-"""Which method to take, in one sentence with its reason."""
+"""Which method to take, in one sentence with its reason.
+
+Only what a release can be asked for is recommended: a baseline never, as its bound was read off the
+records. Where the best cannot be told apart from a simpler method, the simpler one is recommended.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from crowdtally.errors import UsageError
 from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.comparing.measures import Measure, error_of, measures, precisions_of
+from crowdtally.lab.comparing.ranking import (
+    best_of_each,
+    by_size,
+    main_epsilon,
+    not_worse,
+    of_measure,
+    ranked,
+    told_apart,
+)
+from crowdtally.lab.comparing.rounding import with_error
+from crowdtally.lab.comparing.summary import Setting, Summary
+from crowdtally.lab.methods import Method
+
+_SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa", "tempered")
+"""Boundings by what a reader of a release must understand."""
+_USUAL_K = 10
+"""The length of a top list by which methods are judged, where it was measured."""
+_COUNTS = {
+    "items": "counts of items",
+    "edges": "counts of items in contexts",
+    "cells": "counts of cells",
+}
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """What a release may be for."""
+
+    words: str
+    """In a sentence: "top lists"."""
+    measure: Measure
+    """By which methods are judged for it."""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to take at one ε for one purpose."""
+
+    epsilon: str
+    """At which ε."""
+    purpose: Purpose
+    """For what."""
+    chosen: Summary
+    """The setting to take, as it was measured."""
+    reason: str
+    """Why, in words."""
+    options: str
+    """What to type."""
+
+
+def purposes(summaries: Sequence[Summary]) -> list[Purpose]:
+    """What can be judged by these numbers."""
+    found = measures(summaries)
+    asked = []
+    for table, words in _COUNTS.items():
+        error = error_of(table, found)
+        asked += [Purpose(words, error)] if error else []
+    for table in ("items", "cells"):
+        lists = precisions_of(table, found)
+        usual = [one for one in lists if one.k == _USUAL_K] or lists[:1]
+        asked += [Purpose(f"top lists of {table}", usual[0])] if usual else []
+    return asked
+
+
+def advise(summaries: Sequence[Summary], facts: Facts) -> list[Advice]:
+    """For every ε and every purpose, what to take; nothing where no release can be asked for."""
+    advice = []
+    for epsilon in by_size(facts.epsilons):
+        for purpose in purposes(summaries):
+            numbers = of_measure(summaries, purpose.measure, epsilon)
+            usable = [one for one in numbers if can_be_released(one.setting, facts)]
+            if usable:
+                advice.append(_advice(epsilon, purpose, numbers, usable, facts))
+    return advice
 
 
 def recommendation(summaries: Sequence[Summary], facts: Facts) -> str:
-    """One sentence, with its reason and the options to type."""
-    raise NotImplementedError
+    """One sentence, with its reason and the options to type, at the main ε."""
+    advice = advise(summaries, facts)
+    epsilon = main_epsilon({one.epsilon for one in advice})
+    here = [one for one in advice if one.epsilon == epsilon]
+    if not here:
+        return _nothing(summaries)
+    takes: dict[str, list[Advice]] = {}
+    for one in here:
+        takes.setdefault(one.options, []).append(one)
+    parts = [_part(group) for group in takes.values()]
+    return f"At ε = {epsilon}, {'; '.join(parts)}."
+
+
+def can_be_released(setting: Setting, facts: Facts) -> bool:
+    """Whether a release can be asked for it, with nothing read off the records."""
+    if setting.method in facts.baselines:
+        return False
+    try:
+        method = Method.of(setting.method)
+    except UsageError:
+        return False
+    # A declared bound that is the largest contribution was read off the records, like a baseline's.
+    return method.bounding != "declared" or setting.max_records != facts.largest
+
+
+def typed(setting: Setting, facts: Facts) -> str:
+    """The options of a release for a setting, as they are typed."""
+    method = Method.of(setting.method)
+    words = [f"--bounding {method.bounding}"]
+    if setting.max_records is not None:
+        words.append(f"--max-records {setting.max_records}")
+    if method.choice is not None:
+        words.append(f"--choose {method.choice}")
+    if method.transform != "none":
+        words.append(f"--transform {method.transform}")
+    if method.publishing != "dense":
+        words.append(f"--publishing {method.publishing}")
+    return " ".join([*words, *filter(None, [facts.options.get(setting.method)])])
+
+
+def in_words(setting: Setting) -> str:
+    """A setting in a sentence.
+
+    >>> in_words(Setting("sra", "1", 30)), in_words(Setting("dpsense+rank", "1", 100))
+    ('sra with at most 30 records per user', 'dpsense+rank with a bound chosen up to 100')
+    """
+    if setting.max_records is None:
+        return setting.method
+    if "+" in setting.method:
+        return f"{setting.method} with a bound chosen up to {setting.max_records}"
+    return f"{setting.method} with at most {setting.max_records} records per user"
+
+
+def _advice(
+    epsilon: str,
+    purpose: Purpose,
+    numbers: Sequence[Summary],
+    usable: Sequence[Summary],
+    facts: Facts,
+) -> Advice:
+    equals = not_worse(usable, purpose.measure)
+    simplest = min(_effort(one.setting.method) for one in equals)
+    chosen = next(one for one in equals if _effort(one.setting.method) == simplest)
+    reason = _reason(chosen, usable, purpose.measure) + _beaten(chosen, numbers, purpose, facts)
+    return Advice(epsilon, purpose, chosen, reason, typed(chosen.setting, facts))
+
+
+def _effort(name: str) -> tuple[int, int, str]:
+    """How much there is to understand: further parts first, then the bounding."""
+    method = Method.of(name)
+    further = (method.choice is not None, method.transform != "none", method.publishing != "dense")
+    known = method.bounding in _SIMPLEST_FIRST
+    place = _SIMPLEST_FIRST.index(method.bounding) if known else len(_SIMPLEST_FIRST)
+    return sum(further), place, name
+
+
+def _number(one: Summary) -> str:
+    return with_error(one.mean, one.standard_error)
+
+
+def _reason(chosen: Summary, usable: Sequence[Summary], measure: Measure) -> str:
+    order = ranked(usable, measure)
+    best = order[0]
+    told = f"{measure.name} {_number(chosen)}"
+    others = [one for one in best_of_each(usable, measure) if _method(one) != _method(chosen)]
+    if _method(best) != _method(chosen):
+        return f"{told}; {_tied(best, chosen)}"
+    if others:
+        return f"{told}; next {_method(others[0])}, {_number(others[0])}"
+    return f"{told}; no other method that can be released was compared"
+
+
+def _tied(best: Summary, chosen: Summary) -> str:
+    them = f"{in_words(best.setting)}, {_number(best)}"
+    if best.keys < 2 or chosen.keys < 2:
+        return f"{them}, cannot be told apart with one sampling key, and is less simple"
+    return f"{them}, cannot be told apart and is less simple"
+
+
+def _method(one: Summary) -> str:
+    return one.setting.method
+
+
+def _beaten(chosen: Summary, numbers: Sequence[Summary], purpose: Purpose, facts: Facts) -> str:
+    """Say so where something that cannot be released does better."""
+    best = ranked(numbers, purpose.measure)[0]
+    if can_be_released(best.setting, facts) or not told_apart(best, chosen):
+        return ""
+    return f"; {_method(best)}, for comparison only, has {_number(best)}"
+
+
+def _part(group: Sequence[Advice]) -> str:
+    first = group[0]
+    reasons = [f"{one.purpose.words} ({one.reason})" for one in group]
+    told = ", ".join(reasons[:-1]) + (" and " if len(reasons) > 1 else "") + reasons[-1]
+    return f"take {in_words(first.chosen.setting)} for {told}: {first.options}"
+
+
+def _nothing(summaries: Sequence[Summary]) -> str:
+    names = sorted({one.setting.method for one in summaries})
+    if not names:
+        return "Nothing was measured, so nothing is recommended."
+    return (
+        f"Nothing is recommended: of the methods that were compared ({', '.join(names)}) none has "
+        "both a number and a way to be released; compare others too, such as --methods sra,hpa."
+    )

@@ -1,0 +1,214 @@
+"""How a picture is drawn: Vega-Lite specifications, turned into SVG without a network or a script.
+
+Lines differ in colour, dash and shape, so that they can be told apart in print and by people who do
+not see all colours; a panel has seven of them at most. A picture of one column is dots by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, log10
+from typing import Any
+
+from crowdtally.lab.comparing.summary import Summary
+
+WARNING = "NOT PRIVATE: computed from the true records"
+"""At the top of each picture."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+"""Okabe and Ito's, which differ for every kind of eye, without the yellow that fades on white."""
+_DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3), (2, 2))
+_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+_WIDTH = 400
+_HEIGHT = 240
+_ROW = 24
+_INK = "#222"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of a picture."""
+
+    title: str
+    """What it shows, with its unit."""
+    is_log: bool
+    """Whether equal steps are equal ratios."""
+    domain: tuple[float, float] | None = None
+    """From where to where; None for what the numbers need."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method in a picture."""
+
+    name: str
+    """As the legend names it."""
+    points: Mapping[float, Summary]
+    """What was measured, by its place on the horizontal axis."""
+    is_flat: bool = False
+    """Whether it is the same everywhere, as it does not know what the axis shows."""
+
+
+def lines(title: Sequence[str], x: Axis, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
+    """Lines over an axis, the best methods in the first panel."""
+    size = len(COLOURS)
+    parts = [series[start : start + size] for start in range(0, len(series), size)]
+    columns = sorted({place for one in series for place in one.points})
+    y = _fitted(y, series)
+    panels = [_panel(part, columns, x, y, _panel_title(number, parts)) for number, part
+              in enumerate(parts)]  # fmt: skip
+    return _whole(title, {"vconcat": panels} if len(panels) > 1 else panels[0])
+
+
+def dots(title: Sequence[str], names: str, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
+    """A dot for each method, the best on top, for a picture of one column."""
+    axis = _fitted(y, series)
+    values = [
+        {"method": one.name, **_bar(found, axis)}
+        for one in series
+        for found in one.points.values()
+    ]
+    order = [one.name for one in series]
+    rows = {
+        "field": "method",
+        "type": "nominal",
+        "sort": order,
+        "axis": {"title": names, "labelLimit": 260, "grid": True, "titleAlign": "left",
+                 "titleAngle": 0, "titleAnchor": "start", "titleX": 0, "titleY": -8},
+    }  # fmt: skip
+    x = _axis("value", axis)
+    layers = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 2, "color": COLOURS[0]},
+            "encoding": {"y": rows, "x": x | {"field": "low"}, "x2": {"field": "high"}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "color": COLOURS[0]},
+            "encoding": {"y": rows, "x": x},
+        },
+    ]
+    return _whole(title, {"width": 340, "height": _ROW * max(len(series), 2),
+                          "data": {"values": values}, "layer": layers})  # fmt: skip
+
+
+def as_svg(spec: Mapping[str, Any], name: str) -> str:
+    """The drawing, its inner names starting with ``name``: several may stand on one page."""
+    import vl_convert
+
+    drawn = str(vl_convert.vegalite_to_svg(dict(spec)))
+    drawn = re.sub(r'\bid="', f'id="{name}-', drawn)
+    return drawn.replace("url(#", f"url(#{name}-")
+
+
+def _panel(
+    part: Sequence[Line], columns: Sequence[float], x: Axis, y: Axis, title: str | None
+) -> dict[str, Any]:
+    order = [one.name for one in part]
+    values = [
+        {"method": one.name, "x": place, "measured": not one.is_flat, **_bar(found, y)}
+        for one in part
+        for place, found in _over(one, columns)
+    ]
+    legend = {"title": "Method, the best first", "orient": "bottom", "columns": 2,
+              "labelLimit": 220, "symbolSize": 90, "symbolStrokeWidth": 2}  # fmt: skip
+    place = _axis("x", x)
+    place["axis"] |= {"values": list(columns), "format": ".4~g", "labelOverlap": "greedy"}
+    across = {"x": place, "y": _axis("value", y)}
+
+    def told(by: str, choices: Sequence[Any]) -> dict[str, Any]:
+        scale = {"domain": order, "range": list(choices[: len(order)])}
+        return {by: {"field": "method", "type": "nominal", "scale": scale, "legend": legend}}
+
+    colour = told("color", COLOURS)
+    only_measured = [{"filter": "datum.measured"}]
+    layers = [
+        {
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": across | colour | told("strokeDash", _DASHES),
+        },
+        {
+            "transform": only_measured,
+            "mark": {"type": "rule", "strokeWidth": 1.5},
+            "encoding": {**across, "y": across["y"] | {"field": "low"}, "y2": {"field": "high"},
+                         **colour},
+        },
+        {
+            "transform": only_measured,
+            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
+            "encoding": across | colour | told("shape", _SHAPES),
+        },
+    ]  # fmt: skip
+    panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers,
+             "resolve": {"scale": {"color": "shared", "shape": "shared", "strokeDash": "shared"}}}  # fmt: skip
+    return panel | ({"title": {"text": title, "fontSize": 12, "color": _INK}} if title else {})
+
+
+def _panel_title(number: int, parts: Sequence[Sequence[Line]]) -> str | None:
+    if len(parts) == 1:
+        return None
+    first = sum(len(part) for part in parts[:number]) + 1
+    last = first + len(parts[number]) - 1
+    return f"Methods {first} to {last}, by their quality" if last > first else f"Method {first}"
+
+
+def _over(one: Line, columns: Sequence[float]) -> list[tuple[float, Summary]]:
+    if not one.is_flat:
+        return sorted(one.points.items(), key=lambda point: point[0])
+    (found,) = one.points.values()
+    return [(columns[0], found), (columns[-1], found)]
+
+
+def _bar(found: Summary, axis: Axis) -> dict[str, float]:
+    """A point and one standard error on both sides, within the picture."""
+    error = found.standard_error if isfinite(found.standard_error) else 0.0
+    assert axis.domain is not None
+    bottom, top = axis.domain
+    low, high = max(found.mean - error, bottom), min(found.mean + error, top)
+    return {"value": found.mean, "low": low, "high": high}
+
+
+def _fitted(axis: Axis, series: Sequence[Line]) -> Axis:
+    """The axis with ends that hold all means and most of each error bar."""
+    if axis.domain is not None:
+        return axis
+    found = [one for line in series for one in line.points.values()]
+    means = [one.mean for one in found]
+    errors = [one.standard_error if isfinite(one.standard_error) else 0.0 for one in found]
+    tops = [mean + error for mean, error in zip(means, errors, strict=True)]
+    if not axis.is_log or min(means) <= 0:
+        lowest = min(0.0, *(m - e for m, e in zip(means, errors, strict=True)))
+        return Axis(axis.title, False, (lowest, max(tops) * 1.05 or 1.0))
+    bottoms = [max(m - e, m / 2) for m, e in zip(means, errors, strict=True)]
+    # A little air above and below, in proportion to what is shown.
+    air = 10 ** max(0.04 * log10(max(tops) / min(bottoms)), 0.02)
+    return Axis(axis.title, True, (min(bottoms) / air, max(tops) * air))
+
+
+def _axis(field: str, axis: Axis) -> dict[str, Any]:
+    scale: dict[str, Any] = {"type": "log" if axis.is_log else "linear", "nice": False}
+    if axis.domain is not None:
+        scale |= {"domain": list(axis.domain), "zero": False}
+    shown = {"title": axis.title, "format": ",.12~g", "tickCount": 6, "labelOverlap": "greedy"}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
+
+
+def _whole(title: Sequence[str], view: Mapping[str, Any]) -> dict[str, Any]:
+    text = {"fontSize": 12, "labelColor": _INK, "titleColor": _INK, "labelFontSize": 12,
+            "titleFontSize": 12, "titleFontWeight": "normal"}  # fmt: skip
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": "white",
+        "padding": 8,
+        "title": {"text": WARNING, "subtitle": list(title), "anchor": "start", "frame": "bounds",
+                  "fontSize": 11, "color": "#A4262C", "subtitleFontSize": 14,
+                  "subtitleColor": _INK, "subtitlePadding": 5, "offset": 14},
+        **view,
+        "config": {
+            "font": "sans-serif",
+            "axis": text | {"gridColor": "#e4e4e4", "domainColor": "#777", "tickColor": "#777"},
+            "legend": text,
+            "view": {"stroke": None},
+            "aria": False,
+        },
+    }  # fmt: skip

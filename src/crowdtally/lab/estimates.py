@@ -1,0 +1,146 @@
+"""What a reader would take for every cell's count, from a noisy table that was not saved.
+
+The same estimates as the reader's answers to questions about single cells: what is sampled counts
+sign·max(w, τ), what was dropped counts 0, a transform is inverted, and all nodes of one tree are
+fitted to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.lab.truth import check_size
+from crowdtally.laws.law import as_counts
+from crowdtally.published import NoisyTable
+from crowdtally.published.table import SPARSE, SummaryFacts
+from crowdtally.reader.estimating.sampled import Sampled
+from crowdtally.values.consistency import consistent_columns, fitted_squares
+from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.haar import range_weights
+from crowdtally.values.keeping import Keeping
+from crowdtally.values.sketching import Sketching
+from crowdtally.values.transformed import Buckets, Coefficients, Nodes
+
+Floats = NDArray[np.float64]
+
+_BLOCK = 1 << 20
+
+
+def estimate(table: NoisyTable) -> Floats:
+    """The count of every cell, in the order of the domain; of discovered items, of each of them.
+
+    Raises:
+        UsageError: there are too many cells to list.
+    """
+    check_size(table.name, table.layout.size)
+    published, layout = _published(table), table.layout
+    if isinstance(layout, Nodes):
+        found = _from_nodes(published, layout, dense=table.cells is None)
+    elif isinstance(layout, Coefficients):
+        found = _from_coefficients(published, layout, dense=table.cells is None)
+    elif isinstance(layout, Buckets):
+        check_size(table.name, layout.sketching.cells)
+        found = _from_buckets(published, layout.sketching)
+    else:
+        found = published
+    return np.asarray(as_counts(found, table.law.unit), dtype=np.float64)
+
+
+def range_answers(table: NoisyTable, low: NDArray[Any], high: NDArray[Any]) -> Floats | None:
+    """What a reader is told for ranges of cells, where that is not the sum of their estimates.
+
+    So it is where nodes of a tree were dropped: a range is then the sum of the fewest nodes that
+    make it up. None where it is the sum of the cells, and for tables of several axes, whose cells
+    in a row are no range of a tree.
+    """
+    layout = table.layout
+    if not isinstance(layout, Nodes) or len(layout.axes) > 1 or table.cells is None:
+        return None
+    published, axis = _published(table), layout.tree.axes[0]
+    padded = DyadicAxis(axis.leaves)
+    ends = np.where(high == axis.length, axis.leaves, high)  # nobody is in the padding
+    pairs = zip(low.tolist(), ends.tolist(), strict=True)
+    sums = [published[padded.cover(first, end)].sum() for first, end in pairs]
+    return np.asarray(as_counts(np.array(sums), table.law.unit), dtype=np.float64)
+
+
+def _published(table: NoisyTable) -> Floats:
+    """What each published value stands for, in units; 0 for those that were dropped."""
+    values = Sampled(_keeping(table.facts), table.law).adjusted(table.values)
+    if table.cells is None:
+        return values
+    found = np.zeros(table.layout.size)
+    found[table.cells.astype(np.int64)] = values
+    return found
+
+
+def _keeping(facts: Mapping[str, Any]) -> Keeping:
+    return SummaryFacts.from_json(facts).keeping if facts["publishing"] in SPARSE else Keeping()
+
+
+def _from_nodes(published: Floats, layout: Nodes, *, dense: bool) -> Floats:
+    """The nodes that are single values of each ordered axis."""
+    parts = layout.tree.axes
+    fitted = dense and sum(part.ordered for part in parts) == 1
+    found = published.reshape([part.nodes for part in parts])
+    for place, part in enumerate(parts):
+        if part.ordered:
+            along = np.moveaxis(found, place, 0)
+            found = np.moveaxis(_leaves(along, part, fitted=fitted), 0, place)
+    return found.ravel()
+
+
+def _leaves(nodes: Floats, axis: DyadicAxis, *, fitted: bool) -> Floats:
+    """(nodes, …) → (values, …).
+
+    The last value may go on to the end of the padding, where nobody is, as in the reader: it does
+    where nodes were dropped, and otherwise where its error is smaller so.
+    """
+    first, others = axis.leaves - 1, nodes.shape[1:]
+    if fitted:
+        nodes = consistent_columns(nodes.reshape(axis.nodes, -1)).reshape(nodes.shape)
+    found = nodes[first : first + axis.length].copy()
+    cover = DyadicAxis(axis.leaves).cover(axis.length - 1, axis.leaves)
+    alone = [first + axis.length - 1]
+    if not fitted or fitted_squares(axis.nodes, cover) <= fitted_squares(axis.nodes, alone):
+        found[-1] = nodes[cover].reshape(len(cover), *others).sum(axis=0)
+    return found
+
+
+def _from_coefficients(published: Floats, layout: Coefficients, *, dense: bool) -> Floats:
+    """The inverse: from the total down, the halves of a node are (node ± difference)/2."""
+    lengths = [len(axis) for axis in layout.axes]
+    axis = DyadicAxis(lengths[layout.along])
+    shape = [axis.leaves if place == layout.along else n for place, n in enumerate(lengths)]
+    along = np.moveaxis(published.reshape(shape), layout.along, 0)
+    sums = along[:1]
+    for level in range(axis.levels):
+        differences = along[1 << level : 2 << level]
+        halves = np.stack([sums + differences, sums - differences], axis=1) / 2
+        sums = halves.reshape(2 << level, *along.shape[1:])
+    found = sums[: axis.length].copy()
+    if not dense or _squares(axis, axis.leaves) <= _squares(axis, axis.length):
+        found[-1] = sums[axis.length - 1 :].sum(axis=0)
+    return np.moveaxis(found, 0, layout.along).ravel()
+
+
+def _squares(axis: DyadicAxis, end: int) -> float:
+    """Σ weight² of the coefficients that make up the last value, with the padding up to ``end``."""
+    weights = range_weights(axis.levels, axis.length - 1, end).values()
+    return sum(weight * weight for weight in weights)
+
+
+def _from_buckets(buckets: Floats, sketching: Sketching) -> Floats:
+    """Each cell's bucket times its sign, averaged over the rows; some cells at a time."""
+    rows = buckets.reshape(sketching.rows, sketching.buckets)
+    found = np.zeros(sketching.cells)
+    for start in range(0, sketching.cells, _BLOCK):
+        cells = np.arange(start, min(start + _BLOCK, sketching.cells))
+        for row in range(sketching.rows):
+            bucket, sign = sketching.places(cells, row)
+            found[cells] += sign * rows[row, bucket]
+    return found / sketching.rows
