@@ -5,9 +5,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "compare": "comparing.comparison",
+}
 
-__all__: list[str] = []
+__all__: list[str] = [
+    "compare",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -45,9 +45,7 @@ class Runs:
                 f"{runs}. 20 is usual."
             )
         number = whole_number(runs, "--runs", 2, _MOST_RUNS)
-        noises = next(
-            n for n in range(_MOST_NOISES, 0, -1) if number % n == 0 and number // n >= 2
-        )
+        noises = next(n for n in range(_MOST_NOISES, 0, -1) if number % n == 0 and number // n >= 2)
         return cls(number // noises, noises)
 
     @property

@@ -6,6 +6,7 @@ file in a private temporary folder.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -80,12 +81,13 @@ def hold(subject: Subject, folder: Path, engine: DuckDBEngine) -> Held:
     dropped = dropped_in(engine, prepared.rows)
     rows = folder / _ROWS
     engine.store(_told_apart(prepared.rows, records), rows)
-    np.savez(folder / _TRUTH, **true_counts(engine, prepared, what, tables))
+    truth = true_counts(engine, prepared, what, tables)
+    np.savez(folder / _TRUTH, **truth)  # type: ignore[arg-type]  # names of tables
     # What was joined, matched and selected is done: the rows are what it came to.
     declared = replace(records, source=str(rows), joins=(), same_person=None, where=None)
     return Held(
         folder, declared, domain, what, {table.name: table.cells.size for table in tables},
-        _largest(rows, what), dropped, _known_by(rows),
+        _largest(rows, what), dropped, {**_known_by(rows), "truth": _digest(truth)},
     )  # fmt: skip
 
 
@@ -140,3 +142,12 @@ def _largest(path: Path, what: What) -> int:
         users = connection.read_parquet(str(path)).aggregate(f"user, {counted} AS had", "user")
         found = users.aggregate("coalesce(max(had), 0)").fetchone()
     return int(found[0]) if found else 0
+
+
+def _digest(truth: Mapping[str, NDArray[np.int64]]) -> str:
+    """What the true counts are known by; a quantity beyond its bound shows in them alone."""
+    digest = hashlib.sha256()
+    for name, counts in truth.items():
+        digest.update(f"{name} {len(counts)}\n".encode())
+        digest.update(np.ascontiguousarray(counts, dtype="<i8").tobytes())
+    return digest.hexdigest()

@@ -17,18 +17,32 @@ from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.planning import baseline_of, request_of
 from crowdtally.lab.comparing.tasks import Outcome, Row, Task, Unit
-from crowdtally.lab.estimates import estimate
+from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.lab.metrics import Compared, measured
+from crowdtally.lab.metrics.queries import ranges
 from crowdtally.lab.rehearsing import Halfway, Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.values.counts import Counts
+from crowdtally.published import NoisyTable
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.table_kinds import EDGES
 
 KS = (1, 3, 10, 30, 100)
 """The lengths of lists."""
 
-Estimates = Mapping[str, NDArray[np.float64]]
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What a reader makes of one table of one run."""
+
+    estimate: NDArray[np.float64]
+    """Of each cell."""
+    answers: NDArray[np.float64] | None = None
+    """For each range of the workload, where that is not the sum of its cells."""
+
+    @classmethod
+    def of(cls, table: NoisyTable) -> _Found:
+        found = estimate(table)
+        return cls(found, range_answers(table, *ranges(len(found))))
 
 
 @dataclass(frozen=True)
@@ -72,9 +86,9 @@ class Bench:
             noises = []
             for _ in range(task.noises):
                 released = rehearsal.finish(counted, self._draws)
-                tables = {t.name: t for t in released.tables if t.name in self._truth}
-                found = {name: estimate(table) for name, table in tables.items()}
-                noises.append(self._measured(found, _kept(counted, request.tables)))
+                tables = [table for table in released.tables if table.name in self._truth]
+                found = {table.name: _Found.of(table) for table in tables}
+                noises.append(self._measured(found, rehearsal.kept(counted)))
             yield Outcome(unit, tuple(noises))
 
     def _baseline(self, task: Task) -> Iterator[Outcome]:
@@ -84,25 +98,17 @@ class Bench:
         for unit in task.units:
             epsilon = Epsilon.of(unit.setting.epsilon)
             runs = (method.release(counted, epsilon, self._draws) for _ in range(task.noises))
-            yield Outcome(unit, tuple(self._measured(found, {}) for found in runs))
+            found = ({name: _Found(one) for name, one in run.items()} for run in runs)
+            yield Outcome(unit, tuple(self._measured(one, {}) for one in found))
 
     def _seed(self, unit: Unit) -> int:
         return self._given.seed + unit.key
 
-    def _measured(self, found: Estimates, kept: Mapping[str, float]) -> tuple[Row, ...]:
+    def _measured(self, found: Mapping[str, _Found], kept: Mapping[str, float]) -> tuple[Row, ...]:
         rows: list[Row] = []
         for name, truth in self._truth.items():
             contexts = self._given.held.domain.contexts_size if name == EDGES.name else 1
-            compared = Compared(truth, found[name], contexts, kept.get(name))
+            one = found[name]
+            compared = Compared(truth, one.estimate, contexts, kept.get(name), one.answers)
             rows += [(name, metric, k, value) for metric, k, value in measured(compared, KS)]
         return tuple(rows)
-
-
-def _kept(halfway: Halfway, tables: Any) -> dict[str, float]:
-    """The total of each table's bounded counts."""
-    _, counts = halfway.counted.found
-    return {table.name: _total(one) for table, one in zip(tables, counts, strict=False)}
-
-
-def _total(counts: Counts) -> float:
-    return float(int(counts.values.sum()) * counts.unit)

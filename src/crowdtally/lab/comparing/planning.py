@@ -92,14 +92,24 @@ def check_names(names: Sequence[str] | None) -> None:
 def request_of(setting: Setting, held: Held, options: Mapping[str, Any]) -> Request:
     """The request of a setting that is no baseline."""
     method = Method.of(setting.method)
+    return make_request(
+        held.records, held.domain, epsilon=setting.epsilon, max_records=setting.max_records,
+        count=held.what, **options_of(method, options),
+    )  # fmt: skip
+
+
+def options_of(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The method itself, and those of the options that it takes; a sparse one has a size."""
+    return {**method.options, **taken_of(method, options)}
+
+
+def taken_of(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that a method takes; a sparse one has a size."""
     taken = _taken_by(method)
     given = {name: value for name, value in options.items() if name in taken}
     if "size" in taken and not {"size", "cut", "threshold"} & set(given):
         given["size"] = USUAL_SIZE
-    return make_request(
-        held.records, held.domain, epsilon=setting.epsilon, max_records=setting.max_records,
-        count=held.what, **method.options, **given,
-    )  # fmt: skip
+    return given
 
 
 def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,9 +154,7 @@ def _settings(
             return  # a choice takes the largest that can be
 
 
-def _tried(
-    setting: Setting, make: Callable[[Setting], object]
-) -> tuple[Setting, str | None]:
+def _tried(setting: Setting, make: Callable[[Setting], object]) -> tuple[Setting, str | None]:
     try:
         make(setting)
     except UsageError as error:
@@ -189,5 +197,3 @@ def _check_taken(names: Sequence[str], options: Mapping[str, Any]) -> None:
 def _shown(setting: Setting) -> str:
     bound = "" if setting.max_records is None else f" --max-records {setting.max_records}"
     return f"{setting.method}{bound} --epsilon {setting.epsilon}"
-
-

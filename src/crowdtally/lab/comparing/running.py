@@ -1,4 +1,4 @@
-"""Tasks in parallel processes, each with its share of the machine; every outcome is kept at once."""
+"""Tasks in parallel processes, each with its share of the machine; outcomes are kept at once."""
 
 from __future__ import annotations
 
@@ -52,9 +52,7 @@ def _run_here(tasks: Sequence[Task], given: Given, keep: Keep, tell: Progress) -
             tell(done, len(tasks))
 
 
-def _run_apart(
-    tasks: Sequence[Task], given: Given, jobs: int, keep: Keep, tell: Progress
-) -> None:
+def _run_apart(tasks: Sequence[Task], given: Given, jobs: int, keep: Keep, tell: Progress) -> None:
     left, done = iter(range(len(tasks))), 0
     with _workers(tasks, given, jobs) as (workers, answers):
         for worker in workers:

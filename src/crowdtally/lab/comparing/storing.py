@@ -6,7 +6,6 @@ them. What is asked for may grow: more ε, methods, bounds or runs use what is t
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import secrets
@@ -33,7 +32,10 @@ def check_folder(path: Path) -> None:
         raise UsageError(f"{path} is a file: give a folder with -o DIR.")
     if path.is_dir() and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         raise UsageError(f"{path} cannot be read and written: give another folder with -o DIR.")
-    if path.is_dir() and any(path.iterdir()) and not (path / _MANIFEST).is_file():
+    others = (
+        (one for one in path.iterdir() if not one.name.endswith(".part")) if path.is_dir() else ()
+    )
+    if any(True for _ in others) and not (path / _MANIFEST).is_file():
         raise UsageError(f"{path} holds other things, and no comparison: {_OTHER}")
     if not path.exists() and not path.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {path.absolute().parent}: make it first.")
@@ -51,9 +53,7 @@ class Folder:
     """When it was begun."""
 
     @classmethod
-    def open(
-        cls, path: Path, data: Mapping[str, Any], settings: Mapping[str, Any]
-    ) -> Folder:
+    def open(cls, path: Path, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Folder:
         """The folder of these records and settings, made where there is none."""
         check_folder(path)
         manifest = path / _MANIFEST
@@ -73,6 +73,7 @@ class Folder:
 
     def keep(self, outcome: Outcome) -> None:
         """Keep what a unit measured."""
+        self._file(outcome.unit).parent.mkdir(exist_ok=True)
         _write(self._file(outcome.unit), {"warning": NOT_PRIVATE, **outcome.to_dict()})
 
     def ended(self, unit: Unit) -> datetime:
@@ -87,7 +88,8 @@ class Folder:
 
 
 def _begin(manifest: Path, data: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    (manifest.parent / _RUNS).mkdir(parents=True, exist_ok=True)
+    # What is computed from the true records is nobody else's to read.
+    manifest.parent.mkdir(mode=0o700, exist_ok=True)
     _write(
         manifest,
         {
@@ -134,11 +136,6 @@ def _check_same(
 
 def _shown(value: object) -> str:
     return "not given" if value is None else str(value)
-
-
-def digest(texts: bytes) -> str:
-    """What bytes are known by."""
-    return hashlib.sha256(texts).hexdigest()
 
 
 def _write(path: Path, content: Mapping[str, Any]) -> None:

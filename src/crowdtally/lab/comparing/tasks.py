@@ -40,9 +40,7 @@ class Outcome:
         """The numbers of the first so many runs."""
         for noise, rows in enumerate(self.noises[:noises]):
             for table, metric, k, value in rows:
-                yield Measured(
-                    self.unit.setting, self.unit.key, noise, table, metric, k, value
-                )
+                yield Measured(self.unit.setting, self.unit.key, noise, table, metric, k, value)
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
