@@ -65,7 +65,9 @@ def dots(title: Sequence[str], names: str, y: Axis, series: Sequence[Line]) -> d
     """A dot for each method, the best on top, for a picture of one column."""
     axis = _fitted(y, series)
     values = [
-        {"method": one.name, **_bar(found, axis)} for one in series for found in one.points.values()
+        {"method": one.name, **_bar(found, axis)}
+        for one in series
+        for found in one.points.values()
     ]
     order = [one.name for one in series]
     rows = {
@@ -82,13 +84,7 @@ def dots(title: Sequence[str], names: str, y: Axis, series: Sequence[Line]) -> d
             "encoding": {"y": rows, "x": x | {"field": "low"}, "x2": {"field": "high"}},
         },
         {
-            "mark": {
-                "type": "point",
-                "filled": True,
-                "size": 80,
-                "opacity": 1,
-                "color": COLOURS[0],
-            },
+            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "color": COLOURS[0]},
             "encoding": {"y": rows, "x": x},
         },
     ]
