@@ -8,5 +8,8 @@ BASELINES = Registry(
     "--methods",
     {
         "lpa": Entry(f"{_HERE}.lpa:LPA", "noise for the largest user on every count"),
+        "alpa": Entry(f"{_HERE}.alpa:ALPA", "the noisy total, spread evenly over all cells"),
+        "dft": Entry(f"{_HERE}.dft:DFT", "the first noisy coefficients of a cosine transform"),
+        "gs": Entry(f"{_HERE}.gs:GS", "noisy means of groups of cells that look alike"),
     },
 )

@@ -21,6 +21,7 @@ from crowdtally.curator.request.request import Request, Subject, make_request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.curator.table import Table
+from crowdtally.errors import UsageError
 from crowdtally.lab.rehearsing import Keyed
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
@@ -69,6 +70,11 @@ class Bounded:
     @classmethod
     def of(cls, subject: Subject, limit: int) -> Bounded:
         """At most ``limit`` records of a user count; each row where it is one person."""
+        if subject.domain is None or subject.method.pairs:
+            raise UsageError(
+                "the baselines count items, items in context or cells of public lists: leave out "
+                f"{'--pairs' if subject.method.pairs else '--discover-items'}, or the baselines."
+            )
         options: dict[str, Any] = {}
         if subject.records.user is not None:
             what = subject.method.what
@@ -124,6 +130,12 @@ def noisy(values: Integers, l1_bound: int, epsilon: Epsilon, draws: Draws) -> In
     """
     law = DiscreteLaplace(l1_bound / epsilon.value)
     return exact_sum(values, law.draw(draws, len(values)))
+
+
+def laplace_part(name: str, epsilon: Epsilon, bound: int, *, chosen: bool = False) -> Part:
+    """What is said of a draw of :func:`noisy`; ``chosen`` where the bound is at most this."""
+    key = "l1_bound_at_most" if chosen else "l1_bound"
+    return Part(name, epsilon, DiscreteLaplace.kind, {key: bound})
 
 
 def each_table(

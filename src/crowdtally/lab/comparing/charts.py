@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, log10
+from math import ceil, floor, isfinite, log10
 from typing import Any
 
 from crowdtally.lab.comparing.summary import Summary
@@ -21,9 +21,14 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3), (2, 2))
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 _WIDTH = 400
-_HEIGHT = 240
+_HEIGHT = 300
 _ROW = 24
+_SHORT = 26
+"""Letters of a name that leave room for another beside it."""
 _INK = "#222"
+_WIDE = 3
+"""Numbers whose largest is so many times the smallest are shown by their ratios."""
+_MANY_DECADES = 3
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,15 @@ def lines(title: Sequence[str], x: Axis, y: Axis, series: Sequence[Line]) -> dic
     size = len(COLOURS)
     parts = [series[start : start + size] for start in range(0, len(series), size)]
     columns = sorted({place for one in series for place in one.points})
-    y = _fitted(y, series)
-    panels = [_panel(part, columns, x, y, _panel_title(number, parts)) for number, part
-              in enumerate(parts)]  # fmt: skip
-    return _whole(title, {"vconcat": panels} if len(panels) > 1 else panels[0])
+    x = _fitted_to(x, columns, columns)
+    panels = [
+        _panel(part, columns, x, _fitted(y, part), _panel_title(number, parts))
+        for number, part in enumerate(parts)
+    ]
+    if len(panels) == 1:
+        return _whole(title, panels[0])
+    own = {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "independent")}
+    return _whole(title, {"vconcat": panels, "resolve": own})
 
 
 def dots(title: Sequence[str], names: str, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
@@ -74,8 +84,8 @@ def dots(title: Sequence[str], names: str, y: Axis, series: Sequence[Line]) -> d
         "field": "method",
         "type": "nominal",
         "sort": order,
-        "axis": {"title": names, "labelLimit": 260, "grid": True, "titleAlign": "left",
-                 "titleAngle": 0, "titleAnchor": "start", "titleX": 0, "titleY": -8},
+        "axis": {"title": names, "labelLimit": 0, "grid": True, "titleAlign": "right",
+                 "titleAngle": 0, "titleAnchor": "start", "titleX": -9, "titleY": -8},
     }  # fmt: skip
     x = _axis("value", axis)
     layers = [
@@ -110,22 +120,28 @@ def _panel(
         for one in part
         for place, found in _over(one, columns)
     ]
-    legend = {"title": "Method, the best first", "orient": "bottom", "columns": 2,
-              "labelLimit": 220, "symbolSize": 90, "symbolStrokeWidth": 2}  # fmt: skip
+    legend = {
+        "title": "Method, the best first",
+        "orient": "bottom",
+        "columns": 2 if max(map(len, order)) <= _SHORT else 1,
+        "labelLimit": 0,
+        "symbolSize": 90,
+        "symbolStrokeWidth": 0,
+    }
     place = _axis("x", x)
     place["axis"] |= {"values": list(columns), "format": ".4~g", "labelOverlap": "greedy"}
     across = {"x": place, "y": _axis("value", y)}
 
-    def told(by: str, choices: Sequence[Any]) -> dict[str, Any]:
+    def told(by: str, choices: Sequence[Any], shown: object) -> dict[str, Any]:
         scale = {"domain": order, "range": list(choices[: len(order)])}
-        return {by: {"field": "method", "type": "nominal", "scale": scale, "legend": legend}}
+        return {by: {"field": "method", "type": "nominal", "scale": scale, "legend": shown}}
 
-    colour = told("color", COLOURS)
+    colour = told("color", COLOURS, legend)
     only_measured = [{"filter": "datum.measured"}]
     layers = [
         {
             "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": across | colour | told("strokeDash", _DASHES),
+            "encoding": across | colour | told("strokeDash", _DASHES, None),
         },
         {
             "transform": only_measured,
@@ -136,7 +152,7 @@ def _panel(
         {
             "transform": only_measured,
             "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-            "encoding": across | colour | told("shape", _SHAPES),
+            "encoding": across | colour | told("shape", _SHAPES, legend),
         },
     ]  # fmt: skip
     panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers,
@@ -149,7 +165,8 @@ def _panel_title(number: int, parts: Sequence[Sequence[Line]]) -> str | None:
         return None
     first = sum(len(part) for part in parts[:number]) + 1
     last = first + len(parts[number]) - 1
-    return f"Methods {first} to {last}, by their quality" if last > first else f"Method {first}"
+    which = f"Methods {first} to {last}" if last > first else f"Method {first}"
+    return f"{which}, by quality (own scale)"
 
 
 def _over(one: Line, columns: Sequence[float]) -> list[tuple[float, Summary]]:
@@ -169,27 +186,44 @@ def _bar(found: Summary, axis: Axis) -> dict[str, float]:
 
 
 def _fitted(axis: Axis, series: Sequence[Line]) -> Axis:
-    """The axis with ends that hold all means and most of each error bar."""
+    """The axis with ends that hold all means, and their error bars as far as it can."""
+    found = [one for line in series for one in line.points.values()]
+    errors = [one.standard_error if isfinite(one.standard_error) else 0.0 for one in found]
+    means = [one.mean for one in found]
+    lows = [max(m - e, m / 2) if m > 0 else m - e for m, e in zip(means, errors, strict=True)]
+    return _fitted_to(axis, lows, [m + e for m, e in zip(means, errors, strict=True)])
+
+
+def _fitted_to(axis: Axis, lows: Sequence[float], highs: Sequence[float]) -> Axis:
+    """The axis from the lowest to the highest, with a little air on both sides."""
     if axis.domain is not None:
         return axis
-    found = [one for line in series for one in line.points.values()]
-    means = [one.mean for one in found]
-    errors = [one.standard_error if isfinite(one.standard_error) else 0.0 for one in found]
-    tops = [mean + error for mean, error in zip(means, errors, strict=True)]
-    if not axis.is_log or min(means) <= 0:
-        lowest = min(0.0, *(m - e for m, e in zip(means, errors, strict=True)))
-        return Axis(axis.title, False, (lowest, max(tops) * 1.05 or 1.0))
-    bottoms = [max(m - e, m / 2) for m, e in zip(means, errors, strict=True)]
-    # A little air above and below, in proportion to what is shown.
-    air = 10 ** max(0.04 * log10(max(tops) / min(bottoms)), 0.02)
-    return Axis(axis.title, True, (min(bottoms) / air, max(tops) * air))
+    low, high = min(lows), max(highs)
+    if axis.is_log and low > 0 and high / low >= _WIDE:
+        air = (high / low) ** 0.04
+        return Axis(axis.title, True, (low / air, high * air))
+    air = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
+    return Axis(axis.title, False, (low - air, high + air))
+
+
+def _ticks(axis: Axis) -> list[float] | None:
+    """Round places on an axis of ratios: 1, 2, 5, 10, 20 …, or powers of ten where it is long."""
+    if not axis.is_log or axis.domain is None:
+        return None
+    low, high = axis.domain
+    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
+    steps = (1, 2, 5) if log10(high / low) < _MANY_DECADES else (1,)
+    ticks = [step * 10.0**power for power in powers for step in steps]
+    return [tick for tick in ticks if low <= tick <= high]
 
 
 def _axis(field: str, axis: Axis) -> dict[str, Any]:
     scale: dict[str, Any] = {"type": "log" if axis.is_log else "linear", "nice": False}
     if axis.domain is not None:
         scale |= {"domain": list(axis.domain), "zero": False}
-    shown = {"title": axis.title, "format": ",.12~g", "tickCount": 6, "labelOverlap": "greedy"}
+    shown: dict[str, Any] = {"title": axis.title, "format": ",.12~g", "labelOverlap": "greedy"}
+    ticks = _ticks(axis)
+    shown |= {"tickCount": 6} if ticks is None else {"values": ticks}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
 
 

@@ -76,6 +76,7 @@ def label(method: str, facts: Facts) -> str:
 def _by_epsilon(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Picture | None:
     epsilons = by_size(one.setting.epsilon for one in of_measure(summaries, error))
     columns = {e: best_of_each(of_measure(summaries, error, e), error) for e in epsilons}
+    where = f"at ε = {epsilons[0]}" if len(epsilons) == 1 else "by ε"
     caption = (
         f"{_words(error)} of the released counts of {TABLES[error.table]}: lower is better. Each "
         "method stands at the bound that served it best at that ε. Bars are ± 1 standard error; "
@@ -83,7 +84,7 @@ def _by_epsilon(summaries: Sequence[Summary], facts: Facts, error: Measure) -> P
     )
     return _picture(
         f"{error.table}-error-against-epsilon",
-        f"Error of counts of {TABLES[error.table]}, by ε",
+        f"Error of counts of {TABLES[error.table]}, {where}",
         caption,
         Axis("ε of the whole release (larger: less private)", True),
         Axis(error.title(facts.count), True),
@@ -140,6 +141,7 @@ def _by_length(
         )
         for each in lists
     }
+    which = f"Top {lists[0].k}" if len(lists) == 1 else "Top lists"
     caption = (
         f"How much of the true top K of {TABLES[table]} is in the released top K, at ε = "
         f"{epsilon}: higher is better, 1 is all of it. Each method stands at the bound that served "
@@ -147,7 +149,7 @@ def _by_length(
     )
     return _picture(
         f"{table}-precision-against-k",
-        f"Top lists of {TABLES[table]}, at ε = {epsilon}",
+        f"{which} of {TABLES[table]}, at ε = {epsilon}",
         caption,
         Axis("K, the length of the list", True),
         Axis("Share of the true top K found (1 is all)", False, (0.0, 1.0)),
@@ -182,10 +184,8 @@ def _picture(
     }
     series = [Line(label(m, facts), cells[m], is_flat=m in flat) for m in order]
     if len(columns) == 1:
-        (head,) = columns
         series = [Line(_with_bound(one), one.points) for one in series]
-        spec = dots((f"{title}" if head in title else f"{title}: {head}",),
-                    "Method (bound)", y, series)  # fmt: skip
+        spec = dots((title,), "Method (bound)", y, series)
     else:
         spec = lines((title,), x, y, [_drawn(one) for one in series])
     places = [place for place, _, _ in columns.values()]
