@@ -127,11 +127,14 @@ def _told_apart(rows: Rows, records: Records) -> Rows:
 def _known_by(path: Path) -> dict[str, Any]:
     """What the rows are known by, in whatever order they lie: a sum of their hashes."""
     with duckdb.connect(":memory:") as connection:
-        rows = connection.read_parquet(str(path))
-        texts = ", ".join(f"coalesce(CAST({quoted(name)} AS VARCHAR), '')" for name in rows.columns)
+        file = [str(path)]
+        names = connection.execute("DESCRIBE FROM read_parquet(?)", file).fetchall()
+        texts = ", ".join(f"coalesce(CAST({quoted(name)} AS VARCHAR), '')" for name, *_ in names)
         digest = f"sum(CAST(md5_number_lower(concat_ws(chr(31), {texts})) AS HUGEINT))"
-        found = rows.aggregate(f"count(*), count(DISTINCT user), coalesce({digest}, 0)").fetchone()
-    number, users, total = found or (0, 0, 0)
+        ((number, users, total),) = connection.execute(
+            f'SELECT count(*), count(DISTINCT "user"), coalesce({digest}, 0) FROM read_parquet(?)',
+            file,
+        ).fetchall()
     return {"records": number, "users": users, "digest": f"{int(total) % 2**64:016x}"}
 
 
@@ -139,9 +142,12 @@ def _largest(path: Path, what: What) -> int:
     """The most records, or different cells, of one user; 0 where there is nobody."""
     counted = "count(*)" if what == "records" else "count(DISTINCT cell)"
     with duckdb.connect(":memory:") as connection:
-        users = connection.read_parquet(str(path)).aggregate(f"user, {counted} AS had", "user")
-        found = users.aggregate("coalesce(max(had), 0)").fetchone()
-    return int(found[0]) if found else 0
+        ((largest,),) = connection.execute(
+            f'SELECT coalesce(max(had), 0) FROM (SELECT {counted} AS had FROM read_parquet(?) '
+            'GROUP BY "user")',
+            [str(path)],
+        ).fetchall()
+    return int(largest)
 
 
 def _digest(truth: Mapping[str, NDArray[np.int64]]) -> str:
