@@ -53,9 +53,11 @@ class Line:
     """What was measured, by its place on the horizontal axis."""
     is_flat: bool = False
     """Whether it is the same everywhere, as it does not know what the axis shows."""
+    style: int = 0
+    """Which colour, dash and shape: one method has the same in every picture."""
 
 
-def lines(title: Sequence[str], x: Axis, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
+def lines(title: str, x: Axis, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
     """Lines over an axis, the best methods in the first panel."""
     size = len(COLOURS)
     parts = [series[start : start + size] for start in range(0, len(series), size)]
@@ -71,13 +73,11 @@ def lines(title: Sequence[str], x: Axis, y: Axis, series: Sequence[Line]) -> dic
     return _whole(title, {"vconcat": panels, "resolve": own})
 
 
-def dots(title: Sequence[str], names: str, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
+def dots(title: str, names: str, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
     """A dot for each method, the best on top, for a picture of one column."""
     axis = _fitted(y, series)
     values = [
-        {"method": one.name, **_bar(found, axis)}
-        for one in series
-        for found in one.points.values()
+        {"method": one.name, **_bar(found, axis)} for one in series for found in one.points.values()
     ]
     order = [one.name for one in series]
     rows = {
@@ -94,7 +94,13 @@ def dots(title: Sequence[str], names: str, y: Axis, series: Sequence[Line]) -> d
             "encoding": {"y": rows, "x": x | {"field": "low"}, "x2": {"field": "high"}},
         },
         {
-            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1, "color": COLOURS[0]},
+            "mark": {
+                "type": "point",
+                "filled": True,
+                "size": 80,
+                "opacity": 1,
+                "color": COLOURS[0],
+            },
             "encoding": {"y": rows, "x": x},
         },
     ]
@@ -115,6 +121,9 @@ def _panel(
     part: Sequence[Line], columns: Sequence[float], x: Axis, y: Axis, title: str | None
 ) -> dict[str, Any]:
     order = [one.name for one in part]
+    styles = [one.style for one in part]
+    if len(set(styles)) < len(part):
+        styles = list(range(len(part)))
     values = [
         {"method": one.name, "x": place, "measured": not one.is_flat, **_bar(found, y)}
         for one in part
@@ -133,7 +142,7 @@ def _panel(
     across = {"x": place, "y": _axis("value", y)}
 
     def told(by: str, choices: Sequence[Any], shown: object) -> dict[str, Any]:
-        scale = {"domain": order, "range": list(choices[: len(order)])}
+        scale = {"domain": order, "range": [choices[style] for style in styles]}
         return {by: {"field": "method", "type": "nominal", "scale": scale, "legend": shown}}
 
     colour = told("color", COLOURS, legend)
@@ -227,14 +236,14 @@ def _axis(field: str, axis: Axis) -> dict[str, Any]:
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
 
 
-def _whole(title: Sequence[str], view: Mapping[str, Any]) -> dict[str, Any]:
+def _whole(title: str, view: Mapping[str, Any]) -> dict[str, Any]:
     text = {"fontSize": 12, "labelColor": _INK, "titleColor": _INK, "labelFontSize": 12,
             "titleFontSize": 12, "titleFontWeight": "normal"}  # fmt: skip
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "background": "white",
         "padding": 8,
-        "title": {"text": WARNING, "subtitle": list(title), "anchor": "start", "frame": "bounds",
+        "title": {"text": WARNING, "subtitle": title, "anchor": "start", "frame": "bounds",
                   "fontSize": 11, "color": "#A4262C", "subtitleFontSize": 14,
                   "subtitleColor": _INK, "subtitlePadding": 5, "offset": 14},
         **view,

@@ -1,4 +1,4 @@
-"""What each metric is called on a page and at an axis, and which of two values is the better."""
+"""What each metric is called on a page and at an axis."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.metrics import METRICS
 
 TABLES = {
     "items": "items",
@@ -25,8 +26,6 @@ class Words:
     """At the head of a column."""
     unit: str
     """Of a value; ``{count}`` is records or users."""
-    lower_is_better: bool = True
-    """Whether a smaller value is the better one."""
 
 
 WORDS: Mapping[str, Words] = {
@@ -37,7 +36,7 @@ WORDS: Mapping[str, Words] = {
     "kl_reversed": Words(
         "divergence of the released from the true shares", "KL (released‖true)", "nats"
     ),
-    "precision": Words("share of the true top {k} found", "Top {k} found", "share", False),
+    "precision": Words("share of the true top {k} found", "Top {k} found", "share"),
     "top_mae": Words(
         "mean absolute error of the true top {k}", "Mean absolute error, top {k}", "{count}"
     ),
@@ -46,7 +45,7 @@ WORDS: Mapping[str, Words] = {
     ),
     "subset_error": Words("relative error of sums over subsets", "Subset sums, relative", "ratio"),
     "range_error": Words("relative error of sums over ranges", "Range sums, relative", "ratio"),
-    "reduction": Words("share of the cells left out", "Cells left out", "share", False),
+    "reduction": Words("share of the total left by bounding", "Left by bounding", "share"),
     "context_distance": Words(
         "distance of the shares of the contexts", "Distance of context shares", "share"
     ),
@@ -77,7 +76,12 @@ class Measure:
     @property
     def lower_is_better(self) -> bool:
         """Whether a smaller value is the better one."""
-        return self._words.lower_is_better
+        return self.metric not in METRICS or METRICS[self.metric].better == "lower"
+
+    @property
+    def judges(self) -> bool:
+        """Whether a better value makes a better release: what bounding leaves does not alone."""
+        return self.metric != "reduction"
 
     @property
     def name(self) -> str:
@@ -104,8 +108,7 @@ class Measure:
     def title(self, count: str) -> str:
         """At an axis."""
         unit = self.unit(count)
-        name = self._words.name.format(k="K" if self.k is None else self.k)
-        return f"{name[0].upper()}{name[1:]}" + (f" ({unit})" if unit else "")
+        return capital(self.name) + (f" ({unit})" if unit else "")
 
 
 def measures(summaries: Sequence[Summary]) -> list[Measure]:
@@ -131,3 +134,8 @@ def error_of(table: str, found: Sequence[Measure]) -> Measure | None:
 def precisions_of(table: str, found: Sequence[Measure]) -> list[Measure]:
     """How well top lists of a table are found, by their length."""
     return [one for one in found if one.table == table and one.metric == "precision"]
+
+
+def capital(words: str) -> str:
+    """The words as the beginning of a sentence."""
+    return words[:1].upper() + words[1:]

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crowdtally.errors import UsageError
 from crowdtally.lab.comparing.facts import Facts
 from crowdtally.lab.comparing.measures import Measure, error_of, measures, precisions_of
 from crowdtally.lab.comparing.ranking import (
@@ -21,13 +20,14 @@ from crowdtally.lab.comparing.ranking import (
     ranked,
     told_apart,
 )
+from crowdtally.lab.comparing.releasable import can_be_released, in_words, typed
 from crowdtally.lab.comparing.rounding import with_error
-from crowdtally.lab.comparing.summary import Setting, Summary
+from crowdtally.lab.comparing.summary import Summary
 from crowdtally.lab.methods import Method
 
 _SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa", "tempered")
 """Boundings by what a reader of a release must understand."""
-_USUAL_K = 10
+USUAL_K = 10
 """The length of a top list by which methods are judged, where it was measured."""
 _COUNTS = {
     "items": "counts of items",
@@ -71,7 +71,7 @@ def purposes(summaries: Sequence[Summary]) -> list[Purpose]:
         asked += [Purpose(words, error)] if error else []
     for table in ("items", "cells"):
         lists = precisions_of(table, found)
-        usual = [one for one in lists if one.k == _USUAL_K] or lists[:1]
+        usual = [one for one in lists if one.k == USUAL_K] or lists[:1]
         asked += [Purpose(f"top lists of {table}", usual[0])] if usual else []
     return asked
 
@@ -100,46 +100,6 @@ def recommendation(summaries: Sequence[Summary], facts: Facts) -> str:
         takes.setdefault(one.options, []).append(one)
     parts = [_part(group) for group in takes.values()]
     return f"At ε = {epsilon}, {'; '.join(parts)}."
-
-
-def can_be_released(setting: Setting, facts: Facts) -> bool:
-    """Whether a release can be asked for it, with nothing read off the records."""
-    if setting.method in facts.baselines:
-        return False
-    try:
-        method = Method.of(setting.method)
-    except UsageError:
-        return False
-    # A declared bound that is the largest contribution was read off the records, like a baseline's.
-    return method.bounding != "declared" or setting.max_records != facts.largest
-
-
-def typed(setting: Setting, facts: Facts) -> str:
-    """The options of a release for a setting, as they are typed."""
-    method = Method.of(setting.method)
-    words = [f"--bounding {method.bounding}"]
-    if setting.max_records is not None:
-        words.append(f"--max-records {setting.max_records}")
-    if method.choice is not None:
-        words.append(f"--choose {method.choice}")
-    if method.transform != "none":
-        words.append(f"--transform {method.transform}")
-    if method.publishing != "dense":
-        words.append(f"--publishing {method.publishing}")
-    return " ".join([*words, *filter(None, [facts.options.get(setting.method)])])
-
-
-def in_words(setting: Setting) -> str:
-    """A setting in a sentence.
-
-    >>> in_words(Setting("sra", "1", 30)), in_words(Setting("dpsense+rank", "1", 100))
-    ('sra with at most 30 records per user', 'dpsense+rank with a bound chosen up to 100')
-    """
-    if setting.max_records is None:
-        return setting.method
-    if "+" in setting.method:
-        return f"{setting.method} with a bound chosen up to {setting.max_records}"
-    return f"{setting.method} with at most {setting.max_records} records per user"
 
 
 def _advice(
