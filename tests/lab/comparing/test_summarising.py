@@ -18,7 +18,9 @@ def _measured(key: int, noise: int, value: float, metric: str = "mae") -> Measur
 
 def test_the_standard_error_is_that_of_the_keys_means() -> None:
     runs = [[1.0, 3.0], [4.0, 6.0], [8.0, 8.0]]
-    (one,) = summaries_of(_measured(k, n, v) for k, row in enumerate(runs) for n, v in enumerate(row))
+    (one,) = summaries_of(
+        _measured(k, n, v) for k, row in enumerate(runs) for n, v in enumerate(row)
+    )
     # The keys' means are 2, 5 and 8: their deviation is 3, over the root of 3 keys.
     assert one.mean == pytest.approx(5)
     assert one.standard_error == pytest.approx(3 / math.sqrt(3))
@@ -29,7 +31,12 @@ def test_the_standard_error_is_that_of_the_keys_means() -> None:
 
 def test_each_number_has_its_own_summary() -> None:
     found = summaries_of(
-        [_measured(0, 0, 1), _measured(0, 0, 5, "mse"), _measured(1, 0, 3), _measured(1, 0, 5, "mse")]
+        [
+            _measured(0, 0, 1),
+            _measured(0, 0, 5, "mse"),
+            _measured(1, 0, 3),
+            _measured(1, 0, 5, "mse"),
+        ]
     )
     assert [(one.metric, one.mean, one.standard_error) for one in found] == [
         ("mae", 2, pytest.approx(1)),

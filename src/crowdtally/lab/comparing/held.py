@@ -143,7 +143,7 @@ def _largest(path: Path, what: What) -> int:
     counted = "count(*)" if what == "records" else "count(DISTINCT cell)"
     with duckdb.connect(":memory:") as connection:
         ((largest,),) = connection.execute(
-            f'SELECT coalesce(max(had), 0) FROM (SELECT {counted} AS had FROM read_parquet(?) '
+            f"SELECT coalesce(max(had), 0) FROM (SELECT {counted} AS had FROM read_parquet(?) "
             'GROUP BY "user")',
             [str(path)],
         ).fetchall()

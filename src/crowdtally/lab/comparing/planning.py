@@ -33,6 +33,8 @@ LARGE = 1_000_000
 """Cells of a table beyond which it is called large."""
 USUAL_SIZE = 10_000
 """Cells that a sparse method publishes, about, where nothing else is said."""
+USUAL_SCALING = "1.2"
+"""The scaling of DPSense-S where it is not chosen, and nothing else is said."""
 DECIDED = ("bounding", "choose", "transform", "publishing", "max_records")
 """Options of a release that a comparison tries itself."""
 
@@ -109,6 +111,8 @@ def taken_of(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: value for name, value in options.items() if name in taken}
     if "size" in taken and not {"size", "cut", "threshold"} & set(given):
         given["size"] = USUAL_SIZE
+    if "scalings" in taken and method.choice is None:
+        given.setdefault("scalings", USUAL_SCALING)
     return given
 
 

@@ -59,6 +59,8 @@ def _run_apart(tasks: Sequence[Task], given: Given, jobs: int, keep: Keep, tell:
             worker.take(next(left, None))
         while done < len(tasks):
             worker, line = answers.get()
+            if line is None and not worker.busy:
+                continue  # it had nothing left to do
             if line is None:
                 raise worker.lost()
             answer = json.loads(line)
@@ -78,6 +80,8 @@ class _Worker:
     """One process."""
 
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
+        self.busy = False
+        """Whether it has a task."""
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
             env=environment, text=True, encoding="utf-8",
@@ -87,6 +91,7 @@ class _Worker:
         """Hand it a task; None where there are no more."""
         pipe = self.process.stdin
         assert pipe is not None
+        self.busy = task is not None
         with suppress(BrokenPipeError):  # a process that is gone is noticed where it answers
             if task is None:
                 pipe.close()

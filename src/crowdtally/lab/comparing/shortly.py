@@ -20,8 +20,11 @@ def lines(summaries: Sequence[Summary], facts: Facts) -> Iterator[str]:
             yield f"epsilon {epsilon}, {table} ({cells:,} cells), {facts.runs} runs each:"
             yield from _aligned([_HEADINGS, *_rows(here, facts)])
             yield ""
+    by_reason: dict[str, list[str]] = {}
     for name, words in facts.skipped.items():
-        yield f"Left out: {name}: {words}"
+        by_reason.setdefault(words, []).append(name)
+    for words, names in by_reason.items():
+        yield f"Left out: {', '.join(names)}: {words}"
     yield from facts.notes
 
 
