@@ -140,7 +140,7 @@ def _workers(
     listeners = []
     try:
         for _ in range(jobs):
-            workers.append(_Worker(command, _environment(jobs)))
+            workers.append(_Worker(command, _environment(jobs, given.held.folder)))
             listeners.append(threading.Thread(target=workers[-1].listen, args=[answers]))
             listeners[-1].daemon = True
             listeners[-1].start()
@@ -163,13 +163,18 @@ def _settings(jobs: int) -> dict[str, str]:
     return settings
 
 
-def _environment(jobs: int) -> dict[str, str]:
-    """The same libraries as here, and as many threads as there are cores for them."""
+def _environment(jobs: int, folder: Path) -> dict[str, str]:
+    """The same libraries as here, and as many threads as there are cores for them.
+
+    What a process leaves behind when it is ended goes with the folder.
+    """
     home = str(Path(crowdtally.__file__).parents[1])
     paths = [home, *(path for path in sys.path if path and path != home)]
     threads = str(max(1, cores() // jobs))
     return {
         **os.environ,
+        "TMPDIR": str(folder),
+        "TEMP": str(folder),
         "PYTHONPATH": os.pathsep.join(paths),
         "OMP_NUM_THREADS": threads,
         "OPENBLAS_NUM_THREADS": threads,
