@@ -18,11 +18,13 @@ from crowdtally.cli.requesting import takes_counted
 if TYPE_CHECKING:
     from crowdtally.lab.comparing.comparison import Comparison
 
-_DECIDED = ("bounding", "choose", "transform", "publishing", "split", "delta")
-"""Options of a release that a comparison tries itself, or leaves as they usually are."""
+
+def _tried(flag: str) -> Any:
+    """An option of a release that a comparison tries itself; typed, it is refused with words."""
+    return typer.Option(flag, hidden=True, rich_help_panel="method", help="Not taken.")
 
 
-@takes_counted(without=_DECIDED)
+@takes_counted(without=("split", "delta"))
 def compare(
     counted: tuple[Callable[[], Any], Any],
     epsilon: Annotated[
@@ -69,6 +71,10 @@ def compare(
             help="How many processes; else as many as there are cores.",
         ),
     ] = None,
+    bounding: Annotated[str | None, _tried("--bounding")] = None,
+    choose: Annotated[str | None, _tried("--choose")] = None,
+    transform: Annotated[str | None, _tried("--transform")] = None,
+    publishing: Annotated[str | None, _tried("--publishing")] = None,
     engine: options.EngineOption = None,
     engine_setting: options.EngineSettingOption = None,
     as_json: options.JsonOption = False,
@@ -83,11 +89,14 @@ def compare(
 
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)
     make_subject, given = counted
+    tried = {
+        "bounding": bounding, "choose": choose, "transform": transform, "publishing": publishing
+    }  # fmt: skip
     _check_engine(engine, syntax.settings(engine_setting or []))
     check_libraries()
     question = Question.of(
         epsilon=epsilon, methods=methods, max_records=max_records, runs=runs, jobs=jobs,
-        options=given,
+        options=given | tried,
     )  # fmt: skip
     check_folder(output)
     with _gone_on_with(output), Progress.on_terminal(quiet=quiet) as stages:

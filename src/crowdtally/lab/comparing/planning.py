@@ -85,7 +85,8 @@ def check_names(names: Sequence[str] | None) -> None:
             Method.of(name)
         except UsageError as error:
             near = closest(name, [*DENSE, *SPARSE, *BASELINES])
-            meant = f" Did you mean the method {near!r}?" if near is not None else ""
+            told = near is None or "Did you mean" in str(error)
+            meant = "" if told else f" Did you mean the method {near!r}?"
             raise UsageError(
                 f"{error}{meant} Baselines are {', '.join(BASELINES)}; `all` is every method."
             ) from error
@@ -120,7 +121,7 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """What was given beside what a comparison tries itself; ``count`` is a part of the records."""
     complete = completed(options)
     for name in DECIDED:
-        if is_given(complete, name):
+        if options.get(name) is not None:
             raise UsageError(
                 f"a comparison tries every --{name.replace('_', '-')} itself: pick methods with "
                 "--methods, such as sra,hpa+rank,sra/filter, and bounds with --max-records."
@@ -145,7 +146,7 @@ def _settings(
     tried: Callable[[Setting], object]
     if name in BASELINES:
         limits: Sequence[int | None] = [None]
-        tried = lambda setting: baseline_of(setting, held)  # noqa: E731
+        tried = lambda setting: _spent(setting, held)  # noqa: E731
     else:
         method = Method.of(name)
         tried = lambda setting: request_of(setting, held, options)  # noqa: E731
@@ -172,6 +173,11 @@ def baseline_of(setting: Setting, held: Held) -> Any:
         held.records, held.domain, epsilon=1, count=held.what, max_records=max(held.largest, 1)
     )
     return BASELINES.load(setting.method).of(request.subject, limit=max(held.largest, 1))
+
+
+def _spent(setting: Setting, held: Held) -> object:
+    """All that a baseline would spend: what public numbers rule out shows here."""
+    return baseline_of(setting, held).parts(Epsilon.of(setting.epsilon))
 
 
 def _taken_by(method: Method) -> frozenset[str]:

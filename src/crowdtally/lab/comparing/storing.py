@@ -114,6 +114,14 @@ def _told(manifest: Path) -> dict[str, Any]:
 def _check_same(
     path: Path, told: Mapping[str, Any], data: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> None:
+    known = told["settings"]
+    differ = [name for name in {**known, **settings} if known.get(name) != settings.get(name)]
+    if differ:
+        name = differ[0]
+        raise UsageError(
+            f"{path} holds a comparison with other settings ({name}: {_shown(known.get(name))} "
+            f"there, {_shown(settings.get(name))} here), and is left as it is: {_OTHER}"
+        )
     if told["data"] != dict(data):
         before, now = (f"{d.get('records')} of {d.get('users')}" for d in (told["data"], data))
         how = (
@@ -123,14 +131,6 @@ def _check_same(
         )
         raise UsageError(
             f"{path} holds a comparison of other data ({how}), and is left as it is: {_OTHER}"
-        )
-    known = told["settings"]
-    differ = [name for name in {**known, **settings} if known.get(name) != settings.get(name)]
-    if differ:
-        name = differ[0]
-        raise UsageError(
-            f"{path} holds a comparison with other settings ({name}: {_shown(known.get(name))} "
-            f"there, {_shown(settings.get(name))} here), and is left as it is: {_OTHER}"
         )
 
 
