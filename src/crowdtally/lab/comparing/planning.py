@@ -62,14 +62,15 @@ def plan_of(
     settings: list[Setting] = []
     skipped: dict[str, str] = {}
     for name in asked:
-        found = list(_settings(name, held, epsilons, bounds, options))
-        able = [one for one, refused in found if refused is None]
-        if not able and names is not None:
-            raise UsageError(f"the method {name!r} cannot run on these data: {found[0][1]}")
+        tried = list(_settings(name, held, epsilons, bounds, options))
+        able = [setting for setting, refused in tried if refused is None]
+        refused = {_shown(setting): words for setting, words in tried if words is not None}
         if not able:
-            skipped[name] = str(found[0][1])
+            refused = {name: next(iter(refused.values()))}
+        if not able and names is not None:
+            raise UsageError(f"the method {name!r} cannot run on these data: {refused[name]}")
         settings += able
-        skipped |= {_shown(one): words for one, words in found if words is not None and able}
+        skipped |= refused
     if not settings:
         reasons = "\n".join(f"{name}: {words}" for name, words in skipped.items())
         raise UsageError(f"no method can run on these data:\n{reasons}")

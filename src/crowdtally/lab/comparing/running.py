@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import crowdtally
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.errors import CrowdtallyError
 from crowdtally.lab.comparing.asking import cores
@@ -168,7 +167,7 @@ def _environment(jobs: int, folder: Path) -> dict[str, str]:
 
     What a process leaves behind when it is ended goes with the folder.
     """
-    home = str(Path(crowdtally.__file__).parents[1])
+    home = str(Path(__file__).parents[3])
     paths = [home, *(path for path in sys.path if path and path != home)]
     threads = str(max(1, cores() // jobs))
     return {

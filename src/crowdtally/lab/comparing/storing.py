@@ -28,17 +28,21 @@ _OTHER = "give another folder with -o DIR, or remove this one."
 def check_folder(path: Path) -> None:
     """Refuse, before anything is read, a place that is no comparison's and not free."""
     check_apart(path)
-    if path.exists() and not path.is_dir():
+    if path.is_dir():
+        _check_inside(path)
+    elif path.exists():
         raise UsageError(f"{path} is a file: give a folder with -o DIR.")
-    if path.is_dir() and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        raise UsageError(f"{path} cannot be read and written: give another folder with -o DIR.")
-    others = (
-        (one for one in path.iterdir() if not one.name.endswith(".part")) if path.is_dir() else ()
-    )
-    if any(True for _ in others) and not (path / _MANIFEST).is_file():
-        raise UsageError(f"{path} holds other things, and no comparison: {_OTHER}")
-    if not path.exists() and not path.absolute().parent.is_dir():
+    elif not path.absolute().parent.is_dir():
         raise UsageError(f"there is no folder {path.absolute().parent}: make it first.")
+
+
+def _check_inside(path: Path) -> None:
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        raise UsageError(f"{path} cannot be read and written: give another folder with -o DIR.")
+    if (path / _MANIFEST).is_file():
+        return
+    if any(not one.name.endswith(".part") for one in path.iterdir()):
+        raise UsageError(f"{path} holds other things, and no comparison: {_OTHER}")
 
 
 @dataclass(frozen=True)
