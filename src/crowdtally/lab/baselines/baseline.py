@@ -110,7 +110,11 @@ class Bounded:
 
     def count(self, reading: Reading) -> dict[str, Counts]:
         """The counts of each table."""
-        found = self.read(reading).found
+        return self.counts_in(self.read(reading))
+
+    def counts_in(self, read: Read[Any]) -> dict[str, Counts]:
+        """What the step counted, by the names of the tables."""
+        found = read.found
         # A step that bounds records says with which rule; one that counts rows has none.
         counts = found[1] if self.request.records.user is not None else found
         names = [table.name for table in self.tables]

@@ -3,12 +3,12 @@
 The method of Rastogi & Nath 2010, on counts of cells instead of a time series.
 
 Contract. Relation: all records of one user added or removed; each user is cut to L records. For
-each table, of its part ε_t of ε: a tenth pays for k, of the powers of two up to 512 and N, with
+each table, of its part ε_t of ε: half pays for k, of the powers of two up to 512 and N, with
 Pr ∝ exp(ε_c·q(k)/(2Δ)), q(k) = −(⌊√(H²‖x‖² − ‖A_k·x‖²)⌋ + expected noise), whose sensitivity is
-at most Δ = ⌈H·Δ₂⌉, both ways: Δ₂ = √L where a user's cells are distinct, else L. Nine tenths pay
-for A_k·x, integers of an integer matrix: they move by at most L·c_k in L1, c_k the largest L1 norm
-of a column of A_k, and get discrete Laplace noise of scale L·c_k/(ε_t·9/10). All of A, c_k and H
-are public. The proof note is ``dft.md``.
+at most Δ = ⌈H·Δ₂⌉, both ways: Δ₂ = √L where a user's cells are distinct, else L. Half pays for
+A_k·x, integers of an integer matrix: they move by at most L·c_k in L1, c_k the largest L1 norm
+of a column of A_k, and get discrete Laplace noise of scale L·c_k/(ε_t/2). All of A, c_k and H are
+public. The proof note is ``dft.md``.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.integers import Integers
 
-CHOICE = Fraction(1, 10)
-"""The part of a table's ε that pays for k."""
+CHOICE = Fraction(1, 2)
+"""The part of a table's ε that pays for k. With a tenth, k is often one that drowns in noise."""
 LARGEST = 4_000_000
 """The most cells: 512 rows of so many are a minute's work."""
 
