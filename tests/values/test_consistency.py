@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.values.consistency import consistent
+from crowdtally.values.consistency import consistent, consistent_columns
 from crowdtally.values.dyadic import DyadicAxis
 
 
@@ -65,3 +65,14 @@ def test_ranges_become_less_noisy():
 def test_trees_that_are_none(nodes):
     with pytest.raises(UsageError, match="complete tree"):
         consistent(nodes)
+
+
+def test_many_trees_at_once_are_each_as_alone() -> None:
+    rng = np.random.default_rng(9)
+    for nodes in (1, 3, 7, 31):
+        trees = rng.integers(-50, 50, size=(nodes, 4)).astype(float)
+        alone = np.stack([consistent(tree) for tree in trees.T], axis=1)
+        assert (consistent_columns(trees) == alone).all()
+    for wrong in (np.zeros(3), np.zeros((2, 3)), np.zeros((0, 3))):
+        with pytest.raises(UsageError, match="stand in the columns of a table"):
+            consistent_columns(wrong)

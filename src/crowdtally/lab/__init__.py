@@ -7,11 +7,12 @@ from typing import Any
 
 _HOMES: dict[str, str] = {
     "compare": "comparing.comparison",
+    "METRICS": "metrics",
+    "Compared": "metrics",
+    "measured": "metrics",
 }
 
-__all__: list[str] = [
-    "compare",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

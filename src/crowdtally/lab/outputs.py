@@ -18,7 +18,7 @@ _METADATA = "release.json"
 
 def check_apart(target: Path) -> None:
     """Refuse to write to a release's folder or inside one: it would be taken for a part of it."""
-    place = target.absolute()
+    place = target.resolve()  # where it would really be written, past links and ..
     for folder in (place, *place.parents):
         if (folder / _METADATA).is_file():
             raise UsageError(
