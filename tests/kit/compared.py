@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from fractions import Fraction
 from math import exp, nan
 
 from crowdtally.lab.comparing.facts import Facts
@@ -88,7 +89,7 @@ def _numbers(
 ) -> list[Summary]:
     bound = setting.max_records or LARGEST
     share = 1.0 if table == "items" else 1 / 7
-    noise = 2 * bound / float(setting.epsilon) * skill
+    noise = 2 * bound / float(Fraction(setting.epsilon)) * skill
     bias = 250 * exp(-bound / 60) * share * skill
     mae = noise + bias
 
@@ -101,5 +102,5 @@ def _numbers(
     found = [one("mae", None, mae), one("mse", None, 2 * mae**2), one("kl", None, mae / 500)]
     for k in ks:
         hit = exp(-mae / 900) * (1 - 0.1 * draw.random()) / (1 + k / 2000)
-        found.append(one("precision", k, min(hit, 0.98)))
+        found.append(one("precision", k, min(max(hit, k / 3_883), 0.98)))
     return found

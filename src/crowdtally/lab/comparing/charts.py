@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, isfinite, log10
+from math import isfinite
 from typing import Any
 
+from crowdtally.lab.comparing.axes import Axis, encoded, fitted
 from crowdtally.lab.comparing.summary import Summary
 
 WARNING = "NOT PRIVATE: computed from the true records"
@@ -20,27 +21,12 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E
 """Okabe and Ito's, which differ for every kind of eye, without the yellow that fades on white."""
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3), (2, 2))
 _SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-_WIDTH = 400
+_WIDTH = 370
 _HEIGHT = 300
 _ROW = 24
 _SHORT = 26
 """Letters of a name that leave room for another beside it."""
 _INK = "#222"
-_WIDE = 3
-"""Numbers whose largest is so many times the smallest are shown by their ratios."""
-_MANY_DECADES = 3
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One axis of a picture."""
-
-    title: str
-    """What it shows, with its unit."""
-    is_log: bool
-    """Whether equal steps are equal ratios."""
-    domain: tuple[float, float] | None = None
-    """From where to where; None for what the numbers need."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +48,9 @@ def lines(title: str, x: Axis, y: Axis, series: Sequence[Line]) -> dict[str, Any
     size = len(COLOURS)
     parts = [series[start : start + size] for start in range(0, len(series), size)]
     columns = sorted({place for one in series for place in one.points})
-    x = _fitted_to(x, columns, columns)
+    x = fitted(x, columns, columns)
     panels = [
-        _panel(part, columns, x, _fitted(y, part), _panel_title(number, parts))
+        _panel(part, columns, x, _fitted_to_bars(y, part), _panel_title(number, parts))
         for number, part in enumerate(parts)
     ]
     if len(panels) == 1:
@@ -75,7 +61,7 @@ def lines(title: str, x: Axis, y: Axis, series: Sequence[Line]) -> dict[str, Any
 
 def dots(title: str, names: str, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
     """A dot for each method, the best on top, for a picture of one column."""
-    axis = _fitted(y, series)
+    axis = _fitted_to_bars(y, series)
     values = [
         {"method": one.name, **_bar(found, axis)} for one in series for found in one.points.values()
     ]
@@ -87,7 +73,7 @@ def dots(title: str, names: str, y: Axis, series: Sequence[Line]) -> dict[str, A
         "axis": {"title": names, "labelLimit": 0, "grid": True, "titleAlign": "right",
                  "titleAngle": 0, "titleAnchor": "start", "titleX": -9, "titleY": -8},
     }  # fmt: skip
-    x = _axis("value", axis)
+    x = encoded("value", axis)
     layers = [
         {
             "mark": {"type": "rule", "strokeWidth": 2, "color": COLOURS[0]},
@@ -137,9 +123,9 @@ def _panel(
         "symbolSize": 90,
         "symbolStrokeWidth": 0,
     }
-    place = _axis("x", x)
+    place = encoded("x", x)
     place["axis"] |= {"values": list(columns), "format": ".4~g", "labelOverlap": "greedy"}
-    across = {"x": place, "y": _axis("value", y)}
+    across = {"x": place, "y": encoded("value", y)}
 
     def told(by: str, choices: Sequence[Any], shown: object) -> dict[str, Any]:
         scale = {"domain": order, "range": [choices[style] for style in styles]}
@@ -164,8 +150,7 @@ def _panel(
             "encoding": across | colour | told("shape", _SHAPES, legend),
         },
     ]  # fmt: skip
-    panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers,
-             "resolve": {"scale": {"color": "shared", "shape": "shared", "strokeDash": "shared"}}}  # fmt: skip
+    panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers}
     return panel | ({"title": {"text": title, "fontSize": 12, "color": _INK}} if title else {})
 
 
@@ -194,51 +179,18 @@ def _bar(found: Summary, axis: Axis) -> dict[str, float]:
     return {"value": found.mean, "low": low, "high": high}
 
 
-def _fitted(axis: Axis, series: Sequence[Line]) -> Axis:
+def _fitted_to_bars(axis: Axis, series: Sequence[Line]) -> Axis:
     """The axis with ends that hold all means, and their error bars as far as it can."""
     found = [one for line in series for one in line.points.values()]
     errors = [one.standard_error if isfinite(one.standard_error) else 0.0 for one in found]
     means = [one.mean for one in found]
     lows = [max(m - e, m / 2) if m > 0 else m - e for m, e in zip(means, errors, strict=True)]
-    return _fitted_to(axis, lows, [m + e for m, e in zip(means, errors, strict=True)])
-
-
-def _fitted_to(axis: Axis, lows: Sequence[float], highs: Sequence[float]) -> Axis:
-    """The axis from the lowest to the highest, with a little air on both sides."""
-    if axis.domain is not None:
-        return axis
-    low, high = min(lows), max(highs)
-    if axis.is_log and low > 0 and high / low >= _WIDE:
-        air = (high / low) ** 0.04
-        return Axis(axis.title, True, (low / air, high * air))
-    air = 0.06 * (high - low) or 0.1 * abs(high) or 1.0
-    return Axis(axis.title, False, (low - air, high + air))
-
-
-def _ticks(axis: Axis) -> list[float] | None:
-    """Round places on an axis of ratios: 1, 2, 5, 10, 20 …, or powers of ten where it is long."""
-    if not axis.is_log or axis.domain is None:
-        return None
-    low, high = axis.domain
-    powers = range(floor(log10(low)), ceil(log10(high)) + 1)
-    steps = (1, 2, 5) if log10(high / low) < _MANY_DECADES else (1,)
-    ticks = [step * 10.0**power for power in powers for step in steps]
-    return [tick for tick in ticks if low <= tick <= high]
-
-
-def _axis(field: str, axis: Axis) -> dict[str, Any]:
-    scale: dict[str, Any] = {"type": "log" if axis.is_log else "linear", "nice": False}
-    if axis.domain is not None:
-        scale |= {"domain": list(axis.domain), "zero": False}
-    shown: dict[str, Any] = {"title": axis.title, "format": ",.12~g", "labelOverlap": "greedy"}
-    ticks = _ticks(axis)
-    shown |= {"tickCount": 6} if ticks is None else {"values": ticks}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
+    return fitted(axis, lows, [m + e for m, e in zip(means, errors, strict=True)])
 
 
 def _whole(title: str, view: Mapping[str, Any]) -> dict[str, Any]:
-    text = {"fontSize": 12, "labelColor": _INK, "titleColor": _INK, "labelFontSize": 12,
-            "titleFontSize": 12, "titleFontWeight": "normal"}  # fmt: skip
+    text = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 13,
+            "titleFontSize": 13, "titleFontWeight": "normal"}  # fmt: skip
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "background": "white",

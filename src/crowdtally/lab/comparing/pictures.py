@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from crowdtally.lab.comparing.charts import Axis
+from crowdtally.lab.comparing.axes import Axis
 from crowdtally.lab.comparing.facts import Facts
 from crowdtally.lab.comparing.measures import (
     TABLES,
@@ -70,12 +70,7 @@ def _by_epsilon(summaries: Sequence[Summary], facts: Facts, error: Measure) -> P
 def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Plot | None:
     epsilon = main_epsilon(one.setting.epsilon for one in of_measure(summaries, error))
     here = of_measure(summaries, error, epsilon)
-    tried: dict[str, set[int | None]] = {}
-    for one in here:
-        tried.setdefault(one.setting.method, set()).add(one.setting.max_records)
-    # A method that was run with one bound, such as M or the largest to choose from, has no curve.
-    flat = [one for one in here if len(tried[one.setting.method]) == 1]
-    curved = [one for one in here if len(tried[one.setting.method]) > 1]
+    curved, flat = _with_curves(here)
     bounds = sorted({b for one in curved if (b := one.setting.max_records) is not None})
     if not bounds:
         return None
@@ -102,6 +97,19 @@ def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Plo
         ],
         flat=flat,
     )
+
+
+def _with_curves(numbers: Sequence[Summary]) -> tuple[list[Summary], list[Summary]]:
+    """The numbers of methods that were run with several bounds, and the others.
+
+    One bound is M, or the largest to choose from: such a method has no curve.
+    """
+    tried: dict[str, list[Summary]] = {}
+    for one in numbers:
+        tried.setdefault(one.setting.method, []).append(one)
+    curved = [one for found in tried.values() if len(found) > 1 for one in found]
+    flat = [one for found in tried.values() if len(found) == 1 for one in found]
+    return curved, flat
 
 
 def _by_length(summaries: Sequence[Summary], lists: Sequence[Measure]) -> Plot:

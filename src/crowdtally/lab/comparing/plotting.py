@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crowdtally.lab.comparing.charts import COLOURS, Axis, Line, as_svg, dots, lines
+from crowdtally.lab.comparing.axes import Axis
+from crowdtally.lab.comparing.charts import COLOURS, Line, as_svg, dots, lines
 from crowdtally.lab.comparing.facts import Facts
 from crowdtally.lab.comparing.measures import Measure
 from crowdtally.lab.comparing.ranking import ranked
@@ -86,26 +87,22 @@ def draw(plot: Plot, facts: Facts, styles: Mapping[str, int]) -> Picture | None:
     series: list[Line] = []
     rows: dict[str, tuple[Summary | None, ...]] = {}
     for method in _by_quality(columns, plot.flat):
-        found = {c.place: one for c in columns if (one := c.of(method)) is not None}
-        if method in flat:
-            found = {columns[0].place: flat[method]}
-        first = next(iter(found.values()))
-        name = label(first.setting, facts)
-        series.append(Line(name, found, method in flat, styles.get(method, 0)))
-        own = (flat.get(method),) if flat else ()
-        rows[name] = (*(column.of(method) for column in columns), *own)
+        found = [column.of(method) for column in columns]
+        points = _points(columns, found if method not in flat else [flat[method]])
+        name = label(next(iter(points.values())).setting, facts)
+        series.append(Line(name, points, method in flat, styles.get(method, 0)))
+        rows[name] = (*found, flat.get(method)) if flat else tuple(found)
     if not series:
         return None
-    own_head, own_measure = ((OWN,), (None,)) if flat else ((), ())
-    return Picture(
-        plot.name,
-        plot.title,
-        plot.caption,
-        _spec(plot, columns, series),
-        (*(column.head for column in columns), *own_head),
-        (*(column.measure for column in columns), *own_measure),
-        rows,
-    )
+    heads: list[tuple[str, Measure | None]] = [(c.head, c.measure) for c in columns]
+    names, kinds = zip(*heads, *([(OWN, None)] if flat else []), strict=True)
+    spec = _spec(plot, columns, series)
+    return Picture(plot.name, plot.title, plot.caption, spec, names, kinds, rows)
+
+
+def _points(columns: Sequence[Column], found: Sequence[Summary | None]) -> dict[float, Summary]:
+    pairs = zip(columns, found, strict=False)  # a flat line has one number, at the first column
+    return {column.place: one for column, one in pairs if one is not None}
 
 
 def styles_of(summaries: Iterable[Summary]) -> dict[str, int]:

@@ -7,7 +7,7 @@ records. Where the best cannot be told apart from a simpler method, the simpler 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crowdtally.lab.comparing.facts import Facts
 from crowdtally.lab.comparing.measures import Measure, error_of, measures, precisions_of
@@ -62,6 +62,16 @@ class Advice:
     """What to type."""
 
 
+@dataclass(frozen=True)
+class Take:
+    """A part of the recommendation: words, and the options to type."""
+
+    words: str
+    """Without a full stop."""
+    options: str
+    """Empty where nothing is recommended."""
+
+
 def purposes(summaries: Sequence[Summary]) -> list[Purpose]:
     """What can be judged by these numbers."""
     found = measures(summaries)
@@ -88,18 +98,25 @@ def advise(summaries: Sequence[Summary], facts: Facts) -> list[Advice]:
     return advice
 
 
-def recommendation(summaries: Sequence[Summary], facts: Facts) -> str:
-    """One sentence, with its reason and the options to type, at the main ε."""
+def takes(summaries: Sequence[Summary], facts: Facts) -> list[Take]:
+    """The recommendation at the main ε in its parts, one for each setting that is taken."""
     advice = advise(summaries, facts)
     epsilon = main_epsilon({one.epsilon for one in advice})
-    here = [one for one in advice if one.epsilon == epsilon]
-    if not here:
-        return _nothing(summaries)
-    takes: dict[str, list[Advice]] = {}
-    for one in here:
-        takes.setdefault(one.options, []).append(one)
-    parts = [_part(group) for group in takes.values()]
-    return f"At ε = {epsilon}, {'; '.join(parts)}."
+    groups: dict[str, list[Advice]] = {}
+    for one in advice:
+        if one.epsilon == epsilon:
+            groups.setdefault(one.options, []).append(one)
+    if not groups:
+        return [Take(_nothing(summaries), "")]
+    parts = [Take(_take(group), options) for options, group in groups.items()]
+    return [replace(parts[0], words=f"At ε = {epsilon}, {parts[0].words}"), *parts[1:]]
+
+
+def recommendation(summaries: Sequence[Summary], facts: Facts) -> str:
+    """One sentence, with its reason and the options to type, at the main ε."""
+    parts = [f"{one.words}: {one.options}" if one.options else one.words
+             for one in takes(summaries, facts)]  # fmt: skip
+    return f"{'; '.join(parts)}."
 
 
 def _advice(
@@ -160,18 +177,17 @@ def _beaten(chosen: Summary, numbers: Sequence[Summary], purpose: Purpose, facts
     return f"; {_method(best)}, for comparison only, has {_number(best)}"
 
 
-def _part(group: Sequence[Advice]) -> str:
-    first = group[0]
+def _take(group: Sequence[Advice]) -> str:
     reasons = [f"{one.purpose.words} ({one.reason})" for one in group]
     told = ", ".join(reasons[:-1]) + (" and " if len(reasons) > 1 else "") + reasons[-1]
-    return f"take {in_words(first.chosen.setting)} for {told}: {first.options}"
+    return f"take {in_words(group[0].chosen.setting)} for {told}"
 
 
 def _nothing(summaries: Sequence[Summary]) -> str:
     names = sorted({one.setting.method for one in summaries})
     if not names:
-        return "Nothing was measured, so nothing is recommended."
+        return "Nothing was measured, so nothing is recommended"
     return (
         f"Nothing is recommended: of the methods that were compared ({', '.join(names)}) none has "
-        "both a number and a way to be released; compare others too, such as --methods sra,hpa."
+        "both a number and a way to be released; compare others too, such as --methods sra,hpa"
     )

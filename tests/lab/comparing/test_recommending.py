@@ -1,0 +1,139 @@
+"""Hand-made numbers, and what is to be said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+
+import pytest
+
+from crowdtally.lab.comparing.measures import WORDS
+from crowdtally.lab.comparing.recommending import advise, recommendation
+from crowdtally.lab.comparing.releasable import can_be_released, typed
+from crowdtally.lab.comparing.summary import Setting, Summary
+from crowdtally.lab.metrics import METRICS
+from kit.compared import FACTS, LARGEST, compared, summary
+
+
+def told(*summaries: Summary, **changes: object) -> str:
+    facts = replace(FACTS, epsilons=("1",), **changes)  # type: ignore[arg-type]
+    return recommendation(summaries, facts)
+
+
+def test_a_clear_winner_is_named_with_its_bound_its_reason_and_what_to_type() -> None:
+    words = told(
+        summary("sra", 400, 2, bound=10),
+        summary("hpa", 300, 2, bound=10),
+        summary("hpa", 200, 2, bound=30),
+    )
+    assert words == (
+        "At ε = 1, take hpa with at most 30 records per user for counts of items (mean absolute "
+        "error 200.0 ± 2.0; next sra, 400.0 ± 2.0): --bounding hpa --max-records 30."
+    )
+
+
+@pytest.mark.parametrize(("best", "winner"), [(203.0, "sra"), (199.0, "hpa")])
+def test_what_cannot_be_told_apart_goes_to_the_simpler(best: float, winner: str) -> None:
+    """Two standard errors of 2 and 2 are 5.66 of the difference: 5 is a tie, 9 is none."""
+    words = told(summary("hpa", best, 2), summary("sra", 208, 2))
+    assert f"take {winner} " in words
+    assert ("hpa with at most 10 records per user, 203.0 ± 2.0, cannot be told apart" in words) == (
+        winner == "sra"
+    )
+
+
+def test_among_the_bounds_of_one_method_the_best_is_taken() -> None:
+    words = told(summary("sra", 201, 5, bound=10), summary("sra", 200, 5, bound=30))
+    assert "--max-records 30" in words
+    assert "no other method that can be released was compared" in words
+
+
+def test_a_part_more_is_less_simple_than_another_bounding() -> None:
+    assert "take tempered " in told(summary("sra/filter", 200), summary("tempered", 200))
+    assert "take sra " in told(summary("sra+rank", 200), summary("sra", 200))
+
+
+def test_counts_and_top_lists_may_have_different_winners() -> None:
+    words = told(
+        summary("sra", 200, 1, bound=30),
+        summary("hpa", 300, 1, bound=10),
+        summary("sra", 0.5, 0.01, bound=30, metric="precision", k=10),
+        summary("hpa", 0.9, 0.01, bound=10, metric="precision", k=10),
+        summary("hpa", 0.1, 0.01, bound=10, metric="precision", k=5),
+        summary("sra", 0.9, 0.01, bound=30, metric="precision", k=5),
+    )
+    counts, lists = words.split("; take ")
+    assert counts.startswith("At ε = 1, take sra with at most 30 ")
+    assert counts.endswith(": --bounding sra --max-records 30")
+    assert lists.startswith("hpa with at most 10 records per user for top lists of items")
+    assert "share of the true top 10 found 0.900 ± 0.010" in lists
+    assert lists.endswith(": --bounding hpa --max-records 10.")
+
+
+def test_one_setting_for_several_purposes_is_told_once() -> None:
+    words = told(
+        summary("sra", 200), summary("sra", 0.9, 0.01, metric="precision", k=10),
+        summary("sra", 20, table="edges"),
+    )  # fmt: skip
+    assert words.count("--bounding sra --max-records 10") == 1
+    for purpose in ("counts of items (", "counts of items in contexts (", "top lists of items ("):
+        assert purpose in words
+
+
+def test_a_baseline_is_never_recommended_but_told_where_it_is_better() -> None:
+    words = told(summary("lpa", 100, bound=None), summary("sra", 200))
+    assert "take sra " in words
+    assert "lpa, for comparison only, has 100.0 ± 1.0" in words
+    assert "lpa" not in told(summary("lpa", 300, bound=None), summary("sra", 200))
+
+
+def test_with_baselines_only_nothing_is_recommended() -> None:
+    words = told(summary("lpa", 100, bound=None), summary("gs", 50, bound=None))
+    assert words.startswith("Nothing is recommended: ")
+    assert "(gs, lpa)" in words
+    assert "--methods sra,hpa" in words
+    assert told() == "Nothing was measured, so nothing is recommended."
+
+
+def test_a_declared_bound_that_was_read_off_the_records_is_not_recommended() -> None:
+    best, usual = summary("declared", 1, bound=LARGEST), summary("sra", 200)
+    assert "take sra " in told(best, usual)
+    assert "take declared " in told(summary("declared", 1, bound=50), usual)
+    assert not can_be_released(Setting("declared", "1", 1), replace(FACTS, largest=0))
+
+
+def test_what_was_not_measured_is_not_recommended() -> None:
+    words = told(summary("sra", nan, nan), summary("hpa", 200))
+    assert "take hpa " in words
+    assert "sra" not in words
+    assert told(summary("sra", nan, nan)).startswith("Nothing is recommended: ")
+
+
+def test_without_a_standard_error_nothing_is_told_apart() -> None:
+    words = told(summary("sra", 900, nan, keys=1), summary("hpa", 1, nan, keys=1))
+    assert "take sra " in words
+    assert "cannot be told apart with one sampling key" in words
+
+
+def test_equal_numbers_are_ordered_by_name() -> None:
+    numbers = [summary("dpsense", 5, 0), summary("hpa", 5, 0), summary("tempered", 5, 0)]
+    assert told(*numbers) == told(*reversed(numbers))
+
+
+def test_every_epsilon_has_its_advice_and_the_sentence_that_of_one() -> None:
+    summaries, facts = compared()
+    advice = advise(summaries, facts)
+    assert [one.epsilon for one in advice] == ["0.1"] * 3 + ["1"] * 3 + ["10"] * 3
+    assert recommendation(summaries, facts).startswith("At ε = 1, ")
+
+
+def test_all_parts_of_a_method_are_typed() -> None:
+    facts = replace(FACTS, options={"dpsense+rank/haar/filter": "--cap 5 --size 1000"})
+    assert typed(Setting("dpsense+rank/haar/filter", "1", 100), facts) == (
+        "--bounding dpsense --max-records 100 --choose rank --transform haar --publishing filter "
+        "--cap 5 --size 1000"
+    )
+
+
+def test_every_metric_has_words() -> None:
+    assert set(WORDS) == set(METRICS)
