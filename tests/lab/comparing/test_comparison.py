@@ -193,6 +193,10 @@ def test_other_data_and_other_settings_are_refused(
     other = declared(write_visits(tmp_path / "more.parquet", more=1))
     with pytest.raises(UsageError, match=r"other data .*95 of 11 there and are 96 of 11 here"):
         lab.compare(other, domain, epsilon=1, output=folder, **USED)
+    table = pandas.read_parquet(str(records.source))
+    table.loc[table.who == "visitor-9", "who"] = ["visitor-0", *["visitor-9"] * 9]
+    with pytest.raises(UsageError, match="as many records and users, which are not the same"):
+        lab.compare(declared(table), domain, epsilon=1, output=folder, **USED)
     turned = ct.Domain(domain.items.values[::-1].tolist(), {"day": ["Mon", "Tue"]})
     with pytest.raises(UsageError, match="other data"):
         lab.compare(records, turned, epsilon=1, output=folder, **USED)
