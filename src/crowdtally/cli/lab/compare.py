@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _tried(flag: str) -> Any:
-    """An option of a release that a comparison tries itself; typed, it is refused with words."""
+    """An option of a release that means nothing here; typed, it is refused with words."""
     return typer.Option(flag, hidden=True, rich_help_panel="method", help="Not taken.")
 
 
@@ -75,8 +75,8 @@ def compare(
     choose: Annotated[str | None, _tried("--choose")] = None,
     transform: Annotated[str | None, _tried("--transform")] = None,
     publishing: Annotated[str | None, _tried("--publishing")] = None,
-    engine: options.EngineOption = None,
-    engine_setting: options.EngineSettingOption = None,
+    engine: Annotated[str | None, _tried("--engine")] = None,
+    engine_setting: Annotated[list[str] | None, _tried("--engine-setting")] = None,
     as_json: options.JsonOption = False,
     quiet: options.QuietOption = False,
     debug: options.DebugOption = False,
