@@ -22,9 +22,10 @@ from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.measuring import Bench, Given
-from crowdtally.lab.comparing.planning import plan_of
+from crowdtally.lab.comparing.planning import plan_of, request_of
 from crowdtally.lab.comparing.summary import Setting
 from crowdtally.lab.comparing.tasks import Task, Unit
+from crowdtally.lab.methods import Method
 from crowdtally.lab.outputs import NOT_PRIVATE
 from crowdtally.lab.truth import largest_contribution
 from crowdtally.values.epsilon import Epsilon
@@ -288,6 +289,18 @@ def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_nam
     assert {"dpsense", "dpsense-s+dpsense"} <= {setting.method for setting in capped.settings}
 
 
+def test_large_tables_are_published_in_part(held: Held) -> None:
+    with mock.patch("crowdtally.lab.comparing.planning.LARGE", 9):
+        plan = plan_of(held, [Epsilon.of(1)], None, [1, 3], {"cap": 2})
+    assert not plan.skipped
+    methods = {setting.method for setting in plan.settings} - set(BASELINES)
+    assert {"sra/filter", "sra/threshold", "dpsense/filter-priority"} <= methods
+    assert all(Method.of(name).publishing != "dense" for name in methods)
+    setting = Setting("sra/priority", "1", 3)
+    table = request_of(setting, held, {}).tables[0]
+    assert table.publishing.wanted == 10_000  # type: ignore[attr-defined]
+
+
 def test_users_are_compared_with_users(records: Records, domain: ct.Domain) -> None:
     frame = lab.compare(
         records, domain, epsilon=10**6, count="users", methods="dpsense,declared,lpa",
@@ -310,4 +323,6 @@ def test_bad_input_in_python_is_told_in_pythons_words(
         lab.compare(rows, ct.Domain(["bar"]), epsilon=1)
     with pytest.raises(UsageError, match=r"ct.Domain\(ITEMS\)"):
         lab.compare(ct.read(records.source, user="who", item="place"), epsilon=1)
+    with pytest.raises(UsageError, match="output is the path of a folder: received a int"):
+        lab.compare(records, domain, epsilon=1, output=3)
     assert not list(tmp_path.iterdir())

@@ -155,14 +155,19 @@ def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     columns = (
         TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     )  # fmt: skip
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
-        task = bar.add_task("comparing", total=None, visible=False)
+    bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
+    task = bar.add_task("comparing")
 
-        def told(done: int, total: int) -> None:
-            stages.clear()
-            bar.update(task, completed=done, total=total, visible=total > 0)
+    def told(done: int, total: int) -> None:
+        stages.clear()  # the reading has ended
+        if total:
+            bar.start()
+            bar.update(task, completed=done, total=total)
 
+    try:
         yield told
+    finally:
+        bar.stop()
 
 
 def _show(found: Comparison, output: Path, as_json: bool) -> None:

@@ -145,7 +145,7 @@ def compare(
             options=options,
         )  # fmt: skip
         if output is not None:
-            check_folder(Path(output))
+            check_folder(_path(output))
         count = {"count": options["count"]} if options.get("count") is not None else {}
         asked = {name: options[name] for name in ("pairs", "discover_items") if name in options}
         subject = make_subject(records, domain, **count, **asked)
@@ -155,6 +155,12 @@ def compare(
             if output is not None:
                 write(found, folder)
     return as_frame(found.summaries)
+
+
+def _path(output: object) -> Path:
+    if not isinstance(output, str | os.PathLike):
+        raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
+    return Path(output)
 
 
 @contextmanager

@@ -17,7 +17,8 @@ def lines(summaries: Sequence[Summary], facts: Facts) -> Iterator[str]:
     for epsilon in facts.epsilons:
         for table, cells in facts.cells.items():
             here = [s for s in summaries if s.table == table and s.setting.epsilon == epsilon]
-            yield f"epsilon {epsilon}, {table} ({cells:,} cells), {facts.runs} runs each:"
+            number = f"{cells:,} cell" + ("s" if cells > 1 else "")
+            yield f"epsilon {epsilon}, {table} ({number}), {facts.runs} runs each:"
             yield from _aligned([_HEADINGS, *_rows(here, facts)])
             yield ""
     by_reason: dict[str, list[str]] = {}
