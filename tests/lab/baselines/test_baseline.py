@@ -111,6 +111,13 @@ def test_pairs_and_discoveries_are_refused(name):
         load.of(discovered.subject, 4)
 
 
+def test_a_table_of_too_many_cells_is_refused():
+    lists = {"item": range(10**6), "day": range(10**4)}
+    wide = request(ct.Domain(attributes=lists), publishing="filter", cut=100)
+    with pytest.raises(UsageError, match=r"the table 'cells' has 10,000,000,000\. Leave the bas"):
+        BASELINES.load("lpa").of(wide.subject, 4)
+
+
 def test_an_unknown_baseline_is_answered_with_the_known_ones():
     with pytest.raises(UsageError, match=r"unknown --methods 'dtf'.*dft"):
         BASELINES.load("dtf")

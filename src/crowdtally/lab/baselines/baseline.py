@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 
 from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.request.request import Request, Subject, make_request
+from crowdtally.curator.request.tables import counted_cells
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.curator.table import Table
@@ -75,6 +77,12 @@ class Bounded:
                 "the baselines count items, items in context or cells of public lists: leave out "
                 f"{'--pairs' if subject.method.pairs else '--discover-items'}, or the baselines."
             )
+        for (name, _), cells in counted_cells(subject.domain, pairs=False).items():
+            if cells.size > Dense.largest:
+                raise UsageError(
+                    f"a baseline estimates every cell, at most {Dense.largest:,} of them: the "
+                    f"table {name!r} has {cells.size:,}. Leave the baselines out of --methods."
+                )
         options: dict[str, Any] = {}
         if subject.records.user is not None:
             what = subject.method.what
