@@ -64,7 +64,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     found = {name for name in names(wheel) if ".dist-info/" not in name}
     assert found == wanted
     assert "crowdtally/py.typed" in found
-    assert {Path(name).suffix for name in found} == {".py", ".md", ".sql", ".typed"}
+    kinds = {Path(name).suffix for name in found}
+    assert kinds == {".css", ".html", ".md", ".py", ".sql", ".typed"}
 
 
 def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:

@@ -42,6 +42,12 @@ def test_what_cannot_be_told_apart_goes_to_the_simpler(best: float, winner: str)
     )
 
 
+def test_a_tie_with_a_method_that_is_less_simple_is_told_too() -> None:
+    words = told(summary("sra", 200, 2), summary("hpa", 203, 2))
+    assert "take sra " in words
+    assert "hpa with at most 10 records per user, 203.0 ± 2.0, cannot be told apart" in words
+
+
 def test_among_the_bounds_of_one_method_the_best_is_taken() -> None:
     words = told(summary("sra", 201, 5, bound=10), summary("sra", 200, 5, bound=30))
     assert "--max-records 30" in words

@@ -60,7 +60,7 @@ def test_a_spreadsheet_sees_numbers_a_header_and_the_warning_in_each_row(folder:
     with (folder / "comparison.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert rows[0] == [*COLUMNS, "warning"]
-    assert rows[1] == "sra,30,1.0,items,mae,,234.125,0.1,5,20".split(",") + [rows[1][-1]]
+    assert rows[1] == [*"sra,30,1.0,items,mae,,234.125,0.1,5,20".split(","), rows[1][-1]]
     assert all(row[-1] == "NOT PRIVATE: computed from the true records" for row in rows[1:])
     # No cell is a formula, and none is a date such as 1/3.
     assert not any(cell[:1] in "=+-@" or "/" in cell for row in rows[1:] for cell in row if cell)

@@ -40,7 +40,7 @@ class Line:
     is_flat: bool = False
     """Whether it is the same everywhere, as it does not know what the axis shows."""
     style: int = 0
-    """Which colour, dash and shape: one method has the same in every picture."""
+    """Its place among all methods: the first seven look the same in every picture."""
 
 
 def lines(title: str, x: Axis, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
@@ -107,9 +107,7 @@ def _panel(
     part: Sequence[Line], columns: Sequence[float], x: Axis, y: Axis, title: str | None
 ) -> dict[str, Any]:
     order = [one.name for one in part]
-    styles = [one.style for one in part]
-    if len(set(styles)) < len(part):
-        styles = list(range(len(part)))
+    styles = _styles(part)
     values = [
         {"method": one.name, "x": place, "measured": not one.is_flat, **_bar(found, y)}
         for one in part
@@ -152,6 +150,16 @@ def _panel(
     ]  # fmt: skip
     panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers}
     return panel | ({"title": {"text": title, "fontSize": 12, "color": _INK}} if title else {})
+
+
+def _styles(part: Sequence[Line]) -> list[int]:
+    """A colour, dash and shape for each line of a panel; who comes first keeps its own."""
+    free = list(range(len(COLOURS)))
+    taken: dict[str, int] = {}
+    for one in sorted(part, key=lambda line: line.style):
+        taken[one.name] = one.style if one.style in free else free[0]
+        free.remove(taken[one.name])
+    return [taken[one.name] for one in part]
 
 
 def _panel_title(number: int, parts: Sequence[Sequence[Line]]) -> str | None:

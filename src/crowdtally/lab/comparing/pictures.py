@@ -96,6 +96,7 @@ def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Plo
             for bound in bounds
         ],
         flat=flat,
+        is_one_choice=True,
     )
 
 

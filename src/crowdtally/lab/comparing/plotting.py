@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdtally.lab.comparing.axes import Axis
-from crowdtally.lab.comparing.charts import COLOURS, Line, as_svg, dots, lines
+from crowdtally.lab.comparing.charts import Line, as_svg, dots, lines
 from crowdtally.lab.comparing.facts import Facts
 from crowdtally.lab.comparing.measures import Measure
-from crowdtally.lab.comparing.ranking import ranked
+from crowdtally.lab.comparing.ranking import best_of_each, ranked
 from crowdtally.lab.comparing.releasable import label
 from crowdtally.lab.comparing.summary import Summary
 
@@ -54,6 +54,8 @@ class Plot:
     """Its numbers."""
     flat: Sequence[Summary] = ()
     """Numbers that hold for every column, one for a method."""
+    is_one_choice: bool = False
+    """Whether a method is used in one of the columns, the best, as with bounds."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def draw(plot: Plot, facts: Facts, styles: Mapping[str, int]) -> Picture | None:
     flat = {one.setting.method: one for one in plot.flat}
     series: list[Line] = []
     rows: dict[str, tuple[Summary | None, ...]] = {}
-    for method in _by_quality(columns, plot.flat):
+    for method in _ordered(plot, columns):
         found = [column.of(method) for column in columns]
         points = _points(columns, found if method not in flat else [flat[method]])
         name = label(next(iter(points.values())).setting, facts)
@@ -106,9 +108,9 @@ def _points(columns: Sequence[Column], found: Sequence[Summary | None]) -> dict[
 
 
 def styles_of(summaries: Iterable[Summary]) -> dict[str, int]:
-    """A colour for each method, the same in every picture, as far as colours go."""
-    methods = list(dict.fromkeys(one.setting.method for one in summaries))
-    return {method: place % len(COLOURS) for place, method in enumerate(methods)}
+    """The place of each method among all, so that it can look the same in every picture."""
+    methods = dict.fromkeys(one.setting.method for one in summaries)
+    return {method: place for place, method in enumerate(methods)}
 
 
 def _spec(plot: Plot, columns: Sequence[Column], series: Sequence[Line]) -> dict[str, Any]:
@@ -124,11 +126,20 @@ def _with_bound(one: Line) -> str:
     return one.name if bound is None else f"{one.name} ({bound:,})"
 
 
-def _by_quality(columns: Sequence[Column], flat: Sequence[Summary]) -> list[str]:
+def _ordered(plot: Plot, columns: Sequence[Column]) -> list[str]:
+    return _by_best(columns, plot.flat) if plot.is_one_choice else _by_quality(columns)
+
+
+def _by_best(columns: Sequence[Column], flat: Sequence[Summary]) -> list[str]:
+    """Methods by their best number in any column, where all columns measure the same."""
+    numbers = [one for column in columns for one in column.numbers]
+    best = best_of_each([*numbers, *flat], columns[0].measure) if columns else []
+    return [one.setting.method for one in best]
+
+
+def _by_quality(columns: Sequence[Column]) -> list[str]:
     """Methods by the sum of their ranks over the columns; one that is missing is last there."""
-    ranks = [
-        [one.setting.method for one in ranked([*c.numbers, *flat], c.measure)] for c in columns
-    ]
+    ranks = [[one.setting.method for one in ranked(c.numbers, c.measure)] for c in columns]
     methods = sorted({method for rank in ranks for method in rank})
 
     def place(method: str) -> tuple[int, str]:

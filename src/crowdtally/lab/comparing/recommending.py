@@ -147,20 +147,19 @@ def _number(one: Summary) -> str:
 
 
 def _reason(chosen: Summary, usable: Sequence[Summary], measure: Measure) -> str:
-    order = ranked(usable, measure)
-    best = order[0]
     told = f"{measure.name} {_number(chosen)}"
     others = [one for one in best_of_each(usable, measure) if _method(one) != _method(chosen)]
-    if _method(best) != _method(chosen):
-        return f"{told}; {_tied(best, chosen)}"
-    if others:
-        return f"{told}; next {_method(others[0])}, {_number(others[0])}"
-    return f"{told}; no other method that can be released was compared"
+    if not others:
+        return f"{told}; no other method that can be released was compared"
+    rival = others[0]
+    if told_apart(chosen, rival):
+        return f"{told}; next {_method(rival)}, {_number(rival)}"
+    return f"{told}; {_tied(rival, chosen)}"
 
 
-def _tied(best: Summary, chosen: Summary) -> str:
-    them = f"{in_words(best.setting)}, {_number(best)}"
-    if best.keys < 2 or chosen.keys < 2:
+def _tied(rival: Summary, chosen: Summary) -> str:
+    them = f"{in_words(rival.setting)}, {_number(rival)}"
+    if rival.keys < 2 or chosen.keys < 2:
         return f"{them}, cannot be told apart with one sampling key, and is less simple"
     return f"{them}, cannot be told apart and is less simple"
 

@@ -31,9 +31,11 @@ def with_error(mean: float, error: float) -> str:
     if not isfinite(error) or error == 0:
         text = _significant(mean) + (" ± 0" if error == 0 else "")
         return _scaled(text, shift, bracketed=error == 0)
-    # Beyond some digits nobody reads a mean; an error below them is shown as one digit at least.
-    places = min(1 - _power(error), _MOST_DIGITS - 1 - _power(mean))
-    places = max(places, -_power(error))
+    places = 1 - _power(error)
+    most = _MOST_DIGITS - 1 - _power(mean) if mean else places
+    if round(error, most) == 0:  # an error of the arithmetic's own, say: nobody reads so far
+        return _scaled(f"{_fixed(mean, most)} ± 0", shift, bracketed=True)
+    places = min(places, most)
     text = f"{_fixed(mean, places)} ± {_fixed(error, places)}"
     return _scaled(text, shift, bracketed=True)
 
