@@ -17,6 +17,7 @@ import pytest
 import crowdtally as ct
 from crowdtally import lab
 from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
@@ -27,6 +28,7 @@ from crowdtally.lab.comparing.summary import Setting
 from crowdtally.lab.comparing.tasks import Task, Unit
 from crowdtally.lab.methods import Method
 from crowdtally.lab.outputs import NOT_PRIVATE
+from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.lab.truth import largest_contribution
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.records import Records
@@ -268,6 +270,45 @@ def test_what_is_held_are_the_records_of_a_release(held: Held, engine: DuckDBEng
     truth = held.truth()
     assert truth["items"].sum() == truth["edges"].sum() == 95
     assert truth["edges"].reshape(5, 2).sum(axis=1).tolist() == truth["items"].tolist()
+
+
+@pytest.mark.parametrize("method", ["sra", "hpa"])
+def test_a_sample_of_what_is_held_is_the_releases_own(
+    held: Held, records: Records, domain: ct.Domain, method: str
+) -> None:
+    """Key by key: the same records are kept as from the source itself."""
+    options = {"bounding": method, "max_records": 3, "epsilon": 1}
+    with DuckDBEngine() as engine:
+        kept = [
+            rehearsal.halfway(9, SilentDraws()).counted.found[1][1].dense()
+            for rehearsal in (
+                Rehearsal(make_request(records, domain, **options), engine),
+                Rehearsal(
+                    make_request(held.records, domain, **options), engine, held.prepared(engine)
+                ),
+            )
+        ]
+    np.testing.assert_array_equal(*kept)
+
+
+def test_quantities_persons_and_conditions_are_as_in_a_release() -> None:
+    table = pandas.DataFrame(
+        {"u": list("aabccc") * 5, "i": list("xyxzzy") * 5, "q": [1, 2, 3, 1, 2, 5] * 5}
+    ).astype({"q": "Int64"})
+    persons = pandas.DataFrame({"u": list("abc"), "p": list("112")})
+    read = ct.read(
+        table, user="u", item="i", quantity="q", max_quantity=4, where="q < 5",
+        same_person=(persons, "p"),
+    )  # fmt: skip
+    frame = lab.compare(
+        read, ct.Domain(["x", "y"]), epsilon=10**6, methods="declared,lpa,sra", max_records=1,
+        runs=2, jobs=1,
+    )  # fmt: skip
+    of = frame[frame.metric == "mae"].set_index("method")
+    # M is 15 records of the first person; nobody is cut, and noise is rarer than 10^-6.
+    assert of["mean"][["declared", "lpa"]].tolist() == [0, 0]
+    assert of["max_records"]["declared"] == 15
+    assert of["mean"]["sra"] > 0
 
 
 def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_named(
