@@ -5,7 +5,8 @@
     CrowdtallyError            1  a failure: disk, engine, database
     ├── UsageError             2  a parameter or flag is wrong
     ├── BudgetError            3  the privacy budget does not allow it
-    └── InputError             4  the input breaks its declaration (columns, types, lists, files)
+    ├── InputError             4  the input breaks its declaration (columns, types, lists, files)
+    └── StoppedError         130  somebody interrupted it; the message says what is kept
 
 A message says what was wrong, what was received and what to type instead. It never contains a
 record's value or a user id: messages travel further than the records do.
@@ -42,6 +43,12 @@ class InputError(CrowdtallyError):
     """The input breaks its declaration: columns, types, lists or a damaged file."""
 
     exit_code = 4
+
+
+class StoppedError(CrowdtallyError):
+    """Somebody interrupted what can be gone on with; the message says how."""
+
+    exit_code = 130
 
 
 def did_you_mean(received: str, known: Iterable[str]) -> str:

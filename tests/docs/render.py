@@ -22,6 +22,8 @@ PAGE = _DOCS / "api.md"
 COMMANDS_PAGE = _DOCS / "cli.md"
 REQUEST = "request"
 """The table of what release, plan and inspect share."""
+COMPARED = "lab compare"
+"""Takes what says what is counted, and of a release's method and budget what it does not try."""
 _FLAT = ("demo", "top", "sum", "describe", "withdraw", "lab lookalike", "check")
 _EVERYWHERE = {"--help", "--debug"}
 _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
@@ -62,6 +64,9 @@ def command_tables() -> dict[str, str]:
     found = {REQUEST: _table(p for p in options["release"] if p.opts[0] in shared)}
     for name in GROUPED:
         found[name] = _table(p for p in options[name] if p.opts[0] not in shared)
+    compared = _options_of(COMMANDS[f"crowdtally {COMPARED}"])
+    own = {"--epsilon", "--max-records"}  # lists, there
+    found[COMPARED] = _table(p for p in compared if p.opts[0] not in shared - own)
     return found | {name: "\n".join(_rows(options[name])) for name in _FLAT}
 
 

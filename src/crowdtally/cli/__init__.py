@@ -20,7 +20,7 @@ from typer.core import TyperGroup
 
 from crowdtally.cli.grouping import GROUPED, GroupedCommand
 from crowdtally.cli.printing import printing, spelled_out
-from crowdtally.errors import CrowdtallyError
+from crowdtally.errors import CrowdtallyError, StoppedError
 
 _COMMANDS = {
     "demo": "demonstrating:demo",
@@ -109,7 +109,8 @@ def main() -> None:
             if debug and not isinstance(error, SystemExit):
                 traceback.print_exc()
             if stopped:
-                _fail(128 + stopped[0], _INTERRUPTED)
+                words = str(error) if isinstance(error, StoppedError) else _INTERRUPTED
+                _fail(128 + stopped[0], words)
             if isinstance(error, SystemExit):
                 raise
             _explain(error)

@@ -6,7 +6,7 @@ one declaration, ``curator/request/options.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
@@ -135,6 +135,30 @@ def takes_subject(command: Callable[..., None]) -> Callable[..., None]:
     return _taking(command, shared, lambda options: lambda: subject_of(**options))
 
 
+def takes_counted(without: Collection[str]) -> Callable[..., Any]:
+    """Give a command the options that say what is counted, and of the others all but some.
+
+    Those that it has itself, or that are ``without``, are for it to decide. Its first parameter
+    receives a function that takes options and says what would be counted, and second the options.
+    """
+
+    def taking(command: Callable[..., None]) -> Callable[..., None]:
+        def maker(options: Mapping[str, Any]) -> Any:
+            usual = {name: option.default or None for name, (_, option) in declared().items()}
+            asked = {name: options[name] for name in options if name in usual}
+            about = {name: options[name] for name in options if name not in usual}
+            kind = {name: asked[name] for name in _COUNTED if name in asked}
+            return lambda: subject_of(**about, epsilon=None, **(usual | kind)), asked
+
+        return _taking(command, _shared(), maker, without)
+
+    return taking
+
+
+_COUNTED = ("count", "discover_items", "pairs")
+"""The options of a release that say what is counted."""
+
+
 def _given(text: str | None, parse: Callable[[str], Value]) -> Value | None:
     """What was typed, parsed; None where nothing was."""
     return None if text is None else parse(text)
@@ -161,13 +185,14 @@ def _shared() -> dict[str, Parameter]:
 def _taking(
     command: Callable[..., None],
     shared: Mapping[str, Parameter],
-    maker: Callable[[Mapping[str, Any]], Callable[..., Any]],
+    maker: Callable[[Mapping[str, Any]], Any],
+    without: Collection[str] = (),
 ) -> Callable[..., None]:
     _, *mine = signature(command).parameters.values()
     # What a command takes itself, such as an epsilon that may be missing, it hands over itself.
-    own = {parameter.name for parameter in mine}
+    own = {*(parameter.name for parameter in mine), *without}
     shared = {name: one for name, one in shared.items() if name not in own}
-    formed = {name: _parameter(name, *option) for name, option in declared().items()}
+    formed = {n: _parameter(n, *option) for n, option in declared().items() if n not in own}
 
     @wraps(command)
     def run(**given: Any) -> None:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 _HOMES: dict[str, str] = {
+    "compare": "comparing.comparison",
     "METRICS": "metrics",
     "lookalike": "lookalikes.writing",
     "Compared": "metrics",

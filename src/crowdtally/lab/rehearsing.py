@@ -55,13 +55,15 @@ class Rehearsal:
     are kept by both, so that thousands of runs count the records a few times.
     """
 
-    def __init__(self, request: Request, engine: Engine) -> None:
+    def __init__(self, request: Request, engine: Engine, prepared: Prepared | None = None) -> None:
         self.request = request
         """What is rehearsed."""
         self.steps: tuple[Step, ...] = steps_of(request)
         """Its steps, the real ones."""
         self._engine = engine
-        self.prepared: Prepared = prepare(engine, request.records, request.domain, request.sources)
+        self.prepared: Prepared = prepared or prepare(
+            engine, request.records, request.domain, request.sources
+        )
         """The records, matched with the lists, not yet bounded."""
         self._counted: dict[Hashable, Read[Any]] = {}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from crowdtally.cli.grouping import GroupedCommand
+from crowdtally.cli.lab.compare import compare
 from crowdtally.cli.lab.lookalike import lookalike
 
 app = typer.Typer(
@@ -19,4 +21,5 @@ def lab() -> None:
     """For researchers who hold the true data: nothing that it prints is private."""
 
 
+app.command("compare", cls=GroupedCommand)(compare)
 app.command()(lookalike)

@@ -54,7 +54,9 @@ Reach = Callable[[duckdb.DuckDBPyConnection, Located, str, Path], Opened]
 class DuckDBEngine:
     """One in-memory DuckDB with a private folder to spill to; close it after use."""
 
-    def __init__(self, reach: Reach = opening.opened) -> None:
+    def __init__(
+        self, reach: Reach = opening.opened, settings: Mapping[str, str] | None = None
+    ) -> None:
         self._reach = reach
         self._folder = tempfile.TemporaryDirectory(prefix="crowdtally-")
         self._connection = duckdb.connect(
@@ -62,6 +64,7 @@ class DuckDBEngine:
             config={
                 "temp_directory": str(Path(self._folder.name) / "spill"),
                 "autoinstall_known_extensions": "false",
+                **(settings or {}),
             },
         )
         self._held: list[object] = []
@@ -252,6 +255,13 @@ class DuckDBEngine:
                 f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS {self.sql(expression)}"
             )
         return ibis.table(expression.schema(), name=name)
+
+    def store(self, expression: ibis.Table, path: Path) -> None:
+        """Compute into a Parquet file, for other engines to count."""
+        with translated("reading the records"):
+            self._connection.execute(
+                f"COPY ({self.sql(expression)}) TO {csv_files.text(str(path))} (FORMAT parquet)"
+            )
 
     def parts(self) -> int:
         """Into how many parts, by user, the records are cut so that the work fits the memory."""

@@ -1,0 +1,194 @@
+"""``crowdtally lab compare``."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from crowdtally.cli import options, syntax
+from crowdtally.cli.requesting import takes_counted
+
+if TYPE_CHECKING:
+    from crowdtally.lab.comparing.comparison import Comparison
+
+
+def _tried(flag: str) -> Any:
+    """An option of a release that means nothing here; typed, it is refused with words."""
+    return typer.Option(flag, hidden=True, rich_help_panel="method", help="Not taken.")
+
+
+@takes_counted(without=("split", "delta"))
+def compare(
+    counted: tuple[Callable[[], Any], Any],
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            "--epsilon", metavar="E[,E…]", rich_help_panel="first",
+            help="The whole cost of every method, exact; several make a picture.",
+        ),
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="DIR", rich_help_panel="first",
+            help="A folder for runs, tables, pictures and the page; the same command goes on with "
+            "it.",
+        ),
+    ],
+    methods: Annotated[
+        str | None,
+        typer.Option(
+            "--methods", metavar="NAME,…", rich_help_panel="method",
+            help="sra, hpa+rank, sra/filter, lpa, …; else all that can run on these records.",
+        ),
+    ] = None,
+    max_records: Annotated[
+        str | None,
+        typer.Option(
+            "--max-records", metavar="L[,L…]", rich_help_panel="method",
+            help="The bounds per user to try, the largest also as the largest candidate; else "
+            "1,3,10,30,100, up to the most records of a user.",
+        ),
+    ] = None,
+    runs: Annotated[
+        int,
+        typer.Option(
+            "--runs", metavar="N", parser=options.typed_whole, rich_help_panel="method",
+            help="Of each method, bound and epsilon: 20 are 5 sampling keys with 4 noises each.",
+        ),
+    ] = 20,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs", metavar="N", parser=options.typed_whole, rich_help_panel="engine",
+            help="How many processes; else as many as there are cores.",
+        ),
+    ] = None,
+    bounding: Annotated[str | None, _tried("--bounding")] = None,
+    choose: Annotated[str | None, _tried("--choose")] = None,
+    transform: Annotated[str | None, _tried("--transform")] = None,
+    publishing: Annotated[str | None, _tried("--publishing")] = None,
+    engine: Annotated[str | None, _tried("--engine")] = None,
+    engine_setting: Annotated[list[str] | None, _tried("--engine-setting")] = None,
+    as_json: options.JsonOption = False,
+    quiet: options.QuietOption = False,
+    debug: options.DebugOption = False,
+) -> None:  # fmt: skip
+    """Compare methods on RECORDS beside the truth. Not private, and not to be published."""
+    from crowdtally.cli.progress import Progress
+    from crowdtally.lab.comparing.comparison import Question, check_libraries, compared, write
+    from crowdtally.lab.comparing.storing import check_folder
+    from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
+
+    print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)
+    make_subject, given = counted
+    tried = {
+        "bounding": bounding, "choose": choose, "transform": transform, "publishing": publishing
+    }  # fmt: skip
+    _check_engine(engine, syntax.settings(engine_setting or []))
+    check_libraries()
+    question = Question.of(
+        epsilon=epsilon, methods=methods, max_records=max_records, runs=runs, jobs=jobs,
+        options=given | tried,
+    )  # fmt: skip
+    check_folder(output)
+    with _gone_on_with(output), Progress.on_terminal(quiet=quiet) as stages:
+        subject = make_subject()
+        with _bar(stages, quiet) as progress:
+            found = compared(
+                subject, question, output, called=_typed(), stage=stages.stage, progress=progress
+            )
+        stages.stage("drawing the pictures")
+        write(found, output)
+    _show(found, output, as_json)
+
+
+def _check_engine(engine: str | None, settings: Any) -> None:
+    from crowdtally.errors import UsageError
+
+    if (engine is not None and engine != "duckdb") or settings:
+        raise UsageError(
+            "a comparison runs on DuckDB, in processes of its own, which reads the same files and "
+            "databases: remove --engine and --engine-setting."
+        )
+
+
+def _typed() -> str:
+    """What was typed, without passwords."""
+    from crowdtally.values.records import without_secrets
+
+    words = [without_secrets(word) if "://" in word else word for word in sys.argv[1:]]
+    return shlex.join(["crowdtally", *words])
+
+
+@contextmanager
+def _gone_on_with(output: Path) -> Iterator[None]:
+    """An interruption says what is kept, and how to go on."""
+    from crowdtally.errors import StoppedError
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        kept = len(list((output / "runs").glob("*.json"))) if output.is_dir() else 0
+        what = f"{kept} finished parts are kept in {output}" if kept else "no run was finished"
+        raise StoppedError(
+            f"interrupted: {what}. The same command goes on from there; nothing was charged."
+        ) from error
+
+
+@contextmanager
+def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """How many tasks are done, on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    )  # fmt: skip
+    bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
+    task = bar.add_task("comparing")
+
+    def told(done: int, total: int) -> None:
+        stages.clear()  # the reading has ended
+        if total:
+            bar.start()
+            bar.update(task, completed=done, total=total)
+
+    try:
+        yield told
+    finally:
+        bar.stop()
+
+
+def _show(found: Comparison, output: Path, as_json: bool) -> None:
+    from crowdtally.lab.comparing.recommending import recommendation
+    from crowdtally.lab.comparing.shortly import lines
+    from crowdtally.lab.comparing.tables import facts_as_json, rows
+    from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
+
+    advice = recommendation(found.summaries, found.facts)
+    page = output / "comparison.html"
+    if as_json:
+        document = {
+            "warning": f"{NOT_PRIVATE} {CHOSEN_BY_LOOKING}",
+            "recommendation": advice,
+            "page": str(page),
+            "facts": facts_as_json(found.facts),
+            "rows": rows(found.summaries),
+        }
+        print(json.dumps(document, ensure_ascii=False))
+        return
+    print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}\n")
+    for line in lines(found.summaries, found.facts):
+        print(line)
+    print(f"\n{advice}\n\nThe page: {page}")

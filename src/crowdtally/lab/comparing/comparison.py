@@ -1,0 +1,287 @@
+"""Every method on the same records, at the same ε, beside the truth. Not private."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from crowdtally.curator.describe import versions
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.starting import starter
+from crowdtally.curator.request.request import Subject, make_subject
+from crowdtally.curator.request.wording import python_words
+from crowdtally.curator.stages import reading
+from crowdtally.errors import UsageError
+from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.comparing.asking import (
+    USUAL_BOUNDS,
+    USUAL_RUNS,
+    Runs,
+    bounds_of,
+    epsilons_of,
+    jobs_of,
+    names_of,
+)
+from crowdtally.lab.comparing.facts import Facts
+from crowdtally.lab.comparing.held import Held, hold
+from crowdtally.lab.comparing.measuring import Given
+from crowdtally.lab.comparing.noting import notes_of, options_beside
+from crowdtally.lab.comparing.planning import Plan, check_names, given_options, plan_of
+from crowdtally.lab.comparing.running import Progress, run_tasks
+from crowdtally.lab.comparing.storing import Folder, check_folder
+from crowdtally.lab.comparing.summarising import summaries_of
+from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.comparing.tasks import Outcome, Unit, counts_once, tasks_of
+from crowdtally.values.domain import Domain
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.records import Records
+
+_NEEDED = ("pandas", "pyarrow", "jinja2", "vl_convert", "scipy")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared: all of it is checked before any record is read."""
+
+    epsilons: tuple[Epsilon, ...]
+    """Each whole ε."""
+    names: tuple[str, ...] | None
+    """The methods; None for every one that can run."""
+    bounds: tuple[int, ...] | None
+    """The bounds per user; None for the usual ones, up to M."""
+    runs: Runs
+    """How often each setting is run."""
+    jobs: int
+    """In how many processes."""
+    options: Mapping[str, Any]
+    """What methods are given beside their names and bounds."""
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: object,
+        methods: object = None,
+        max_records: object = None,
+        runs: object = USUAL_RUNS,
+        jobs: object = None,
+        options: Mapping[str, Any],
+    ) -> Question:
+        """From what a person gave."""
+        names = names_of(methods)
+        check_names(names)
+        return cls(
+            epsilons_of(epsilon), names, bounds_of(max_records), Runs.of(runs), jobs_of(jobs),
+            given_options(options),
+        )  # fmt: skip
+
+    def bounds_within(self, largest: int) -> tuple[int, ...]:
+        """The bounds: those that were given, or the usual ones up to M."""
+        usual = tuple(bound for bound in USUAL_BOUNDS if bound <= largest) or USUAL_BOUNDS[:1]
+        return self.bounds or usual
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was found. Not private."""
+
+    summaries: Sequence[Summary]
+    """Means and standard errors."""
+    facts: Facts
+    """What they are of."""
+
+
+def compare(
+    records: Records,
+    domain: Domain | None = None,
+    *,
+    epsilon: object,
+    methods: str | Sequence[str] | None = None,
+    max_records: int | Sequence[int] | None = None,
+    runs: int = USUAL_RUNS,
+    jobs: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Compare methods on your own records, as a pandas frame. Not private; see ``frame.attrs``.
+
+    Every method is run with the same total ε. A method that is chosen by the outcome was chosen by
+    looking at the data, which no ε covers.
+
+    Args:
+        records: from :func:`crowdtally.read`.
+        domain: the public items and context values.
+        epsilon: the whole ε, or several: ``"0.1,1"``, ``[0.1, 1]``.
+        methods: names such as ``["sra", "hpa+rank", "sra/filter", "lpa"]``; by default all that can
+            run on these records.
+        max_records: the bounds per user to try; by default 1, 3, 10, 30 and 100, up to the most
+            records that a user has. A private choice has the largest as its largest candidate.
+        runs: of each method, bound and ε: several draws of the last noise with each of several
+            sampling keys. 20 runs are 5 keys with 4 noises each.
+        jobs: processes; by default as many as there are cores.
+        output: a folder that keeps every run, and gets tables, pictures and a page. The same
+            comparison with the same folder goes on where it was interrupted. Without one nothing is
+            kept.
+        options: what :func:`crowdtally.release` takes, such as ``count="users"`` or ``cap=5``;
+            methods that do not take an option do without it.
+
+    Returns:
+        A frame with a row for each method, bound, ε, table, metric and K: the mean over all runs,
+        and its standard error, from the means of the keys.
+    """
+    from crowdtally.lab.comparing.tables import as_frame
+
+    with python_words():
+        check_libraries()
+        question = Question.of(
+            epsilon=epsilon, methods=methods, max_records=max_records, runs=runs, jobs=jobs,
+            options=options,
+        )  # fmt: skip
+        if output is not None:
+            check_folder(_path(output))
+        count = {"count": options["count"]} if options.get("count") is not None else {}
+        asked = {name: options[name] for name in ("pairs", "discover_items") if name in options}
+        subject = make_subject(records, domain, **count, **asked)
+        called = "crowdtally.lab.compare(…)"
+        with _placed(output) as folder:
+            found = compared(subject, question, folder, called=called)
+            if output is not None:
+                write(found, folder)
+    return as_frame(found.summaries)
+
+
+def _path(output: object) -> Path:
+    if not isinstance(output, str | os.PathLike):
+        raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
+    return Path(output)
+
+
+@contextmanager
+def _placed(output: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The folder; one that goes afterwards where none is given."""
+    if output is not None:
+        yield Path(output)
+        return
+    with tempfile.TemporaryDirectory(prefix="crowdtally-") as temporary:
+        yield Path(temporary)
+
+
+def check_libraries() -> None:
+    """Refuse to begin what could not be shown in the end."""
+    from importlib.util import find_spec
+
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"a comparison needs {missing[0]}: pip install 'crowdtally[lab]'.")
+
+
+def compared(
+    subject: Subject,
+    question: Question,
+    path: Path,
+    *,
+    called: str,
+    stage: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda done, total: None,
+) -> Comparison:
+    """Run what was not run before, keep it in the folder, and sum all of it up."""
+    starter(None, {}, subject.sources.every)  # refuses what DuckDB does not read
+    with tempfile.TemporaryDirectory(prefix="crowdtally-") as private:
+        stage("reading the records")
+        with reading(), DuckDBEngine() as engine:
+            held = hold(subject, Path(private), engine)
+        plan = plan_of(
+            held, question.epsilons, question.names, question.bounds_within(held.largest),
+            question.options,
+        )  # fmt: skip
+        folder = Folder.open(path, held.known_by, _settings(held, question))
+        _run(plan, held, question, folder, progress)
+        outcomes = list(_outcomes(plan, question, folder))
+    every = (one for outcome in outcomes for one in outcome.measured(question.runs.noises))
+    facts = _facts(subject, question, held, plan, folder, called)
+    return Comparison(summaries_of(every), facts)
+
+
+def write(found: Comparison, folder: Path) -> None:
+    """Write tables, pictures and the page."""
+    from crowdtally.lab.comparing.page import write_page
+    from crowdtally.lab.comparing.pictures import write_pictures
+    from crowdtally.lab.comparing.tables import write_tables
+
+    for part in (write_tables, write_pictures, write_page):
+        part(folder, found.summaries, found.facts)
+
+
+def _run(plan: Plan, held: Held, question: Question, folder: Folder, tell: Progress) -> None:
+    runs = question.runs
+    tasks = tasks_of(
+        plan.settings, runs.keys, runs.noises,
+        is_done=lambda unit: folder.outcome(unit, runs.noises) is not None,
+        counts_once=partial(counts_once, held=held, options=question.options),
+    )  # fmt: skip
+    given = Given(held, question.options, folder.seed)
+    run_tasks(tasks, given, question.jobs, folder.keep, tell)
+
+
+def _units(plan: Plan, question: Question) -> Iterator[Unit]:
+    for setting in plan.settings:
+        for key in range(question.runs.keys):
+            yield Unit(setting, key)
+
+
+def _outcomes(plan: Plan, question: Question, folder: Folder) -> Iterator[Outcome]:
+    for unit in _units(plan, question):
+        found = folder.outcome(unit, question.runs.noises)
+        if found is None:
+            raise UsageError(
+                f"runs of {unit.setting.method} are gone from {folder.path}: run the same command "
+                "again."
+            )
+        yield found
+
+
+def _settings(held: Held, question: Question) -> dict[str, Any]:
+    """What all runs of a folder have in common, beside the records."""
+    return {
+        "crowdtally": versions()["crowdtally"],
+        "count": held.what,
+        "tables": dict(held.tables),
+        "contexts": held.domain.contexts_size if held.domain.has_items else 1,
+        **{name: str(value) for name, value in sorted(question.options.items())},
+    }
+
+
+def _facts(
+    subject: Subject, question: Question, held: Held, plan: Plan, folder: Folder, called: str
+) -> Facts:
+    domain = held.domain
+    ended = [folder.ended(unit) for unit in _units(plan, question)]
+    methods = dict.fromkeys(setting.method for setting in plan.settings)
+    return Facts(
+        source=subject.sources.records.label or "a frame",
+        count=held.what,
+        records=held.known_by["records"],
+        users=held.known_by["users"],
+        items=len(domain.items) if domain.has_items else 0,
+        cells=dict(held.tables),
+        largest=held.largest,
+        epsilons=tuple(str(epsilon) for epsilon in question.epsilons),
+        runs=question.runs.total,
+        keys=question.runs.keys,
+        started=folder.started,
+        finished=max(ended, default=datetime.now(UTC)),
+        command=called,
+        versions=versions(),
+        contexts={axis.name: len(axis) for axis in domain.contexts} if domain.has_items else {},
+        baselines=frozenset(BASELINES),
+        options=options_beside(methods, held, question.options),
+        skipped=plan.skipped,
+        notes=tuple(notes_of(held)),
+    )

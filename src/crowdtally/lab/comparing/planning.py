@@ -1,0 +1,210 @@
+"""Which methods are compared with which bounds, and why some are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crowdtally.curator.bounding import BOUNDINGS
+from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.options import completed, declared, is_given
+from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.errors import UsageError, closest
+from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.comparing.held import Held
+from crowdtally.lab.comparing.summary import Setting
+from crowdtally.lab.methods import Method
+from crowdtally.values.epsilon import Epsilon
+
+DENSE = (
+    "sra", "hpa", "tempered", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",
+    "tempered+rank", "dpsense+rank", "dpsense+dpsense", "dpsense-s+dpsense",
+)  # fmt: skip
+"""The methods where none is named."""
+SPARSE = (
+    "sra/filter", "sra/threshold", "sra/priority", "sra/filter-priority", "hpa/filter-priority",
+    "tempered/filter-priority", "dpsense/filter-priority", "dpsense-s/filter-priority",
+    "sra+rank/filter-priority",
+)  # fmt: skip
+"""The same where the tables are so large that nobody would publish every cell."""
+LARGE = 1_000_000
+"""Cells of a table beyond which it is called large."""
+USUAL_SIZE = 10_000
+"""Cells that a sparse method publishes, about, where nothing else is said."""
+USUAL_SCALING = "1.2"
+"""The scaling of DPSense-S where it is not chosen, and nothing else is said."""
+DECIDED = ("bounding", "choose", "transform", "publishing", "max_records")
+"""Options of a release that a comparison tries itself."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run."""
+
+    settings: tuple[Setting, ...]
+    """Every method with every bound and ε, in the order in which they are shown."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Why a method, or a method with a bound, is left out."""
+
+
+def plan_of(
+    held: Held,
+    epsilons: Sequence[Epsilon],
+    names: Sequence[str] | None,
+    bounds: Sequence[int],
+    options: Mapping[str, Any],
+) -> Plan:
+    """Every method that can run; a method that was named and cannot is refused."""
+    asked = names or (*_usual(held), *BASELINES)
+    _check_taken(asked, options)
+    settings: list[Setting] = []
+    skipped: dict[str, str] = {}
+    for name in asked:
+        tried = list(_settings(name, held, epsilons, bounds, options))
+        able = [setting for setting, refused in tried if refused is None]
+        refused = {_shown(setting): words for setting, words in tried if words is not None}
+        if not able:
+            refused = {name: next(iter(refused.values()))}
+        if not able and names is not None:
+            raise UsageError(f"the method {name!r} cannot run on these data: {refused[name]}")
+        settings += able
+        skipped |= refused
+    if not settings:
+        reasons = "\n".join(f"{name}: {words}" for name, words in skipped.items())
+        raise UsageError(f"no method can run on these data:\n{reasons}")
+    return Plan(tuple(settings), skipped)
+
+
+def check_names(names: Sequence[str] | None) -> None:
+    """Refuse a method that does not exist, before anything is read."""
+    for name in names or ():
+        if name in BASELINES:
+            continue
+        try:
+            Method.of(name)
+        except UsageError as error:
+            near = closest(name, [*DENSE, *SPARSE, *BASELINES])
+            told = near is None or "Did you mean" in str(error)
+            meant = "" if told else f" Did you mean the method {near!r}?"
+            raise UsageError(
+                f"{error}{meant} Baselines are {', '.join(BASELINES)}; `all` is every method."
+            ) from error
+
+
+def request_of(setting: Setting, held: Held, options: Mapping[str, Any]) -> Request:
+    """The request of a setting that is no baseline."""
+    method = Method.of(setting.method)
+    return make_request(
+        held.records, held.domain, epsilon=setting.epsilon, max_records=setting.max_records,
+        count=held.what, **options_of(method, options),
+    )  # fmt: skip
+
+
+def options_of(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The method itself, and those of the options that it takes; a sparse one has a size."""
+    return {**method.options, **taken_of(method, options)}
+
+
+def taken_of(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that a method takes; a sparse one has a size."""
+    taken = _taken_by(method)
+    given = {name: value for name, value in options.items() if name in taken}
+    if "size" in taken and not {"size", "cut", "threshold"} & set(given):
+        given["size"] = USUAL_SIZE
+    if "scalings" in taken and method.choice is None:
+        given.setdefault("scalings", USUAL_SCALING)
+    return given
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given beside what a comparison tries itself; ``count`` is a part of the records."""
+    complete = completed(options)
+    for name in DECIDED:
+        if options.get(name) is not None:
+            raise UsageError(
+                f"a comparison tries every --{name.replace('_', '-')} itself: pick methods with "
+                "--methods, such as sra,hpa+rank,sra/filter, and bounds with --max-records."
+            )
+    names = [name for name in declared() if name not in (*DECIDED, "count")]
+    return {name: complete[name] for name in names if is_given(complete, name)}
+
+
+def _usual(held: Held) -> tuple[str, ...]:
+    large = max(held.tables.values()) > LARGE
+    return SPARSE if large else DENSE
+
+
+def _settings(
+    name: str,
+    held: Held,
+    epsilons: Sequence[Epsilon],
+    bounds: Sequence[int],
+    options: Mapping[str, Any],
+) -> Iterator[tuple[Setting, str | None]]:
+    """Each setting of a method, with why it cannot run; None where it can."""
+    tried: Callable[[Setting], object]
+    if name in BASELINES:
+        limits: Sequence[int | None] = [None]
+        tried = lambda setting: _spent(setting, held)  # noqa: E731
+    else:
+        method = Method.of(name)
+        tried = lambda setting: request_of(setting, held, options)  # noqa: E731
+        limits = [max(held.largest, 1)] if method.bounding == "declared" else bounds
+    chooses = "+" in name
+    for limit in sorted(limits, key=lambda one: one or 0, reverse=chooses):
+        found = [_tried(Setting(name, str(epsilon), limit), tried) for epsilon in epsilons]
+        yield from found
+        if chooses and all(words is None for _, words in found):
+            return  # a choice takes the largest that can be
+
+
+def _tried(setting: Setting, make: Callable[[Setting], object]) -> tuple[Setting, str | None]:
+    try:
+        make(setting)
+    except UsageError as error:
+        return setting, str(error)
+    return setting, None
+
+
+def baseline_of(setting: Setting, held: Held) -> Any:
+    """The baseline of a setting; its bound is M, read off the records."""
+    request = make_request(
+        held.records, held.domain, epsilon=1, count=held.what, max_records=max(held.largest, 1)
+    )
+    return BASELINES.load(setting.method).of(request.subject, limit=max(held.largest, 1))
+
+
+def _spent(setting: Setting, held: Held) -> object:
+    """All that a baseline would spend: what public numbers rule out shows here."""
+    return baseline_of(setting, held).parts(Epsilon.of(setting.epsilon))
+
+
+def _taken_by(method: Method) -> frozenset[str]:
+    """The options that a method takes."""
+    taken: set[str] = {"guess_total"}
+    for registry, name in (
+        (BOUNDINGS, method.bounding),
+        (PUBLISHINGS, method.publishing),
+        (TRANSFORMS, method.transform),
+    ):
+        taken |= registry.load(name).takes
+    return frozenset(taken - set(DECIDED))
+
+
+def _check_taken(names: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Refuse an option that no method takes: it would be thought to have done something."""
+    methods = [Method.of(name) for name in names if name not in BASELINES]
+    taken = frozenset[str]().union(*(_taken_by(method) for method in methods))
+    for name in options:
+        if name not in taken:
+            raise UsageError(
+                f"no method that is compared takes --{name.replace('_', '-')}: remove it, or name "
+                f"one that does with --methods. Compared are: {', '.join(names)}."
+            )
+
+
+def _shown(setting: Setting) -> str:
+    bound = "" if setting.max_records is None else f" --max-records {setting.max_records}"
+    return f"{setting.method}{bound} --epsilon {setting.epsilon}"

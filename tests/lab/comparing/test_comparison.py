@@ -1,0 +1,369 @@
+"""A whole comparison of a few visits: what is drawn anew, what is kept, what is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas
+import pytest
+
+import crowdtally as ct
+from crowdtally import lab
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.request.request import make_request
+from crowdtally.curator.steps.tables import SampledTables
+from crowdtally.errors import UsageError
+from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.comparing.held import Held
+from crowdtally.lab.comparing.measuring import Bench, Given
+from crowdtally.lab.comparing.planning import plan_of, request_of
+from crowdtally.lab.comparing.summary import Setting
+from crowdtally.lab.comparing.tasks import Task, Unit
+from crowdtally.lab.methods import Method
+from crowdtally.lab.outputs import NOT_PRIVATE
+from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.truth import largest_contribution
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.records import Records
+from kit.silent import SilentDraws
+from kit.visits import NAMES, declared, held_in, write_visits
+
+USED = {"methods": NAMES, "max_records": [2, 5], "runs": 4, "jobs": 1}
+
+
+@pytest.fixture(scope="module")
+def compared(
+    tmp_path_factory: pytest.TempPathFactory, records: Records, domain: ct.Domain
+) -> tuple[pandas.DataFrame, Path]:
+    folder = tmp_path_factory.mktemp("compared") / "cmp"
+    frame = lab.compare(records, domain, epsilon="0.5,1", output=folder, **USED)
+    return frame, folder
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory, records: Records, domain: ct.Domain) -> Held:
+    return held_in(tmp_path_factory.mktemp("held"), records, domain)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[DuckDBEngine]:
+    with DuckDBEngine() as one:
+        yield one
+
+
+@pytest.fixture
+def undrawn() -> Iterator[None]:
+    """Pictures and the page take longer than all runs."""
+    with mock.patch("crowdtally.lab.comparing.comparison.write"):
+        yield
+
+
+def _estimates(bench: Bench, task: Task) -> list[dict[str, Any]]:
+    """The tables of every run of a task."""
+    seen = []
+    real = bench._measured
+
+    def noted(found: Any, kept: Any) -> Any:
+        seen.append({name: one.estimate for name, one in found.items()})
+        return real(found, kept)
+
+    with mock.patch.object(bench, "_measured", noted):
+        bench.run(task)
+    return seen
+
+
+def _task(
+    method: str, key: int, *, noises: int = 2, bound: int | None = 2, epsilon: str = "1"
+) -> Task:
+    return Task((Unit(Setting(method, epsilon, bound), key),), noises)
+
+
+def test_means_and_standard_errors_are_those_of_the_stored_runs(
+    compared: tuple[pandas.DataFrame, Path],
+) -> None:
+    frame, folder = compared
+    stored = [json.loads(file.read_bytes()) for file in (folder / "runs").iterdir()]
+    for method, bound, metric, k in (
+        ("sra", 5, "mae", None),
+        ("hpa", 2, "precision", 3),
+        ("lpa", None, "mse", None),
+    ):
+        setting = {"method": method, "epsilon": "0.5", "max_records": bound}
+        by_key = {
+            one["unit"]["key"]: [
+                row[3] for rows in one["noises"] for row in rows if row[:3] == ["edges", metric, k]
+            ]
+            for one in stored
+            if one["unit"]["setting"] == setting
+        }
+        assert sorted(by_key) == [0, 1]
+        assert all(len(values) == 2 for values in by_key.values())
+        row = frame[
+            (frame.method == method) & (frame.epsilon == 0.5) & (frame.table == "edges")
+            & (frame.metric == metric) & (frame.max_records.fillna(-1) == (bound or -1))
+            & (frame.k.fillna(-1) == (k or -1))
+        ]  # fmt: skip
+        assert len(row) == 1
+        means = [fmean(values) for values in by_key.values()]
+        assert row["mean"].item() == pytest.approx(fmean(means))
+        assert row["standard_error"].item() == pytest.approx(stdev(means) / 2**0.5)
+        assert (row["keys"].item(), row["runs"].item()) == (2, 4)
+
+
+def test_every_setting_is_there_once(compared: tuple[pandas.DataFrame, Path]) -> None:
+    frame, folder = compared
+    errors = frame[(frame.metric == "mae") & (frame.table == "items")]
+    found = {
+        (m, None if pandas.isna(b) else int(b), e)
+        for m, b, e in errors[["method", "max_records", "epsilon"]].itertuples(index=False)
+    }
+    bounds = {
+        "sra": (2, 5),
+        "hpa": (2, 5),
+        "declared": (40,),
+        "sra+rank": (5,),
+        "lpa": (None,),
+        "gs": (None,),
+    }
+    assert len(errors) == len(found)
+    assert found == {(m, b, e) for m, all_of in bounds.items() for b in all_of for e in (0.5, 1.0)}
+    assert len(list((folder / "runs").iterdir())) == 2 * len(found)
+
+
+def test_the_frame_is_the_csv_and_says_what_it_is(compared: tuple[pandas.DataFrame, Path]) -> None:
+    frame, folder = compared
+    written = pandas.read_csv(folder / "comparison.csv")
+    assert list(frame.columns) == [
+        "method", "max_records", "epsilon", "table", "metric", "k", "mean", "standard_error",
+        "keys", "runs",
+    ]  # fmt: skip
+    numbers = ["max_records", "epsilon", "k", "mean", "standard_error", "keys", "runs"]
+    np.testing.assert_allclose(
+        frame[numbers].astype(float).to_numpy(), written[numbers].astype(float).to_numpy()
+    )
+    assert frame[["method", "table", "metric"]].to_numpy().tolist() == (
+        written[["method", "table", "metric"]].to_numpy().tolist()
+    )
+    assert frame.attrs["warning"].startswith(NOT_PRIVATE)
+    assert (folder / "comparison.html").is_file()
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_finished_comparison_is_shown_again_without_a_run(
+    compared: tuple[pandas.DataFrame, Path], records: Records, domain: ct.Domain
+) -> None:
+    frame, folder = compared
+    with mock.patch.object(Bench, "run", side_effect=AssertionError("a run was made again")):
+        again = lab.compare(records, domain, epsilon=["0.5", 1], output=folder, **USED)
+        fewer = lab.compare(records, domain, epsilon=1, output=folder, **(USED | {"runs": 2}))
+    pandas.testing.assert_frame_equal(frame, again)
+    assert set(fewer[fewer.metric == "mae"]["runs"]) == {2}
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_more_runs_use_those_that_are_there(
+    compared: tuple[pandas.DataFrame, Path], records: Records, domain: ct.Domain, tmp_path: Path
+) -> None:
+    _, folder = compared
+    ran: list[Unit] = []
+    real = Bench.run
+
+    def noted(bench: Bench, task: Task) -> Any:
+        ran.extend(task.units)
+        return real(bench, task)
+
+    asked = USED | {"methods": "sra", "max_records": 2}
+    with mock.patch.object(Bench, "run", noted):
+        lab.compare(records, domain, epsilon="1,2", output=folder, **(asked | {"runs": 6}))
+        assert {(u.setting.epsilon, u.key) for u in ran} == {("1", 0), ("1", 1), ("2", 0), ("2", 1)}
+        ran.clear()
+        lab.compare(records, domain, epsilon="1", output=folder, **(asked | {"runs": 9}))
+    assert [(u.setting.epsilon, u.key) for u in ran] == [("1", 2)]  # 3 keys with 3 noises each
+
+
+def test_other_data_and_other_settings_are_refused(
+    compared: tuple[pandas.DataFrame, Path], domain: ct.Domain, records: Records, tmp_path: Path
+) -> None:
+    _, folder = compared
+    before = sorted((file, file.read_bytes()) for file in folder.rglob("*.*"))
+    other = declared(write_visits(tmp_path / "more.parquet", more=1))
+    with pytest.raises(UsageError, match=r"other data .*95 of 11 there and are 96 of 11 here"):
+        lab.compare(other, domain, epsilon=1, output=folder, **USED)
+    table = pandas.read_parquet(str(records.source))
+    table.loc[table.who == "visitor-9", "who"] = ["visitor-0", *["visitor-9"] * 9]
+    with pytest.raises(UsageError, match="as many records and users, which are not the same"):
+        lab.compare(declared(table), domain, epsilon=1, output=folder, **USED)
+    turned = ct.Domain(domain.items.values[::-1].tolist(), {"day": ["Mon", "Tue"]})
+    with pytest.raises(UsageError, match="other data"):
+        lab.compare(records, turned, epsilon=1, output=folder, **USED)
+    with pytest.raises(UsageError, match=r"popularity_records: not given there, 3 here"):
+        lab.compare(records, domain, epsilon=1, output=folder, popularity_records=3, **USED)
+    assert sorted((file, file.read_bytes()) for file in folder.rglob("*.*")) == before
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_rows_in_another_order_are_the_same_data(
+    compared: tuple[pandas.DataFrame, Path], visits: Path, domain: ct.Domain
+) -> None:
+    _, folder = compared
+    turned = pandas.read_parquet(visits).iloc[::-1]
+    with mock.patch.object(Bench, "run", side_effect=AssertionError("a run was made again")):
+        lab.compare(declared(turned), domain, epsilon=1, output=folder, **USED)
+
+
+@pytest.mark.parametrize("method", ["sra", "hpa", "declared"])
+def test_the_sample_is_drawn_for_each_key_and_kept_for_its_noises(
+    held: Held, engine: DuckDBEngine, method: str
+) -> None:
+    """Without noise: two runs with one key are the same, and those of two keys are not."""
+    bench = Bench(Given(held, {}, seed=77), engine, SilentDraws())
+    first, again = _estimates(bench, _task(method, 0, bound=3))
+    other, _ = _estimates(bench, _task(method, 1, bound=3))
+    np.testing.assert_array_equal(first["edges"], again["edges"])
+    assert (first["edges"] != other["edges"]).any()
+    for table in first.values():  # 10 users of whom 9 have 2 or more, cut to 3 records each
+        assert table.sum() == 1 + 2 + 3 * 9
+
+
+def test_noise_is_drawn_anew_in_each_run_of_each_method(held: Held, engine: DuckDBEngine) -> None:
+    bench = Bench(Given(held, {}, seed=77), engine)
+    for method in ("sra", "hpa", "sra+rank", *BASELINES):
+        bound = None if method in BASELINES else 3
+        # So small an ε that two noises are equal by chance once in a million years.
+        tasks = [_task(method, key, noises=3, bound=bound, epsilon="0.001") for key in (0, 1)]
+        runs = [run for task in tasks for run in _estimates(bench, task)]
+        assert len(runs) == 6
+        for one, other in combinations(runs, 2):
+            for name in ("items", "edges"):
+                assert (one[name] != other[name]).any(), (method, name)
+
+
+def test_what_does_not_depend_on_epsilon_is_counted_once(
+    records: Records, domain: ct.Domain
+) -> None:
+    counted = []
+    real = SampledTables.count
+
+    def noted(step: SampledTables, *given: Any) -> Any:
+        counted.append(step.rule.name)
+        return real(step, *given)
+
+    asked = USED | {"methods": "sra,hpa", "max_records": 2}
+    with mock.patch.object(SampledTables, "count", noted):
+        lab.compare(records, domain, epsilon="0.5,1,2", **asked)
+    # Two keys: for every ε at once, and for each ε, because its popularity is another one.
+    assert sorted(counted) == ["hpa"] * 6 + ["sra"] * 2
+
+
+def test_what_is_held_are_the_records_of_a_release(held: Held, engine: DuckDBEngine) -> None:
+    assert held.largest == 40 == largest_contribution(engine, held.prepared(engine), "records")
+    assert held.known_by["records"] == 95
+    assert held.known_by["users"] == 11
+    assert held.tables == {"items": 5, "edges": 10}
+    truth = held.truth()
+    assert truth["items"].sum() == truth["edges"].sum() == 95
+    assert truth["edges"].reshape(5, 2).sum(axis=1).tolist() == truth["items"].tolist()
+
+
+@pytest.mark.parametrize("method", ["sra", "hpa"])
+def test_a_sample_of_what_is_held_is_the_releases_own(
+    held: Held, records: Records, domain: ct.Domain, method: str
+) -> None:
+    """Key by key: the same records are kept as from the source itself."""
+    options = {"bounding": method, "max_records": 3, "epsilon": 1}
+    with DuckDBEngine() as engine:
+        kept = [
+            rehearsal.halfway(9, SilentDraws()).counted.found[1][1].dense()
+            for rehearsal in (
+                Rehearsal(make_request(records, domain, **options), engine),
+                Rehearsal(
+                    make_request(held.records, domain, **options), engine, held.prepared(engine)
+                ),
+            )
+        ]
+    np.testing.assert_array_equal(*kept)
+
+
+def test_quantities_persons_and_conditions_are_as_in_a_release() -> None:
+    table = pandas.DataFrame(
+        {"u": list("aabccc") * 5, "i": list("xyxzzy") * 5, "q": [1, 2, 3, 1, 2, 5] * 5}
+    ).astype({"q": "Int64"})
+    persons = pandas.DataFrame({"u": list("abc"), "p": list("112")})
+    read = ct.read(
+        table, user="u", item="i", quantity="q", max_quantity=4, where="q < 5",
+        same_person=(persons, "p"),
+    )  # fmt: skip
+    frame = lab.compare(
+        read, ct.Domain(["x", "y"]), epsilon=10**6, methods="declared,lpa,sra", max_records=1,
+        runs=2, jobs=1,
+    )  # fmt: skip
+    of = frame[frame.metric == "mae"].set_index("method")
+    # M is 15 records of the first person; nobody is cut, and noise is rarer than 10^-6.
+    assert of["mean"][["declared", "lpa"]].tolist() == [0, 0]
+    assert of["max_records"]["declared"] == 15
+    assert of["mean"]["sra"] > 0
+
+
+def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_named(
+    held: Held,
+) -> None:
+    one = [Epsilon.of(1)]
+    plan = plan_of(held, one, None, [1, 3], {})
+    assert "--cap R" in plan.skipped["dpsense"]
+    assert {"sra", "hpa", "tempered", "declared", "lpa", "dft"} <= {s.method for s in plan.settings}
+    assert [s.max_records for s in plan.settings if s.method == "sra"] == [1, 3]
+    assert [s.max_records for s in plan.settings if s.method == "sra+rank"] == [3]
+    assert [s.max_records for s in plan.settings if s.method == "declared"] == [40]
+    with pytest.raises(UsageError, match=r"'dpsense' cannot run on these data: .*--cap R"):
+        plan_of(held, one, ["sra", "dpsense"], [1], {})
+    with pytest.raises(UsageError, match="no method that is compared takes --temper"):
+        plan_of(held, one, ["sra"], [1], {"temper": "1"})
+    capped = plan_of(held, one, None, [1, 3], {"cap": 2})
+    assert not capped.skipped
+    assert {"dpsense", "dpsense-s+dpsense"} <= {setting.method for setting in capped.settings}
+
+
+def test_large_tables_are_published_in_part(held: Held) -> None:
+    with mock.patch("crowdtally.lab.comparing.planning.LARGE", 9):
+        plan = plan_of(held, [Epsilon.of(1)], None, [1, 3], {"cap": 2})
+    assert not plan.skipped
+    methods = {setting.method for setting in plan.settings} - set(BASELINES)
+    assert {"sra/filter", "sra/threshold", "dpsense/filter-priority"} <= methods
+    assert all(Method.of(name).publishing != "dense" for name in methods)
+    setting = Setting("sra/priority", "1", 3)
+    table = request_of(setting, held, {}).tables[0]
+    assert table.publishing.wanted == 10_000  # type: ignore[attr-defined]
+
+
+def test_users_are_compared_with_users(records: Records, domain: ct.Domain) -> None:
+    frame = lab.compare(
+        records, domain, epsilon=10**6, count="users", methods="dpsense,declared,lpa",
+        max_records=4, runs=2, jobs=1,
+    )  # fmt: skip
+    exact = frame[(frame.metric == "mae") & (frame.method != "dpsense")]
+    assert len(exact) == 4
+    assert (exact["mean"] == 0).all()  # nobody is cut, and noise is rarer than 10^-6
+
+
+def test_bad_input_in_python_is_told_in_pythons_words(
+    records: Records, domain: ct.Domain, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="runs must be 2 or more"):
+        lab.compare(records, domain, epsilon=1, runs=1)
+    with pytest.raises(UsageError, match="unknown option 'epsilom'"):
+        lab.compare(records, domain, epsilon=1, epsilom=2)
+    rows = ct.read(records.source, item="place", user_per_row=True)
+    with pytest.raises(UsageError, match="user_per_row=True"):
+        lab.compare(rows, ct.Domain(["bar"]), epsilon=1)
+    with pytest.raises(UsageError, match=r"ct.Domain\(ITEMS\)"):
+        lab.compare(ct.read(records.source, user="who", item="place"), epsilon=1)
+    with pytest.raises(UsageError, match="output is the path of a folder: received a int"):
+        lab.compare(records, domain, epsilon=1, output=3)
+    assert not list(tmp_path.iterdir())

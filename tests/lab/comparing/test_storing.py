@@ -1,0 +1,111 @@
+"""A comparison's folder: whole files, and never runs of other records or settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from crowdtally.errors import UsageError
+from crowdtally.lab.comparing.storing import Folder, check_folder
+from crowdtally.lab.comparing.summary import Setting
+from crowdtally.lab.comparing.tasks import Outcome, Unit
+
+DATA = {"records": 7, "users": 3, "digest": "ab"}
+SETTINGS = {"count": "records", "cap": "5"}
+UNIT = Unit(Setting("sra/filter", "1/3", 10), 0)
+OUTCOME = Outcome(UNIT, ((("items", "mae", None, 0.5), ("items", "precision", 3, 1.0)),) * 2)
+
+
+def _open(path: Path) -> Folder:
+    return Folder.open(path, DATA, SETTINGS)
+
+
+def test_what_is_kept_is_found_again(tmp_path: Path) -> None:
+    folder = _open(tmp_path / "cmp")
+    assert folder.outcome(UNIT) is None
+    folder.keep(OUTCOME)
+    again = _open(tmp_path / "cmp")
+    assert again.outcome(UNIT, 2) == OUTCOME
+    assert (again.seed, again.started) == (folder.seed, folder.started)
+    assert again.outcome(Unit(UNIT.setting, 1)) is None
+    assert again.outcome(Unit(Setting("sra/filter", "3", 10), 0)) is None
+
+
+def test_fewer_noises_than_asked_for_are_not_enough(tmp_path: Path) -> None:
+    folder = _open(tmp_path / "cmp")
+    folder.keep(OUTCOME)
+    assert folder.outcome(UNIT, 3) is None
+    assert len(list(OUTCOME.measured(1))) == 2
+
+
+def test_a_damaged_unit_is_run_again(tmp_path: Path) -> None:
+    folder = _open(tmp_path / "cmp")
+    folder.keep(OUTCOME)
+    (file,) = (tmp_path / "cmp" / "runs").iterdir()
+    for damage in (b"", file.read_bytes()[:50], b"[]", b'{"unit": 1}'):
+        file.write_bytes(damage)
+        assert folder.outcome(UNIT) is None
+
+
+def test_each_folder_draws_its_own_keys(tmp_path: Path) -> None:
+    assert _open(tmp_path / "a").seed != _open(tmp_path / "b").seed
+
+
+def test_a_folder_of_other_data_is_refused_and_left(tmp_path: Path) -> None:
+    _open(tmp_path / "cmp").keep(OUTCOME)
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*.json")}
+    with pytest.raises(UsageError, match=r"other data.*7 of 3 there and are 8 of 3 here.*-o DIR"):
+        Folder.open(tmp_path / "cmp", {**DATA, "records": 8, "digest": "cd"}, SETTINGS)
+    with pytest.raises(UsageError, match=r"other data.*as many records and users"):
+        Folder.open(tmp_path / "cmp", {**DATA, "digest": "cd"}, SETTINGS)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*.json")} == before
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({**SETTINGS, "cap": "6"}, "cap: 5 there, 6 here"),
+        ({"count": "records"}, "cap: 5 there, not given here"),
+        ({**SETTINGS, "temper": "1"}, "temper: not given there, 1 here"),
+    ],
+)
+def test_a_folder_with_other_settings_is_refused(
+    tmp_path: Path, settings: dict[str, str], words: str
+) -> None:
+    _open(tmp_path / "cmp")
+    with pytest.raises(UsageError, match=words):
+        Folder.open(tmp_path / "cmp", DATA, settings)
+
+
+def test_places_that_are_not_free_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("x")
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "release.json").write_text("{}")
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "compare.json").write_text('{"seed": 1}')
+    for place, words in {
+        "file": "is a file",
+        "full": "holds other things",
+        "release": "lies in the release",
+        "release/inside": "lies in the release",
+        "no/such": "there is no folder",
+    }.items():
+        with pytest.raises(UsageError, match=words):
+            check_folder(tmp_path / place)
+    with pytest.raises(UsageError, match="damaged"):
+        _open(tmp_path / "damaged")
+    (tmp_path / "empty").mkdir()
+    check_folder(tmp_path / "empty")
+
+
+def test_every_file_says_that_it_is_not_private(tmp_path: Path) -> None:
+    _open(tmp_path / "cmp").keep(OUTCOME)
+    files = list((tmp_path / "cmp").rglob("*.json"))
+    assert len(files) == 2
+    for file in files:
+        assert next(iter(json.loads(file.read_bytes()))) == "warning"
+        assert b"NOT PRIVATE" in file.read_bytes()[:40]
