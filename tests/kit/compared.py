@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from math import exp, nan
 
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.summary import Setting, Summary
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.summary import Setting, Summary
 
 METHODS = ("sra", "hpa", "tempered", "dpsense+rank")
 BASELINES = ("lpa", "gs")

@@ -21,10 +21,10 @@ from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.compared.summary import Setting
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.measuring import Bench, Given
 from crowdtally.lab.comparing.planning import plan_of, request_of
-from crowdtally.lab.comparing.summary import Setting
 from crowdtally.lab.comparing.tasks import Task, Unit
 from crowdtally.lab.methods import Method
 from crowdtally.lab.outputs import NOT_PRIVATE

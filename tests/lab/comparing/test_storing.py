@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from crowdtally.errors import UsageError
+from crowdtally.lab.compared.summary import Setting
 from crowdtally.lab.comparing.storing import Folder, check_folder
-from crowdtally.lab.comparing.summary import Setting
 from crowdtally.lab.comparing.tasks import Outcome, Unit
 
 DATA = {"records": 7, "users": 3, "digest": "ab"}

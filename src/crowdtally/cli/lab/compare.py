@@ -171,9 +171,9 @@ def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 def _show(found: Comparison, output: Path, as_json: bool) -> None:
-    from crowdtally.lab.comparing.recommending import recommendation
-    from crowdtally.lab.comparing.shortly import lines
-    from crowdtally.lab.comparing.tables import facts_as_json, rows
+    from crowdtally.lab.compared.recommending import recommendation
+    from crowdtally.lab.compared.shortly import lines
+    from crowdtally.lab.compared.tables import facts_as_json, rows
     from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     advice = recommendation(found.summaries, found.facts)

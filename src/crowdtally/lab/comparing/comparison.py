@@ -20,6 +20,8 @@ from crowdtally.curator.request.wording import python_words
 from crowdtally.curator.stages import reading
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.summary import Summary
 from crowdtally.lab.comparing.asking import (
     USUAL_BOUNDS,
     USUAL_RUNS,
@@ -29,7 +31,6 @@ from crowdtally.lab.comparing.asking import (
     jobs_of,
     names_of,
 )
-from crowdtally.lab.comparing.facts import Facts
 from crowdtally.lab.comparing.held import Held, hold
 from crowdtally.lab.comparing.measuring import Given
 from crowdtally.lab.comparing.noting import notes_of, options_beside
@@ -37,7 +38,6 @@ from crowdtally.lab.comparing.planning import Plan, check_names, given_options, 
 from crowdtally.lab.comparing.running import Progress, run_tasks
 from crowdtally.lab.comparing.storing import Folder, check_folder
 from crowdtally.lab.comparing.summarising import summaries_of
-from crowdtally.lab.comparing.summary import Summary
 from crowdtally.lab.comparing.tasks import Outcome, Unit, counts_once, tasks_of
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Epsilon
@@ -136,7 +136,7 @@ def compare(
         A frame with a row for each method, bound, ε, table, metric and K: the mean over all runs,
         and its standard error, from the means of the keys.
     """
-    from crowdtally.lab.comparing.tables import as_frame
+    from crowdtally.lab.compared.tables import as_frame
 
     with python_words():
         check_libraries()
@@ -211,9 +211,9 @@ def compared(
 
 def write(found: Comparison, folder: Path) -> None:
     """Write tables, pictures and the page."""
-    from crowdtally.lab.comparing.page import write_page
-    from crowdtally.lab.comparing.pictures import write_pictures
-    from crowdtally.lab.comparing.tables import write_tables
+    from crowdtally.lab.compared.page.writing import write_page
+    from crowdtally.lab.compared.pictures.drawing import write_pictures
+    from crowdtally.lab.compared.tables import write_tables
 
     for part in (write_tables, write_pictures, write_page):
         part(folder, found.summaries, found.facts)

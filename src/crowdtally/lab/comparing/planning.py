@@ -13,8 +13,8 @@ from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, closest
 from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.compared.summary import Setting
 from crowdtally.lab.comparing.held import Held
-from crowdtally.lab.comparing.summary import Setting
 from crowdtally.lab.methods import Method
 from crowdtally.values.epsilon import Epsilon
 

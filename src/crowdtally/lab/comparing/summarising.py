@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from statistics import fmean, stdev
 
-from crowdtally.lab.comparing.summary import Measured, Setting, Summary
+from crowdtally.lab.compared.summary import Measured, Setting, Summary
 
 _Of = tuple[Setting, str, str, int | None]
 

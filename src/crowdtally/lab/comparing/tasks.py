@@ -9,9 +9,9 @@ from typing import Any
 
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.compared.summary import Measured, Setting
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.planning import request_of
-from crowdtally.lab.comparing.summary import Measured, Setting
 
 Row = tuple[str, str, int | None, float]
 """Table, metric, K and value."""

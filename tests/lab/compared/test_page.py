@@ -11,10 +11,10 @@ from pathlib import Path
 import pandas
 import pytest
 
-from crowdtally.lab.comparing.page import page, write_page
-from crowdtally.lab.comparing.recommending import recommendation
-from crowdtally.lab.comparing.rounding import with_error
-from crowdtally.lab.comparing.tables import write_tables
+from crowdtally.lab.compared.page.writing import page, write_page
+from crowdtally.lab.compared.recommending import recommendation
+from crowdtally.lab.compared.rounding import with_error
+from crowdtally.lab.compared.tables import write_tables
 from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
 from kit.compared import compared, summary
 

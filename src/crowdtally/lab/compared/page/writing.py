@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.page_facts import compared, meanings
-from crowdtally.lab.comparing.page_tables import at_epsilon, numbers_of
-from crowdtally.lab.comparing.pictures import pictures
-from crowdtally.lab.comparing.ranking import by_size
-from crowdtally.lab.comparing.recommending import Advice, advise, takes
-from crowdtally.lab.comparing.releasable import in_words
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.page.facts import compared, meanings
+from crowdtally.lab.compared.page.tables import at_epsilon, numbers_of
+from crowdtally.lab.compared.pictures.drawing import pictures
+from crowdtally.lab.compared.ranking import by_size
+from crowdtally.lab.compared.recommending import Advice, advise, takes
+from crowdtally.lab.compared.releasable import in_words
+from crowdtally.lab.compared.summary import Summary
 from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
 NAME = "comparison.html"
@@ -30,7 +30,7 @@ def page(summaries: Sequence[Summary], facts: Facts) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    here = files("crowdtally.lab.comparing")
+    here = files("crowdtally.lab.compared.page")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

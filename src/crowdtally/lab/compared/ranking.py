@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from math import hypot, isfinite
 
-from crowdtally.lab.comparing.measures import Measure
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.measures import Measure
+from crowdtally.lab.compared.summary import Summary
 
 APART = 2
 """So many standard errors of a difference tell two means apart."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from crowdtally.lab.comparing.axes import Axis
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.measures import (
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.measures import (
     TABLES,
     Measure,
     capital,
@@ -16,9 +15,10 @@ from crowdtally.lab.comparing.measures import (
     measures,
     precisions_of,
 )
-from crowdtally.lab.comparing.plotting import Column, Picture, Plot, draw, styles_of
-from crowdtally.lab.comparing.ranking import best_of_each, by_size, main_epsilon, of_measure
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.pictures.axes import Axis
+from crowdtally.lab.compared.pictures.plotting import Column, Picture, Plot, draw, styles_of
+from crowdtally.lab.compared.ranking import best_of_each, by_size, main_epsilon, of_measure
+from crowdtally.lab.compared.summary import Summary
 
 _BARS = "Bars are ± 1 standard error; where none is seen it is smaller than the point."
 

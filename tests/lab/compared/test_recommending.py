@@ -7,10 +7,10 @@ from math import nan
 
 import pytest
 
-from crowdtally.lab.comparing.measures import WORDS
-from crowdtally.lab.comparing.recommending import advise, recommendation
-from crowdtally.lab.comparing.releasable import can_be_released, typed
-from crowdtally.lab.comparing.summary import Setting, Summary
+from crowdtally.lab.compared.measures import WORDS
+from crowdtally.lab.compared.recommending import advise, recommendation
+from crowdtally.lab.compared.releasable import can_be_released, typed
+from crowdtally.lab.compared.summary import Setting, Summary
 from crowdtally.lab.metrics import METRICS
 from kit.compared import FACTS, LARGEST, compared, summary
 

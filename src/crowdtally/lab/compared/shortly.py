@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.summary import Setting, Summary
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.summary import Setting, Summary
 
 _SHOWN = (("mae", None), ("mse", None), ("precision", 10), ("kl", None))
 _HEADINGS = ("method", "best l", "MAE", "± s.e.", "MSE", "precision@10", "KL")

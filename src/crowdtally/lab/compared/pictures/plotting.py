@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crowdtally.lab.comparing.axes import Axis
-from crowdtally.lab.comparing.charts import Line, as_svg, dots, lines
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.measures import Measure
-from crowdtally.lab.comparing.ranking import best_of_each, ranked
-from crowdtally.lab.comparing.releasable import label
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.measures import Measure
+from crowdtally.lab.compared.pictures.axes import Axis
+from crowdtally.lab.compared.pictures.charts import Line, as_svg, dots, lines
+from crowdtally.lab.compared.ranking import best_of_each, ranked
+from crowdtally.lab.compared.releasable import label
+from crowdtally.lab.compared.summary import Summary
 
 OWN = "its own bound"
 """The head of the numbers that belong to no column."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from crowdtally.lab.comparing.axes import Axis, encoded, fitted
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.pictures.axes import Axis, encoded, fitted
+from crowdtally.lab.compared.summary import Summary
 
 WARNING = "NOT PRIVATE: computed from the true records"
 """At the top of each picture."""

@@ -14,8 +14,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.summary import Summary
 from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
 COLUMNS = {

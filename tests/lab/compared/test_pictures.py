@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from crowdtally.lab.comparing.charts import COLOURS, WARNING, as_svg
-from crowdtally.lab.comparing.pictures import pictures, write_pictures
-from crowdtally.lab.comparing.plotting import OWN, Picture
+from crowdtally.lab.compared.pictures.charts import COLOURS, WARNING, as_svg
+from crowdtally.lab.compared.pictures.drawing import pictures, write_pictures
+from crowdtally.lab.compared.pictures.plotting import OWN, Picture
 from kit.compared import FACTS, METHODS, compared, summary
 
 TWENTY = [

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.summary import Setting
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.summary import Setting
 from crowdtally.lab.methods import Method
 
 

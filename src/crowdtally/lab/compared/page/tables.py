@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.measures import TABLES, Measure, error_of, measures
-from crowdtally.lab.comparing.plotting import Picture
-from crowdtally.lab.comparing.ranking import best_of_each, not_worse, of_measure
-from crowdtally.lab.comparing.recommending import USUAL_K
-from crowdtally.lab.comparing.releasable import label
-from crowdtally.lab.comparing.rounding import NO_NUMBER, with_error
-from crowdtally.lab.comparing.summary import Setting, Summary
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.measures import TABLES, Measure, error_of, measures
+from crowdtally.lab.compared.pictures.plotting import Picture
+from crowdtally.lab.compared.ranking import best_of_each, not_worse, of_measure
+from crowdtally.lab.compared.recommending import USUAL_K
+from crowdtally.lab.compared.releasable import label
+from crowdtally.lab.compared.rounding import NO_NUMBER, with_error
+from crowdtally.lab.compared.summary import Setting, Summary
 
 
 @dataclass(frozen=True)

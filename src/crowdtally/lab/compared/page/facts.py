@@ -9,10 +9,10 @@ from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.measures import TABLES
-from crowdtally.lab.comparing.ranking import by_size
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.measures import TABLES
+from crowdtally.lab.compared.ranking import by_size
+from crowdtally.lab.compared.summary import Summary
 
 
 def compared(summaries: Sequence[Summary], facts: Facts) -> list[tuple[str, str]]:
@@ -58,7 +58,7 @@ def _time(moment: datetime) -> str:
 def meanings(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
     """Each part of a method's name that occurs, and what it means.
 
-    >>> from crowdtally.lab.comparing.summary import Setting
+    >>> from crowdtally.lab.compared.summary import Setting
     >>> meanings([Summary(Setting("sra/filter", "1", 3), "items", "mae", None, 1.0, 0.1, 5, 20)])[0]
     ('sra', "a uniform sample of each user's records")
     """

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from crowdtally.lab.comparing.facts import Facts
-from crowdtally.lab.comparing.measures import Measure, error_of, measures, precisions_of
-from crowdtally.lab.comparing.ranking import (
+from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.measures import Measure, error_of, measures, precisions_of
+from crowdtally.lab.compared.ranking import (
     best_of_each,
     by_size,
     main_epsilon,
@@ -20,9 +20,9 @@ from crowdtally.lab.comparing.ranking import (
     ranked,
     told_apart,
 )
-from crowdtally.lab.comparing.releasable import can_be_released, in_words, typed
-from crowdtally.lab.comparing.rounding import with_error
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.releasable import can_be_released, in_words, typed
+from crowdtally.lab.compared.rounding import with_error
+from crowdtally.lab.compared.summary import Summary
 from crowdtally.lab.methods import Method
 
 _SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa", "tempered")

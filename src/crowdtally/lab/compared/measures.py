@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from crowdtally.lab.comparing.summary import Summary
+from crowdtally.lab.compared.summary import Summary
 from crowdtally.lab.metrics import METRICS
 
 TABLES = {

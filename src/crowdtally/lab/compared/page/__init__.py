@@ -1,0 +1,1 @@
+"""One page about a comparison, without scripts."""

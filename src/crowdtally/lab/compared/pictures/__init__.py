@@ -1,0 +1,1 @@
+"""Pictures of a comparison: Vega-Lite specifications, rendered to SVG without a browser."""
