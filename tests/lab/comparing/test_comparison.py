@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, stdev
@@ -24,7 +25,8 @@ from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.summary import Setting
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.measuring import Bench, Given
-from crowdtally.lab.comparing.planning import plan_of, request_of
+from crowdtally.lab.comparing.noting import options_beside
+from crowdtally.lab.comparing.planning import DENSE, plan_of, request_of
 from crowdtally.lab.comparing.tasks import Task, Unit
 from crowdtally.lab.methods import Method
 from crowdtally.lab.outputs import NOT_PRIVATE
@@ -315,19 +317,28 @@ def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_nam
     held: Held,
 ) -> None:
     one = [Epsilon.of(1)]
-    plan = plan_of(held, one, None, [1, 3], {})
-    assert "--cap R" in plan.skipped["dpsense"]
-    assert {"sra", "hpa", "tempered", "declared", "lpa", "dft"} <= {s.method for s in plan.settings}
+    plan = plan_of(held, one, None, [1, 3], {"cap": 2, "scalings": ["3"]})
+    assert "between 1 and 2" in plan.skipped["dpsense-s"]
+    methods = {setting.method for setting in plan.settings}
+    assert {"sra", "hpa", "tempered", "declared", "dpsense+rank", "lpa", "dft"} <= methods
     assert [s.max_records for s in plan.settings if s.method == "sra"] == [1, 3]
     assert [s.max_records for s in plan.settings if s.method == "sra+rank"] == [3]
     assert [s.max_records for s in plan.settings if s.method == "declared"] == [40]
-    with pytest.raises(UsageError, match=r"'dpsense' cannot run on these data: .*--cap R"):
-        plan_of(held, one, ["sra", "dpsense"], [1], {})
+    with pytest.raises(UsageError, match="'dpsense-s' cannot run on .* between 1 and 2"):
+        plan_of(held, one, ["sra", "dpsense-s"], [1], {"scalings": ["3"]})
     with pytest.raises(UsageError, match="no method that is compared takes --temper"):
         plan_of(held, one, ["sra"], [1], {"temper": "1"})
-    capped = plan_of(held, one, None, [1, 3], {"cap": 2})
-    assert not capped.skipped
-    assert {"dpsense", "dpsense-s+dpsense"} <= {setting.method for setting in capped.settings}
+
+
+def test_every_method_runs_without_options_of_its_own(held: Held) -> None:
+    plan = plan_of(held, [Epsilon.of(1)], None, [1, 3], {})
+    assert not plan.skipped
+    assert {setting.method for setting in plan.settings} == {*DENSE, *BASELINES}
+    assert options_beside(["dpsense", "sra"], held, {}) == {"dpsense": "--cap 10"}
+    assert options_beside(["dpsense"], held, {"cap": 2}) == {"dpsense": "--cap 2"}
+    assert options_beside(["dpsense"], replace(held, what="users"), {}) == {
+        "dpsense": "--count users"
+    }
 
 
 def test_large_tables_are_published_in_part(held: Held) -> None:

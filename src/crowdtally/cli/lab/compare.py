@@ -191,4 +191,4 @@ def _show(found: Comparison, output: Path, as_json: bool) -> None:
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}\n")
     for line in lines(found.summaries, found.facts):
         print(line)
-    print(f"\n{advice}\n\nThe page: {page}")
+    print(f"{advice}\n\nThe page: {page}")

@@ -24,9 +24,9 @@ def lines(summaries: Sequence[Summary], facts: Facts) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for name, words in facts.skipped.items():
         by_reason.setdefault(words, []).append(name)
-    for words, names in by_reason.items():
-        yield f"Left out: {', '.join(names)}: {words}"
-    yield from facts.notes
+    left_out = [f"Left out: {', '.join(names)}: {words}" for words, names in by_reason.items()]
+    for remark in (*left_out, *facts.notes):
+        yield f"{remark}\n"
 
 
 def _rows(here: Sequence[Summary], facts: Facts) -> Iterator[tuple[str, ...]]:

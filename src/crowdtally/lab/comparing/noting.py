@@ -39,7 +39,7 @@ def options_beside(
     for name in methods:
         if name in BASELINES:
             continue
-        given = taken_of(Method.of(name), options)
+        given = taken_of(Method.of(name), held.what, options)
         typed = [f"--{option.replace('_', '-')} {_typed(value)}" for option, value in given.items()]
         if typed or count:
             found[name] = " ".join([*typed, *count])

@@ -16,6 +16,7 @@ from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.summary import Setting
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.methods import Method
+from crowdtally.values.counts import What
 from crowdtally.values.epsilon import Epsilon
 
 DENSE = (
@@ -35,6 +36,8 @@ USUAL_SIZE = 10_000
 """Cells that a sparse method publishes, about, where nothing else is said."""
 USUAL_SCALING = "1.2"
 """The scaling of DPSense-S where it is not chosen, and nothing else is said."""
+USUAL_CAP = 10
+"""The most in one cell that DPSense counts of a user's records, where nothing else is said."""
 DECIDED = ("bounding", "choose", "transform", "publishing", "max_records")
 """Options of a release that a comparison tries itself."""
 
@@ -96,23 +99,21 @@ def check_names(names: Sequence[str] | None) -> None:
 def request_of(setting: Setting, held: Held, options: Mapping[str, Any]) -> Request:
     """The request of a setting that is no baseline."""
     method = Method.of(setting.method)
+    asked: dict[str, Any] = {**method.options, **taken_of(method, held.what, options)}
     return make_request(
         held.records, held.domain, epsilon=setting.epsilon, max_records=setting.max_records,
-        count=held.what, **options_of(method, options),
+        count=held.what, **asked,
     )  # fmt: skip
 
 
-def options_of(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The method itself, and those of the options that it takes; a sparse one has a size."""
-    return {**method.options, **taken_of(method, options)}
-
-
-def taken_of(method: Method, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the options that a method takes; a sparse one has a size."""
+def taken_of(method: Method, what: What, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that a method takes, and the usual ones that it cannot do without."""
     taken = _taken_by(method)
     given = {name: value for name, value in options.items() if name in taken}
     if "size" in taken and not {"size", "cut", "threshold"} & set(given):
         given["size"] = USUAL_SIZE
+    if "cap" in taken and what == "records":
+        given.setdefault("cap", USUAL_CAP)
     if "scalings" in taken and method.choice is None:
         given.setdefault("scalings", USUAL_SCALING)
     return given
