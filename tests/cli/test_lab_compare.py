@@ -34,7 +34,7 @@ def arguments(records: str = "records.parquet", **options: str | None) -> list[s
         ({"jobs": "0"}, "--jobs must be a whole number between 1"),
         ({"max_records": "1,x"}, "received 'x'"),
         ({"methods": "srra"}, "Did you mean 'sra'?"),
-        ({"methods": "dpsense"}, "'dpsense' cannot run on these data"),
+        ({"methods": "dpsense-s", "scalings": "3"}, "'dpsense-s' cannot run on these data"),
         ({"bounding": "sra"}, "tries every --bounding itself"),
         ({"temper": "1"}, "no method that is compared takes --temper"),
         ({"engine": "spark"}, "a comparison runs on DuckDB"),

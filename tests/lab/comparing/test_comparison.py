@@ -324,7 +324,7 @@ def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_nam
     assert [s.max_records for s in plan.settings if s.method == "sra"] == [1, 3]
     assert [s.max_records for s in plan.settings if s.method == "sra+rank"] == [3]
     assert [s.max_records for s in plan.settings if s.method == "declared"] == [40]
-    with pytest.raises(UsageError, match="'dpsense-s' cannot run on .* between 1 and 2"):
+    with pytest.raises(UsageError, match=r"'dpsense-s' cannot run on .* between 1 and 2"):
         plan_of(held, one, ["sra", "dpsense-s"], [1], {"scalings": ["3"]})
     with pytest.raises(UsageError, match="no method that is compared takes --temper"):
         plan_of(held, one, ["sra"], [1], {"temper": "1"})
