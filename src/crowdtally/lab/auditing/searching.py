@@ -1,0 +1,177 @@
+"""The event that promises the highest certified bound, found on training runs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.lab.auditing.events import Combined, Condition, Event, Single, Statistic
+from crowdtally.lab.auditing.features import Matrix
+from crowdtally.lab.auditing.fitting import Expected, LaplaceRatio, LearnedRatio
+from crowdtally.lab.auditing.promise import Stakes
+from crowdtally.lab.auditing.scanning import Coded, Scanned, scan
+
+Both = tuple[Matrix, Matrix]
+"""Runs with the user, and without."""
+_MOST_SINGLES = 48
+"""Columns that conjunctions and likelihood ratios are made of: the most telling ones."""
+_MOST_COMBINED = 10
+_MOST_CORRELATED = 24
+_MOST_CONDITIONS = 10
+_STARTS = 4
+_WORTH = 0.01
+"""A condition must add so much to what an event promises."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An event, the side on which it is likelier, and what it promises."""
+
+    event: Event
+    """The event."""
+    for_her: bool
+    """Whether it is likelier with the user."""
+    promise: float
+    """The bound to be hoped for."""
+
+
+def search(
+    training: Both, stakes: Stakes, expected: Expected | None = None, events: int = 1
+) -> list[Found]:
+    """The best events, best first: made on the first half of training, weighed on the second.
+
+    The likelihood ratios are fitted on the first half, and their thresholds are chosen on the
+    second, where no ratio is flattered by its own fit.
+    """
+    first, second = _halves(training)
+    runs = len(first[0]), len(first[1])
+    coded = [Coded.of(a, b) for a, b in zip(first[0].T, first[1].T, strict=True)]
+    scans = [scan(one, stakes, runs) for one in coded]
+    telling = sorted(range(len(scans)), key=lambda place: (-scans[place].promise, place))
+    telling = telling[:_MOST_SINGLES]
+    candidates = list(_conjunctions(telling, coded, scans, stakes, runs))
+    candidates += _combined(telling, first, stakes)
+    found = [_weighed(event, for_her, second, stakes) for event, for_her in candidates]
+    for statistic in _ratios(telling, first, expected):
+        found.append(_thresholded(statistic, second, stakes))
+    return sorted(found, key=lambda one: -one.promise)[:events]
+
+
+def _halves(training: Both) -> tuple[Both, Both]:
+    with_user, without = training
+    a, b = len(with_user) // 2, len(without) // 2
+    return (with_user[:a], without[:b]), (with_user[a:], without[b:])
+
+
+def _condition(statistic: Statistic, scanned: Scanned) -> Condition:
+    return Condition(statistic, scanned.comparison, scanned.value)
+
+
+def _conjunctions(
+    telling: Sequence[int],
+    coded: Sequence[Coded],
+    scans: Sequence[Scanned],
+    stakes: Stakes,
+    runs: tuple[int, int],
+) -> Iterator[tuple[Event, bool]]:
+    """From each of the best conditions on, greedily: the one that adds most, while it adds."""
+    for start in telling[:_STARTS]:
+        best = scans[start]
+        conditions = [(start, best)]
+        yield _event(conditions), best.for_her
+        while len(conditions) < _MOST_CONDITIONS:
+            within = _within(conditions, coded)
+            options = [(place, scan(coded[place], stakes, runs, within)) for place in telling]
+            place, step = max(options, key=lambda one: one[1].promise)
+            if step.promise <= conditions[-1][1].promise + _WORTH:
+                break
+            conditions.append((place, step))
+            yield _event(conditions), step.for_her
+
+
+def _event(conditions: Sequence[tuple[int, Scanned]]) -> Event:
+    return Event(tuple(_condition(Single(place), scanned) for place, scanned in conditions))
+
+
+def _within(
+    conditions: Sequence[tuple[int, Scanned]], coded: Sequence[Coded]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    with_user = np.ones(len(coded[0].with_user), dtype=np.bool_)
+    without = np.ones(len(coded[0].without), dtype=np.bool_)
+    for place, scanned in conditions:
+        one = coded[place]
+        held = _levels_held(one, scanned)
+        with_user &= held[one.with_user]
+        without &= held[one.without]
+    return with_user, without
+
+
+def _levels_held(coded: Coded, scanned: Scanned) -> NDArray[np.bool_]:
+    if scanned.comparison == "at least":
+        return coded.levels >= scanned.value
+    if scanned.comparison == "at most":
+        return coded.levels <= scanned.value
+    return coded.levels == scanned.value
+
+
+def _combined(telling: Sequence[int], first: Both, stakes: Stakes) -> list[tuple[Event, bool]]:
+    """Sums and differences of columns: noise that two of them share falls out."""
+    runs = len(first[0]), len(first[1])
+    found = []
+    for a, b in _pairs(telling, first):
+        for sign in (1, -1):
+            statistic = Combined(a, b, sign)
+            best = scan(Coded.of(statistic.of(first[0]), statistic.of(first[1])), stakes, runs)
+            found.append((best.promise, Event((_condition(statistic, best),)), best.for_her))
+    found.sort(key=lambda one: -one[0])
+    return [(event, for_her) for _, event, for_her in found[:_STARTS]]
+
+
+def _pairs(telling: Sequence[int], first: Both) -> list[tuple[int, int]]:
+    """The most telling columns among themselves, and any that go together more than chance has."""
+    near = telling[:_MOST_COMBINED]
+    pairs = {(min(a, b), max(a, b)) for a in near for b in near if a != b}
+    together = _correlations(first[1])
+    order = np.argsort(-together, axis=None, kind="stable")[:_MOST_CORRELATED]
+    for place in order:
+        a, b = np.unravel_index(int(place), together.shape)
+        if together[a, b] > 0:
+            pairs.add((int(a), int(b)))
+    return sorted(pairs)
+
+
+def _correlations(matrix: Matrix) -> NDArray[np.float64]:
+    """Absolute rank correlations of the columns, above the diagonal; 0 below it."""
+    ranks = np.stack([_ranks(column) for column in matrix.T], axis=1)
+    ranks -= ranks.mean(axis=0)
+    size = np.sqrt((ranks**2).sum(axis=0))
+    scaled = ranks / np.where(size > 0, size, 1)
+    return np.triu(np.abs(scaled.T @ scaled), k=1)
+
+
+def _ranks(column: NDArray[np.int64]) -> NDArray[np.float64]:
+    levels = np.unique(column)
+    return np.searchsorted(levels, column).astype(np.float64)
+
+
+def _ratios(telling: Sequence[int], first: Both, expected: Expected | None) -> list[Statistic]:
+    columns = np.array(sorted(telling), dtype=np.int64)
+    found: list[Statistic] = [LaplaceRatio.learned(*first), LearnedRatio.learned(columns, *first)]
+    if expected is not None:
+        found.append(LaplaceRatio.claimed(expected))
+    return found
+
+
+def _thresholded(statistic: Statistic, second: Both, stakes: Stakes) -> Found:
+    runs = len(second[0]), len(second[1])
+    best = scan(Coded.of(statistic.of(second[0]), statistic.of(second[1])), stakes, runs)
+    return Found(Event((_condition(statistic, best),)), best.for_her, best.promise)
+
+
+def _weighed(event: Event, for_her: bool, second: Both, stakes: Stakes) -> Found:
+    seen = tuple(np.array([event.holds(side).sum()]) for side in second)
+    promises = stakes.promises((seen[0], seen[1]), (len(second[0]), len(second[1])))
+    return Found(event, for_her, float(promises[0 if for_her else 1][0]))
