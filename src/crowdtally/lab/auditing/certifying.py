@@ -8,16 +8,22 @@ in ``certifying.md``. A certificate can refute a claim, and can never prove one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
 
 import numpy as np
 
+from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.features import Matrix
 from crowdtally.lab.auditing.fitting import Expected
 from crowdtally.lab.auditing.promise import Aim, Stakes
 from crowdtally.lab.auditing.proportions import at_least, at_most
 from crowdtally.lab.auditing.searching import Found, search
+
+WHOLE_TABLE = 0.001
+"""The error probability of all certificates of a table together."""
+_LEAST_RUNS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +74,7 @@ def certify(
     alpha: float,
     delta: float = 0.0,
     expected: Expected | None = None,
+    strata: Sequence[int] = (),
     events: int = 1,
     aim: Aim = "epsilon",
 ) -> Certificate:
@@ -82,14 +89,34 @@ def certify(
             probability 0.001 in all gives each 0.001/r.
         delta: the δ that it is said to cost.
         expected: the exact vectors and the claimed noise, if known; the search is sharper with it.
+        strata: the columns of a private choice (:attr:`Columns.choices`).
         events: how many events are tried on held-out runs; they share ``alpha``.
         aim: whether to look for a large ε at the claimed δ, or a large δ at the claimed ε.
     """
+    _check(training, held_out, names, alpha, events)
     runs = len(held_out.with_user), len(held_out.without)
     stakes = Stakes(runs, alpha / events, delta, claim, aim)
-    found = search((training.with_user, training.without), stakes, expected, events)
+    both = training.with_user, training.without
+    found = search(both, stakes, expected=expected, strata=strata, events=events)
     made = [_certified(one, held_out, names, stakes, alpha) for one in found]
     return max(made, key=lambda one: one.epsilon if aim == "epsilon" else one.delta_bound)
+
+
+def _check(
+    training: Runs, held_out: Runs, names: tuple[str, ...], alpha: float, events: int
+) -> None:
+    batches = (training.with_user, training.without, held_out.with_user, held_out.without)
+    if min(len(batch) for batch in batches) < _LEAST_RUNS:
+        raise UsageError(
+            f"a certificate needs {_LEAST_RUNS} runs or more of each database, to learn from and "
+            f"to test on: received {', '.join(str(len(batch)) for batch in batches)}."
+        )
+    if any(batch.shape[1] != len(names) for batch in batches):
+        raise UsageError("all runs must have one column for each name.")
+    if not 0 < alpha < 1 or events < 1:
+        raise UsageError(f"alpha must lie between 0 and 1, and events above 0: {alpha}, {events}.")
+    if any(np.shares_memory(a, b) for a in batches[:2] for b in batches[2:]):
+        raise UsageError("held-out runs must be other runs than those of training.")
 
 
 def epsilon_bound(
@@ -108,7 +135,7 @@ def epsilon_bound(
 def delta_bound(
     seen: tuple[int, int], runs: tuple[int, int], *, alpha: float, epsilon: float
 ) -> float:
-    """p − e^ε·q, at least 0, by the same two bounds."""
+    """The δ that p − e^ε·q proves, at least 0, by the same two bounds."""
     p = float(at_least(seen[0], runs[0], alpha / 2))
     q = float(at_most(seen[1], runs[1], alpha / 2))
     return max(p - exp(epsilon) * q, 0.0)

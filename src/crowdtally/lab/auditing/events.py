@@ -51,7 +51,7 @@ class Combined:
     """1 for the sum, −1 for the difference."""
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
-        """first ± second."""
+        """First ± second."""
         first, second = matrix[:, self.first], matrix[:, self.second]
         both = (first != ABSENT) & (second != ABSENT)
         return np.where(both, first + self.sign * np.where(both, second, 0), ABSENT)
@@ -71,6 +71,8 @@ class Condition:
     """How. A missing value is below every number."""
     value: int
     """With what."""
+    may_be_absent: bool = False
+    """Whether it was ever missing in training; only the words depend on it."""
 
     def holds(self, matrix: Matrix) -> NDArray[np.bool_]:
         """In which runs."""
@@ -79,21 +81,26 @@ class Condition:
             return values >= self.value
         return values <= self.value if self.comparison == "at most" else values == self.value
 
-    def words(self, names: tuple[str, ...], *, may_be_absent: bool = True) -> str:
+    def words(self, names: tuple[str, ...]) -> str:
         """A half sentence."""
         subject = self.statistic.words(names)
         if self.value == ABSENT:
             return f"{subject} is {'seen or not' if self.comparison == 'at least' else 'absent'}"
-        absent = "absent or " if may_be_absent and self.comparison == "at most" else ""
+        absent = "absent or " if self.may_be_absent and self.comparison == "at most" else ""
         return f"{subject} is {absent}{self.comparison} {self.value}"
 
 
 @dataclass(frozen=True)
 class Event:
-    """All of its conditions hold, or, reversed, not all of them."""
+    """All of its conditions hold."""
 
     conditions: tuple[Condition, ...]
     """The conditions; without any it always happens."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is about single columns: of two events as good, a reader likes this one."""
+        return all(isinstance(condition.statistic, Single) for condition in self.conditions)
 
     def holds(self, matrix: Matrix) -> NDArray[np.bool_]:
         """In which runs it happened."""

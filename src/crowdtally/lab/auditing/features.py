@@ -81,6 +81,11 @@ class Columns:
         """The parts that have a column, each once."""
         return tuple(dict.fromkeys(column.part for column in self.columns))
 
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The numbers of the columns that tell what was chosen privately."""
+        return tuple(at for at, column in enumerate(self.columns) if column.part == CHOOSE)
+
     def of_part(self, *parts: str) -> Columns:
         """Only what these parts released.
 

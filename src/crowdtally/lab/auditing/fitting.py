@@ -6,6 +6,7 @@ this is looked for by :mod:`combining`. They are rounded to thousandths, so that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,10 @@ from crowdtally.lab.auditing.features import ABSENT, Matrix
 _THOUSAND = 1000
 _MOST_BINS = 48
 _SMOOTHING = 1.0
+_SURPRISE = 4.0
+"""A column that surprises less is left out: its weights would be noise."""
+_LEAST_RUNS = 200
+"""In a stratum with fewer runs nothing is learned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +56,8 @@ class LaplaceRatio:
         differs = expected.with_user != expected.without
         known = np.isfinite(expected.with_user) & np.isfinite(expected.without)
         columns = np.flatnonzero(differs & known & (expected.scale > 0))
-        laws = (a[columns] for a in (expected.with_user, expected.without, expected.scale))
-        return cls(columns, *laws, source="claimed")
+        with_user, without = expected.with_user[columns], expected.without[columns]
+        return cls(columns, with_user, without, expected.scale[columns], "claimed")
 
     @classmethod
     def learned(cls, with_user: Matrix, without: Matrix) -> LaplaceRatio:
@@ -62,7 +67,7 @@ class LaplaceRatio:
         deviation = np.abs(without - centres[1]).mean(axis=0)
         columns = np.flatnonzero(present & (centres[0] != centres[1]) & (deviation > 0))
         scale = deviation[columns]
-        return cls(columns, centres[0][columns], centres[1][columns], scale, source="learned")
+        return cls(columns, centres[0][columns], centres[1][columns], scale, "learned")
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """In thousandths."""
@@ -90,6 +95,8 @@ class Histogram:
     """The least value of each bin but the first; absence is in the first."""
     weights: NDArray[np.float64]
     """The log-ratio of each bin, shrunk by its standard error."""
+    surprise: float
+    """How far the column is from telling nothing, in standard scores."""
 
     @classmethod
     def learned(cls, column: int, with_user: Matrix, without: Matrix) -> Histogram:
@@ -100,12 +107,9 @@ class Histogram:
         ratios = np.log(first / first.sum()) - np.log(second / second.sum())
         errors = np.sqrt(1 / first + 1 / second)
         shrunk = np.sign(ratios) * np.maximum(np.abs(ratios) - errors, 0)
-        return cls(column, edges, shrunk)
-
-    @property
-    def spread(self) -> float:
-        """How much it can tell."""
-        return float(np.ptp(self.weights))
+        # A sum of squared standard scores: its mean is the number of bins if nothing differs.
+        surprise = (((ratios / errors) ** 2).sum() - len(ratios)) / np.sqrt(2 * len(ratios))
+        return cls(column, edges, shrunk, float(surprise))
 
     def log_ratio(self, matrix: Matrix) -> NDArray[np.float64]:
         """Of each run."""
@@ -125,7 +129,7 @@ class LearnedRatio:
     ) -> LearnedRatio:
         """From training runs."""
         made = [Histogram.learned(int(column), with_user, without) for column in columns]
-        return cls(tuple(one for one in made if one.spread > 0))
+        return cls(tuple(one for one in made if one.surprise > _SURPRISE))
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """In thousandths."""
@@ -138,6 +142,47 @@ class LearnedRatio:
         """Which columns it weighs."""
         columns = np.array([one.column for one in self.histograms], dtype=np.int64)
         return f"1000 × the learned log-likelihood ratio of {_list(names, columns)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Stratified:
+    """A Laplace ratio for each outcome of a private choice: unit and noise follow from it."""
+
+    strata: NDArray[np.int64]
+    """The columns of the choice."""
+    ratios: Mapping[tuple[int, ...], tuple[int, LaplaceRatio]]
+    """For each outcome how much likelier it was with the user, in log-thousandths, and the rest."""
+
+    @classmethod
+    def learned(cls, strata: NDArray[np.int64], with_user: Matrix, without: Matrix) -> Stratified:
+        """From training runs."""
+        found = {}
+        for outcome in np.unique(without[:, strata], axis=0):
+            first, second = (_within(side, strata, outcome) for side in (with_user, without))
+            if min(first.sum(), second.sum()) >= _LEAST_RUNS:
+                odds = np.log(first.mean() / second.mean())
+                ratio = LaplaceRatio.learned(with_user[first], without[second])
+                found[tuple(int(one) for one in outcome)] = (round(odds * _THOUSAND), ratio)
+        return cls(strata, found)
+
+    def of(self, matrix: Matrix) -> NDArray[np.int64]:
+        """In thousandths; 0 where the outcome was too rare to learn from."""
+        total = np.zeros(len(matrix), dtype=np.int64)
+        for outcome, (odds, ratio) in self.ratios.items():
+            here = _within(matrix, self.strata, np.array(outcome))
+            total[here] = odds + ratio.of(matrix[here])
+        return total
+
+    def words(self, names: tuple[str, ...]) -> str:
+        """What it is conditioned on."""
+        choice = _list(names, self.strata)
+        return f"1000 × the learned Laplace log-likelihood ratio of all cells, given {choice}"
+
+
+def _within(
+    matrix: Matrix, strata: NDArray[np.int64], outcome: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    return np.asarray((matrix[:, strata] == outcome).all(axis=1))
 
 
 def _edges(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -153,7 +198,7 @@ def _edges(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _binned(values: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.float64]:
     places = np.searchsorted(edges, values, side="right")
-    return np.bincount(places, minlength=len(edges) + 1) + _SMOOTHING
+    return np.bincount(places, minlength=len(edges) + 1).astype(np.float64) + _SMOOTHING
 
 
 def _list(names: tuple[str, ...], columns: NDArray[np.int64], shown: int = 8) -> str:

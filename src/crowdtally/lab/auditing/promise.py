@@ -17,7 +17,7 @@ Counted = NDArray[np.int64]
 """How often each of many events was seen."""
 Aim = Literal["epsilon", "delta"]
 """What is to be as large as possible: ε at the claimed δ, or δ at the claimed ε."""
-_LUCK = 0.1
+_LUCK = 0.3
 """How much of the uncertainty of training is added to that of held-out runs."""
 
 
@@ -35,6 +35,11 @@ class Stakes:
     """The claimed ε."""
     aim: Aim = "epsilon"
     """Which of the two is certified."""
+
+    @property
+    def worth(self) -> float:
+        """What one more condition must add to be worth its words."""
+        return (self.claim if self.aim == "epsilon" else self.delta) / 100
 
     def promises(
         self, seen: tuple[Counted, Counted], runs: tuple[int, int]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.lab.auditing.events import Comparison
+from crowdtally.lab.auditing.features import ABSENT
 from crowdtally.lab.auditing.promise import Counted, Stakes
 
 _MOST_LEVELS = 400
@@ -54,6 +55,8 @@ class Scanned:
     """With what."""
     for_her: bool
     """Whether the event is likelier with the user."""
+    may_be_absent: bool
+    """Whether the statistic was ever missing."""
 
 
 def scan(
@@ -68,7 +71,8 @@ def scan(
         with_user, without = with_user[within[0]], without[within[1]]
     size = len(coded.levels)
     each = np.bincount(with_user, minlength=size), np.bincount(without, minlength=size)
-    best = Scanned(-np.inf, "at least", int(coded.levels[0]), for_her=True)
+    absent = bool(coded.levels[0] == ABSENT)
+    best = Scanned(-np.inf, "at least", int(coded.levels[0]), True, absent)
     for comparison in COMPARISONS:
         if comparison == "exactly" and not coded.exact:
             continue
@@ -77,7 +81,7 @@ def scan(
             place = int(np.argmax(promises))
             if promises[place] > best.promise:
                 value = _value(coded, comparison, place)
-                best = Scanned(float(promises[place]), comparison, value, for_her)
+                best = Scanned(float(promises[place]), comparison, value, for_her, absent)
     return best
 
 

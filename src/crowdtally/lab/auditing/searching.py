@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.lab.auditing.events import Combined, Condition, Event, Single, Statistic
+from crowdtally.lab.auditing.combining import Linear, combinations
+from crowdtally.lab.auditing.events import Condition, Event, Single, Statistic
 from crowdtally.lab.auditing.features import Matrix
-from crowdtally.lab.auditing.fitting import Expected, LaplaceRatio, LearnedRatio
+from crowdtally.lab.auditing.fitting import Expected, LaplaceRatio, LearnedRatio, Stratified
 from crowdtally.lab.auditing.promise import Stakes
 from crowdtally.lab.auditing.scanning import Coded, Scanned, scan
 
@@ -18,12 +19,8 @@ Both = tuple[Matrix, Matrix]
 """Runs with the user, and without."""
 _MOST_SINGLES = 48
 """Columns that conjunctions and likelihood ratios are made of: the most telling ones."""
-_MOST_COMBINED = 10
-_MOST_CORRELATED = 24
 _MOST_CONDITIONS = 10
 _STARTS = 4
-_WORTH = 0.01
-"""A condition must add so much to what an event promises."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,12 @@ class Found:
 
 
 def search(
-    training: Both, stakes: Stakes, expected: Expected | None = None, events: int = 1
+    training: Both,
+    stakes: Stakes,
+    *,
+    expected: Expected | None = None,
+    strata: Sequence[int] = (),
+    events: int = 1,
 ) -> list[Found]:
     """The best events, best first: made on the first half of training, weighed on the second.
 
@@ -55,9 +57,9 @@ def search(
     candidates = list(_conjunctions(telling, coded, scans, stakes, runs))
     candidates += _combined(telling, first, stakes)
     found = [_weighed(event, for_her, second, stakes) for event, for_her in candidates]
-    for statistic in _ratios(telling, first, expected):
-        found.append(_thresholded(statistic, second, stakes))
-    return sorted(found, key=lambda one: -one.promise)[:events]
+    ratios = _ratios(telling, first, expected, strata)
+    found += [_thresholded(statistic, second, stakes) for statistic in ratios]
+    return sorted(found, key=lambda one: -one.promise - stakes.worth * one.event.is_plain)[:events]
 
 
 def _halves(training: Both) -> tuple[Both, Both]:
@@ -67,7 +69,7 @@ def _halves(training: Both) -> tuple[Both, Both]:
 
 
 def _condition(statistic: Statistic, scanned: Scanned) -> Condition:
-    return Condition(statistic, scanned.comparison, scanned.value)
+    return Condition(statistic, scanned.comparison, scanned.value, scanned.may_be_absent)
 
 
 def _conjunctions(
@@ -86,7 +88,7 @@ def _conjunctions(
             within = _within(conditions, coded)
             options = [(place, scan(coded[place], stakes, runs, within)) for place in telling]
             place, step = max(options, key=lambda one: one[1].promise)
-            if step.promise <= conditions[-1][1].promise + _WORTH:
+            if step.promise <= conditions[-1][1].promise + stakes.worth:
                 break
             conditions.append((place, step))
             yield _event(conditions), step.for_her
@@ -111,55 +113,33 @@ def _within(
 
 def _levels_held(coded: Coded, scanned: Scanned) -> NDArray[np.bool_]:
     if scanned.comparison == "at least":
-        return coded.levels >= scanned.value
+        return np.asarray(coded.levels >= scanned.value)
     if scanned.comparison == "at most":
-        return coded.levels <= scanned.value
-    return coded.levels == scanned.value
+        return np.asarray(coded.levels <= scanned.value)
+    return np.asarray(coded.levels == scanned.value)
 
 
 def _combined(telling: Sequence[int], first: Both, stakes: Stakes) -> list[tuple[Event, bool]]:
     """Sums and differences of columns: noise that two of them share falls out."""
     runs = len(first[0]), len(first[1])
     found = []
-    for a, b in _pairs(telling, first):
-        for sign in (1, -1):
-            statistic = Combined(a, b, sign)
-            best = scan(Coded.of(statistic.of(first[0]), statistic.of(first[1])), stakes, runs)
-            found.append((best.promise, Event((_condition(statistic, best),)), best.for_her))
+    for statistic in combinations(telling, first[1]):
+        best = scan(Coded.of(statistic.of(first[0]), statistic.of(first[1])), stakes, runs)
+        found.append((best.promise, Event((_condition(statistic, best),)), best.for_her))
     found.sort(key=lambda one: -one[0])
     return [(event, for_her) for _, event, for_her in found[:_STARTS]]
 
 
-def _pairs(telling: Sequence[int], first: Both) -> list[tuple[int, int]]:
-    """The most telling columns among themselves, and any that go together more than chance has."""
-    near = telling[:_MOST_COMBINED]
-    pairs = {(min(a, b), max(a, b)) for a in near for b in near if a != b}
-    together = _correlations(first[1])
-    order = np.argsort(-together, axis=None, kind="stable")[:_MOST_CORRELATED]
-    for place in order:
-        a, b = np.unravel_index(int(place), together.shape)
-        if together[a, b] > 0:
-            pairs.add((int(a), int(b)))
-    return sorted(pairs)
-
-
-def _correlations(matrix: Matrix) -> NDArray[np.float64]:
-    """Absolute rank correlations of the columns, above the diagonal; 0 below it."""
-    ranks = np.stack([_ranks(column) for column in matrix.T], axis=1)
-    ranks -= ranks.mean(axis=0)
-    size = np.sqrt((ranks**2).sum(axis=0))
-    scaled = ranks / np.where(size > 0, size, 1)
-    return np.triu(np.abs(scaled.T @ scaled), k=1)
-
-
-def _ranks(column: NDArray[np.int64]) -> NDArray[np.float64]:
-    levels = np.unique(column)
-    return np.searchsorted(levels, column).astype(np.float64)
-
-
-def _ratios(telling: Sequence[int], first: Both, expected: Expected | None) -> list[Statistic]:
+def _ratios(
+    telling: Sequence[int], first: Both, expected: Expected | None, strata: Sequence[int]
+) -> list[Statistic]:
     columns = np.array(sorted(telling), dtype=np.int64)
     found: list[Statistic] = [LaplaceRatio.learned(*first), LearnedRatio.learned(columns, *first)]
+    linear = Linear.learned(telling, *first)
+    if linear is not None:
+        found.append(linear)
+    if strata:
+        found.append(Stratified.learned(np.array(strata, dtype=np.int64), *first))
     if expected is not None:
         found.append(LaplaceRatio.claimed(expected))
     return found
