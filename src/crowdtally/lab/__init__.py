@@ -5,9 +5,12 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-_HOMES: dict[str, str] = {}
+_HOMES: dict[str, str] = {
+    "audit": "auditing.attack",
+    "audit_request": "auditing.own",
+}
 
-__all__: list[str] = []
+__all__: list[str] = ["audit", "audit_request"]
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from crowdtally.cli.grouping import GroupedCommand
+from crowdtally.cli.lab.audit import audit, audit_request
+
 app = typer.Typer(
     help="For researchers who hold the true data: nothing that it prints is private.",
     add_completion=False,
@@ -15,3 +18,7 @@ app = typer.Typer(
 @app.callback()
 def lab() -> None:
     """For researchers who hold the true data: nothing that it prints is private."""
+
+
+app.command("audit")(audit)
+app.command("audit-request", cls=GroupedCommand)(audit_request)

@@ -25,8 +25,10 @@ from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.records import Quantity, Records
 from crowdtally.values.table_kinds import EDGES, ITEMS, POPULARITY
 
-DISCOVERY, PAIRS, QUANTITY, ROWS = "discovery", "pairs", "quantity", "rows"
+CONTEXTS, DISCOVERY, PAIRS = "contexts", "discovery", "pairs"
+QUANTITY, ROWS = "quantity", "rows"
 SHAPES: Mapping[str, str] = {
+    CONTEXTS: "items, and items in context: two tables of one sample",
     DISCOVERY: "items without a public list",
     PAIRS: "pairs of items of one user",
     QUANTITY: "records that count several times",
@@ -90,11 +92,6 @@ class _Setting:
         )
 
 
-def every_case(epsilon: Epsilon) -> list[Case]:
-    """The cases of all methods, all shapes and all their parts."""
-    return [case for name in every_name() for case in cases_of(name, epsilon)]
-
-
 def every_name() -> list[str]:
     """All that an audit covers: a new entry of a registry is among them by itself."""
     names = [f"{rule}/{form}" for rule in BOUNDINGS for form in PUBLISHINGS]
@@ -141,15 +138,12 @@ def _method(name: str) -> Method:
 
 
 def _group(method: Method) -> str:
-    """The rule: what is counted does not depend on transform and publishing."""
-    return f"{method.bounding}+{method.choice} {_contexts(method)}"
+    """The rule and the items: what is counted does not depend on transform and publishing."""
+    return f"{method.bounding}+{method.choice} of {_items(method)}"
 
 
-def _contexts(method: Method) -> int:
-    """Two tables where every cell is published; where few are, one shows more."""
-    ranked = "popularity_records" in BOUNDINGS.load(method.bounding).takes
-    plain = method.transform == "none" and method.publishing == "dense"
-    return 2 if plain and not ranked and method.choice is None else 0
+def _items(method: Method) -> int:
+    return 4 if method.transform in ("dyadic", "haar") else 2
 
 
 _FORMS: dict[str, dict[str, Any]] = {
@@ -169,8 +163,6 @@ _RULES: dict[str, dict[str, Any]] = {
     "hpa": {"popularity_records": 1},
     "tempered": {"popularity_records": 1},
 }
-_LARGE = {CHOOSE: "3/5", POPULARITY.name: "3/4", TOTAL: "3/4"}
-"""Shares that make a part large enough to be seen: what it leaks is a part of its own share."""
 
 
 def _setting(method: Method) -> _Setting:
@@ -180,8 +172,7 @@ def _setting(method: Method) -> _Setting:
         options |= _FORMS.get(form, {})
     if method.choice is not None and method.bounding == "dpsense-s":
         options["scalings"] = "1,2"
-    items = 4 if method.transform in ("dyadic", "haar") else 2
-    return _Setting(items, _contexts(method), options=options, split=_popular(method))
+    return _Setting(_items(method), options=options, split=_popular(method))
 
 
 def _popular(method: Method) -> dict[str, str] | None:
@@ -199,19 +190,13 @@ def _parts(name: str, method: Method, epsilon: Epsilon) -> Iterator[Case]:
         yield Case(f"{name}: choose", name, _choosing(method).request(epsilon), CHOOSE)
         return
     setting = _setting(method)
-    shares = {ITEMS.name: "3/4", EDGES.name: "1/4"}
     parts = [ITEMS.name, EDGES.name]
     if "popularity_records" in setting.options:
-        shares = {POPULARITY.name: "1/2", ITEMS.name: "1/4", EDGES.name: "1/4"}
         parts = [POPULARITY.name, *parts]
     for part in parts:
-        largest = {other: "1/8" for other in shares} | {part: _rest(len(shares) - 1)}
-        made = _Setting(2, 2, options=setting.options, split=largest)
+        split = dict.fromkeys(parts, "1/8") | {part: str(1 - Fraction(len(parts) - 1, 8))}
+        made = _Setting(2, 2, options=setting.options, split=split)
         yield Case(f"{name}: {part}", name, made.request(epsilon), part)
-
-
-def _rest(others: int) -> str:
-    return str(1 - Fraction(others, 8))
 
 
 def _choosing(method: Method) -> _Setting:
@@ -231,6 +216,7 @@ def _choosing(method: Method) -> _Setting:
 
 _DISCOVERED = {"discover_items": True, "max_records": 1}
 _SETTINGS: dict[str, _Setting] = {
+    CONTEXTS: _Setting(contexts=2, options={"max_records": 2}),
     DISCOVERY: _Setting(options=_DISCOVERED, delta=DELTA),
     PAIRS: _Setting(options={"pairs": True, "max_records": 2}),
     QUANTITY: _Setting(

@@ -45,6 +45,7 @@ def _every(request: Request) -> Iterator[Pair]:
 
 
 def _bounded(request: Request) -> Iterator[Pair]:
+    """Users alone, and one among others."""
     most = min(request.method.rule.limit, _MOST_RECORDS)
     cap = getattr(request.method.rule, "cap", most)
     for number, words in ((most, f"{most}, the bound"), (most + 1, "one more than the bound")):
@@ -109,9 +110,7 @@ def _swinging(request: Request) -> Iterator[Pair]:
         long, hers = rule.limit, rule.limit
     if others * long > _MOST_OTHERS:
         return
-    crowd = [
-        Record(1 + user, cell) for user in range(others) for cell in _row(request, long)
-    ]
+    crowd = [Record(1 + user, cell) for user in range(others) for cell in _row(request, long)]
     words = f"a user with a row of {hers} among {others} with rows of {long}"
     yield Pair(words, tuple(crowd), _hers(_row(request, hers), request))
 
