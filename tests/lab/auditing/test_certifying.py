@@ -54,6 +54,28 @@ def test_where_nothing_is_lost_a_searched_event_certifies_nothing() -> None:
     assert sum(one > 0 for one in found) <= most_errors(alpha, audits)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("training", [100, 400])
+def test_a_searched_event_is_certified_too_high_as_seldom_as_it_says(training: int) -> None:
+    """The quick siblings are the tests above, of an event that is fixed, and of no loss."""
+    audits, alpha = 400, 0.2
+    mechanism = dense([1, 0, 0, 0], 1)
+    found = [
+        audited(mechanism, 400, seed=seed, alpha=alpha, training=training).epsilon
+        for seed in range(audits)
+    ]
+    assert 0 < sum(one > 1 for one in found) <= most_errors(alpha, audits)
+
+
+def test_only_held_out_runs_count() -> None:
+    """What training shows, however plainly, is no evidence."""
+    zeros, ones = np.zeros((400, 1), np.int64), np.ones((400, 1), np.int64)
+    same = Runs(np.repeat([[0], [1]], 200, axis=0), np.repeat([[1], [0]], 200, axis=0))
+    found = certify(Runs(ones, zeros), same, ("a",), claim=1, alpha=0.1)
+    assert (found.epsilon, found.seen, found.runs) == (0, (200, 200), (400, 400))
+    assert found.expected > 3
+
+
 def test_several_events_share_alpha() -> None:
     mechanism = dense([1, 1, 0, 0], 2)
     found = audited(mechanism, 4000, alpha=0.01, events=3)
@@ -132,7 +154,9 @@ def test_a_threshold_off_by_one_is_caught_at_its_delta() -> None:
     asked = {"claim": 2.0, "delta": 0.01}
     wrong, right = discovery(5, 1, own=2), discovery(6, 1, own=2)
     assert audited(wrong, RUNS, **asked).epsilon > 2
-    assert audited(right, RUNS, **asked).epsilon <= 2
+    passed = audited(right, RUNS, **asked)
+    assert passed.epsilon <= 2
+    assert passed.epsilon == epsilon_bound(passed.seen, passed.runs, alpha=1e-6, delta=0.01)
     caught = audited(wrong, RUNS, aim="delta", **asked)
     assert caught.delta_bound > 0.01
     assert 0.004 < audited(right, RUNS, aim="delta", alpha=1e-4, **asked).delta_bound <= 0.01
