@@ -58,7 +58,7 @@ def test_where_nothing_is_lost_a_searched_event_certifies_nothing() -> None:
 @pytest.mark.parametrize("training", [100, 400])
 def test_a_searched_event_is_certified_too_high_as_seldom_as_it_says(training: int) -> None:
     """The quick siblings are the tests above, of an event that is fixed, and of no loss."""
-    audits, alpha = 400, 0.2
+    audits, alpha = 300, 0.2
     mechanism = dense([1, 0, 0, 0], 1)
     found = [
         audited(mechanism, 400, seed=seed, alpha=alpha, training=training).epsilon
@@ -188,7 +188,7 @@ def test_the_same_runs_have_the_same_certificate() -> None:
         ({"alpha": 0.0}, "alpha must lie between 0 and 1"),
         ({"events": 0}, "events above 0"),
         ({"names": ("a", "b")}, "one column for each name"),
-        ({"held_out": Runs(np.zeros((99, 1), np.int64), np.zeros((200, 1), np.int64))}, "100 runs"),
+        ({"held_out": Runs(np.zeros((19, 1), np.int64), np.zeros((200, 1), np.int64))}, "20 runs"),
     ],
 )
 def test_what_cannot_be_certified_is_refused(change: dict, said: str) -> None:

@@ -33,16 +33,16 @@ def test_every_cell_of_every_table_is_a_column() -> None:
         for n in (1, -2)
     ]  # fmt: skip
     columns = Columns.seen_in(runs[:1], runs[1:])
-    assert columns.parts == ("popularity", "items", "edges")
+    assert columns.parts == ("popularity", "items", "edges", "choose")
     assert columns.names[:7] == (
         "popularity[a]", "popularity[b]", "popularity[c]", "items[a]", "items[b]", "items[c]",
         "edges[a, 1]",
     )  # fmt: skip
     assert columns.matrix(runs).tolist() == [
-        [1, 0, 0, 5, 1, 7, 0, 1, 2, 3, 4, 5],
-        [-2, 0, 0, 5, -2, 7, 0, 1, 2, 3, 4, 5],
+        [1, 0, 0, 5, 1, 7, 0, 1, 2, 3, 4, 5, 3],
+        [-2, 0, 0, 5, -2, 7, 0, 1, 2, 3, 4, 5, 3],
     ]
-    assert columns.choices == (), "a bound that never changes tells nothing"
+    assert [columns.names[place] for place in columns.choices] == ["bound of items"]
 
 
 def test_a_part_alone_has_its_own_columns() -> None:

@@ -23,7 +23,7 @@ from crowdtally.lab.auditing.searching import Found, search
 
 WHOLE_TABLE = 0.001
 """The error probability of all certificates of a table together."""
-_LEAST_RUNS = 100
+_LEAST_RUNS = 20
 
 
 @dataclass(frozen=True, eq=False)
