@@ -133,12 +133,10 @@ def _table_columns(name: str, tables: Sequence[NoisyTable], most: int) -> Iterat
 
 
 def _bound_columns(runs: Sequence[Released]) -> Iterator[Column]:
-    """The bounds that were chosen: what is the same in every run says nothing."""
+    """The bounds: one that these runs all share may still be another one in a later run."""
     for name in runs[0].bounds:
-        if len({run.bounds[name].limit for run in runs}) > 1:
-            yield Column(f"bound of {name}", CHOOSE, "bound", name)
-        scalings = {run.bounds[name].scaling for run in runs}
-        if len(scalings) > 1:
+        yield Column(f"bound of {name}", CHOOSE, "bound", name)
+        if any(run.bounds[name].scaling != 1 for run in runs):
             yield Column(f"numerator of the scaling of {name}", CHOOSE, "numerator", name)
             yield Column(f"denominator of the scaling of {name}", CHOOSE, "denominator", name)
 

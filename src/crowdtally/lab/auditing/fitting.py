@@ -1,7 +1,7 @@
-"""Likelihood ratios: of the claimed law, and learned from training runs without any claim.
+"""Likelihood ratios of Laplace laws: of the claimed one, and of one fitted to training runs.
 
-All are sums over columns, because the noises of cells are independent draws; a fault that breaks
-this is looked for by :mod:`combining`. They are rounded to thousandths, so that they are integers.
+They are sums over columns, because the noises of cells are independent draws; a fault that breaks
+this is looked for in ``combining.py``.
 """
 
 from __future__ import annotations
@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 
 from crowdtally.lab.auditing.features import ABSENT, Matrix
 
-_THOUSAND = 1000
-_MOST_BINS = 48
-_SMOOTHING = 1.0
-_SURPRISE = 4.0
-"""A column that surprises less is left out: its weights would be noise."""
+THOUSAND = 1000
+"""Log-likelihood ratios are rounded to thousandths, so that they are integers."""
 _LEAST_RUNS = 200
 """In a stratum with fewer runs nothing is learned."""
 
@@ -71,77 +68,26 @@ class LaplaceRatio:
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """In thousandths."""
-        total = np.zeros(len(matrix))
-        for place, column in enumerate(self.columns):
-            values = matrix[:, column].astype(np.float64)
-            far = np.abs(values - self.without[place]) - np.abs(values - self.with_user[place])
-            total += np.where(matrix[:, column] == ABSENT, 0.0, far / self.scale[place])
-        return np.rint(total * _THOUSAND).astype(np.int64)
+        values = matrix[:, self.columns]
+        middle = (self.with_user + self.without) / 2  # says nothing, as a missing value does
+        return self._ratio(np.where(values == ABSENT, middle, values))
+
+    def simulated(self, runs: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Its values in many made-up runs with the user, and without, if the laws are right."""
+        rng = np.random.default_rng(0)
+        p = -np.expm1(-1 / self.scale)
+        shape = (runs, len(self.columns))
+        noise = rng.geometric(p, shape) - rng.geometric(p, shape)
+        return self._ratio(self.with_user + noise), self._ratio(self.without + noise)
+
+    def _ratio(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
+        far = np.abs(values - self.without) - np.abs(values - self.with_user)
+        return np.asarray(np.rint((far / self.scale).sum(axis=1) * THOUSAND), dtype=np.int64)
 
     def words(self, names: tuple[str, ...]) -> str:
         """Which columns it weighs."""
-        return (
-            f"1000 × the {self.source} Laplace log-likelihood ratio of {_list(names, self.columns)}"
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Histogram:
-    """The log of how much likelier each bin of a column was with the user, learned."""
-
-    column: int
-    """Which column."""
-    edges: NDArray[np.int64]
-    """The least value of each bin but the first; absence is in the first."""
-    weights: NDArray[np.float64]
-    """The log-ratio of each bin, shrunk by its standard error."""
-    surprise: float
-    """How far the column is from telling nothing, in standard scores."""
-
-    @classmethod
-    def learned(cls, column: int, with_user: Matrix, without: Matrix) -> Histogram:
-        """From training runs."""
-        values = with_user[:, column], without[:, column]
-        edges = _edges(np.concatenate(values))
-        first, second = (_binned(v, edges) for v in values)
-        ratios = np.log(first / first.sum()) - np.log(second / second.sum())
-        errors = np.sqrt(1 / first + 1 / second)
-        shrunk = np.sign(ratios) * np.maximum(np.abs(ratios) - errors, 0)
-        # A sum of squared standard scores: its mean is the number of bins if nothing differs.
-        surprise = (((ratios / errors) ** 2).sum() - len(ratios)) / np.sqrt(2 * len(ratios))
-        return cls(column, edges, shrunk, float(surprise))
-
-    def log_ratio(self, matrix: Matrix) -> NDArray[np.float64]:
-        """Of each run."""
-        return self.weights[np.searchsorted(self.edges, matrix[:, self.column], side="right")]
-
-
-@dataclass(frozen=True, eq=False)
-class LearnedRatio:
-    """The sum of the histograms of several columns."""
-
-    histograms: tuple[Histogram, ...]
-    """One for each column that tells anything."""
-
-    @classmethod
-    def learned(
-        cls, columns: NDArray[np.int64], with_user: Matrix, without: Matrix
-    ) -> LearnedRatio:
-        """From training runs."""
-        made = [Histogram.learned(int(column), with_user, without) for column in columns]
-        return cls(tuple(one for one in made if one.surprise > _SURPRISE))
-
-    def of(self, matrix: Matrix) -> NDArray[np.int64]:
-        """In thousandths."""
-        total = np.zeros(len(matrix))
-        for one in self.histograms:
-            total += one.log_ratio(matrix)
-        return np.rint(total * _THOUSAND).astype(np.int64)
-
-    def words(self, names: tuple[str, ...]) -> str:
-        """Which columns it weighs."""
-        columns = np.array([one.column for one in self.histograms], dtype=np.int64)
-        return f"1000 × the learned log-likelihood ratio of {_list(names, columns)}"
+        columns = listed(names, self.columns)
+        return f"1000 × the {self.source} Laplace log-likelihood ratio of {columns}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +108,7 @@ class Stratified:
             if min(first.sum(), second.sum()) >= _LEAST_RUNS:
                 odds = np.log(first.mean() / second.mean())
                 ratio = LaplaceRatio.learned(with_user[first], without[second])
-                found[tuple(int(one) for one in outcome)] = (round(odds * _THOUSAND), ratio)
+                found[tuple(int(one) for one in outcome)] = (round(odds * THOUSAND), ratio)
         return cls(strata, found)
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
@@ -175,7 +121,7 @@ class Stratified:
 
     def words(self, names: tuple[str, ...]) -> str:
         """What it is conditioned on."""
-        choice = _list(names, self.strata)
+        choice = listed(names, self.strata)
         return f"1000 × the learned Laplace log-likelihood ratio of all cells, given {choice}"
 
 
@@ -185,23 +131,8 @@ def _within(
     return np.asarray((matrix[:, strata] == outcome).all(axis=1))
 
 
-def _edges(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each value a bin where there are few, else quantiles; absence always a bin of its own."""
-    levels = np.unique(values)
-    if len(levels) > _MOST_BINS:
-        ranks = np.linspace(0, len(values) - 1, _MOST_BINS).astype(np.int64)
-        levels = np.unique(np.sort(values)[ranks])
-        if levels[0] == ABSENT:
-            levels = np.unique(np.append(levels, values[values != ABSENT].min()))
-    return levels[1:]
-
-
-def _binned(values: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.float64]:
-    places = np.searchsorted(edges, values, side="right")
-    return np.bincount(places, minlength=len(edges) + 1).astype(np.float64) + _SMOOTHING
-
-
-def _list(names: tuple[str, ...], columns: NDArray[np.int64], shown: int = 8) -> str:
-    listed = [names[column] for column in columns[:shown]]
+def listed(names: tuple[str, ...], columns: NDArray[np.int64], shown: int = 8) -> str:
+    """The columns' names, and how many are not told."""
+    found = [names[column] for column in columns[:shown]]
     more = [f"{len(columns) - shown} more"] if len(columns) > shown else []
-    return ", ".join(listed + more)
+    return ", ".join(found + more)

@@ -1,7 +1,7 @@
 """What an event that was seen so often in training is worth on held-out runs, about.
 
-Only the search uses it; nothing that is certified rests on it. So it may be quick: Wilson's
-intervals instead of exact ones, for whole arrays of events at once.
+Only the search uses it; nothing that is certified rests on it. So it may be quick: Byar's bounds
+instead of exact ones, for whole arrays of events at once.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class Stakes:
         self, side: int, seen: Counted, runs: int, other: int, seen_other: Counted, runs_other: int
     ) -> NDArray[np.float64]:
         z = float(-special.ndtri(self.alpha / 2))
-        low, _ = _wilson(seen / runs, _joint(self.held_out[side], runs), z)
-        _, high = _wilson(seen_other / runs_other, _joint(self.held_out[other], runs_other), z)
+        low = _byar(seen / runs, _joint(self.held_out[side], runs), -z)
+        high = _byar(seen_other / runs_other, _joint(self.held_out[other], runs_other), z)
         if self.aim == "delta":
             return np.asarray(low - np.exp(self.claim) * high)
         return np.asarray(np.log(np.maximum(low - self.delta, 1e-300) / high))
@@ -70,9 +70,9 @@ def _joint(held_out: int, runs: int) -> float:
     return 1 / (1 / held_out + _LUCK / runs)
 
 
-def _wilson(
-    share: NDArray[np.float64], runs: float, z: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    centre = (share + z * z / (2 * runs)) / (1 + z * z / runs)
-    reach = z / (1 + z * z / runs) * np.sqrt(share * (1 - share) / runs + (z / (2 * runs)) ** 2)
-    return centre - reach, centre + reach
+def _byar(share: NDArray[np.float64], runs: float, z: float) -> NDArray[np.float64]:
+    """Byar's bound for a Poisson count, also a good one for none at all; narrower by √(1−share)."""
+    count = np.maximum(share * runs + (z > 0), 1e-9)
+    reach = z * np.sqrt(1 - share) / (3 * np.sqrt(count))
+    root = np.maximum(1 - 1 / (9 * count) + reach, 0)
+    return np.asarray(np.minimum(count * root**3 / runs, 1.0))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from crowdtally.lab.auditing.combining import Linear, combinations
 from crowdtally.lab.auditing.events import Condition, Event, Single, Statistic
 from crowdtally.lab.auditing.features import Matrix
-from crowdtally.lab.auditing.fitting import Expected, LaplaceRatio, LearnedRatio, Stratified
+from crowdtally.lab.auditing.fitting import Expected, LaplaceRatio, Stratified
+from crowdtally.lab.auditing.histograms import LearnedRatio
 from crowdtally.lab.auditing.promise import Stakes
 from crowdtally.lab.auditing.scanning import Coded, Scanned, scan
 
@@ -21,6 +22,8 @@ _MOST_SINGLES = 48
 """Columns that conjunctions and likelihood ratios are made of: the most telling ones."""
 _MOST_CONDITIONS = 10
 _STARTS = 4
+_MODELLED = 400_000
+"""Noises that are made up to see which threshold a law calls best."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +59,12 @@ def search(
     telling = telling[:_MOST_SINGLES]
     candidates = list(_conjunctions(telling, coded, scans, stakes, runs))
     candidates += _combined(telling, first, stakes)
+    laplace = [LaplaceRatio.learned(*first)]
+    if expected is not None:
+        laplace.append(LaplaceRatio.claimed(expected))
+    candidates += [_modelled(ratio, stakes) for ratio in laplace if len(ratio.columns)]
     found = [_weighed(event, for_her, second, stakes) for event, for_her in candidates]
-    ratios = _ratios(telling, first, expected, strata)
+    ratios = [*laplace, *_learned(telling, first, strata)]
     found += [_thresholded(statistic, second, stakes) for statistic in ratios]
     return sorted(found, key=lambda one: -one.promise - stakes.worth * one.event.is_plain)[:events]
 
@@ -130,19 +137,22 @@ def _combined(telling: Sequence[int], first: Both, stakes: Stakes) -> list[tuple
     return [(event, for_her) for _, event, for_her in found[:_STARTS]]
 
 
-def _ratios(
-    telling: Sequence[int], first: Both, expected: Expected | None, strata: Sequence[int]
-) -> list[Statistic]:
+def _learned(telling: Sequence[int], first: Both, strata: Sequence[int]) -> list[Statistic]:
     columns = np.array(sorted(telling), dtype=np.int64)
-    found: list[Statistic] = [LaplaceRatio.learned(*first), LearnedRatio.learned(columns, *first)]
+    found: list[Statistic] = [LearnedRatio.learned(columns, *first)]
     linear = Linear.learned(telling, *first)
     if linear is not None:
         found.append(linear)
     if strata:
         found.append(Stratified.learned(np.array(strata, dtype=np.int64), *first))
-    if expected is not None:
-        found.append(LaplaceRatio.claimed(expected))
     return found
+
+
+def _modelled(ratio: LaplaceRatio, stakes: Stakes) -> tuple[Event, bool]:
+    """The threshold that the laws themselves call best: of more runs than training has."""
+    runs = _MODELLED // len(ratio.columns)
+    best = scan(Coded.of(*ratio.simulated(runs)), stakes, (runs, runs))
+    return Event((_condition(ratio, best),)), best.for_her
 
 
 def _thresholded(statistic: Statistic, second: Both, stakes: Stakes) -> Found:
