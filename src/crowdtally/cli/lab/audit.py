@@ -36,7 +36,7 @@ def audit(
     methods: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[METHOD]…",
+            metavar="METHOD",
             help="BOUNDING[+CHOICE][/TRANSFORM][/PUBLISHING], such as sra, hpa/filter or "
             "dpsense-s+dpsense; or contexts, discovery, pairs, quantity, rows.",
         ),

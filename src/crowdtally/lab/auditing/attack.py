@@ -31,8 +31,8 @@ two cores."""
 _LEAST_SECONDS = 1
 _TRYING, _TRAINING = 0.15, 0.2
 """Shares of a row's time."""
-_FEWEST = 60
-"""Runs of each database with which a pair is tried."""
+_FEWEST = 100
+"""Runs of each database with which a pair is tried; no certificate is made of fewer."""
 _MOST = 500_000
 """Held-out runs of each database, which fill half a gigabyte at most."""
 
@@ -69,11 +69,14 @@ def audit_methods(
     seconds: object,
     processes: int | None,
     progress: Progress,
+    *,
+    parts: bool = True,
 ) -> Audit:
-    """The same, with messages in the words of the command line."""
+    """The same, with messages in the words of the command line; without ``parts`` whole releases."""
     total, each = _one_epsilon(epsilon), checked_seconds(seconds)
     names = [str(name) for name in methods] or every_name()
-    cases = {case.name: case for name in names for case in cases_of(name, total)}
+    every = (case for name in names for case in cases_of(name, total))
+    cases = {case.name: case for case in every if parts or case.part is None}
     return attack_all(list(cases.values()), total, each, processes, progress)
 
 
@@ -124,10 +127,11 @@ def _attack_group(
 
 
 def _grouped(cases: Sequence[Case]) -> list[list[Case]]:
-    """Cases that share their counts go together, the largest groups first."""
+    """Cases whose counts are worth sharing go together, first; the others one by one."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
-        groups.setdefault(case.group or case.name, []).append(case)
+        shared = case.part is None and case.request.popularity is not None
+        groups.setdefault(case.group if shared else case.name, []).append(case)
     return sorted(groups.values(), key=len, reverse=True)
 
 
@@ -147,14 +151,22 @@ def attack(
     training = _more(training, more)
     left = max(seconds * (1 - _TRYING - _TRAINING), seconds - (time.perf_counter() - start))
     number = max(_FEWEST, min(_MOST, int(left / pace)))
-    held_out = best.runs(number)
+    return carried_through(best, training, number, alpha, start)
+
+
+def carried_through(
+    one: Attack, training: Runs, number: int, alpha: float, start: float | None = None
+) -> Row:
+    """What so many fresh runs certify about the event that is the most telling in training."""
+    case, start = one.case, time.perf_counter() if start is None else start
+    held_out = one.runs(number)  # drawn after training, and looked at once
     found = certify(
-        training, held_out, best.names,
+        training, held_out, one.names,
         claim=float(case.claim.value), alpha=alpha, delta=float(case.delta),
     )  # fmt: skip
     return Row(
         case.name, float(case.claim.value), found.epsilon, float(case.delta), number,
-        best.pair.words, found.event, time.perf_counter() - start,
+        one.pair.words, found.event, time.perf_counter() - start,
     )  # fmt: skip
 
 

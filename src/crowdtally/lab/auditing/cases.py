@@ -121,8 +121,8 @@ def cases_of(name: str, epsilon: Epsilon) -> Iterator[Case]:
         yield from _shape_parts(name, epsilon)
         return
     method = _method(name)
-    name, setting = str(method), _setting(method)
-    yield Case(name, name, setting.request(epsilon), group=_group(method))
+    name = str(method)
+    yield Case(name, name, _offered(name, method, epsilon), group=_group(method))
     if method.transform == "none" and method.publishing == "dense":
         yield from _parts(name, method, epsilon)
 
@@ -135,6 +135,13 @@ def _method(name: str) -> Method:
             "A method is BOUNDING[+CHOICE][/TRANSFORM][/PUBLISHING], such as sra/dyadic/filter."
         )
     return Method.of(name)
+
+
+def _offered(name: str, method: Method, epsilon: Epsilon) -> Request:
+    try:
+        return _setting(method).request(epsilon)
+    except UsageError as error:
+        raise UsageError(f"{name} is not offered, so there is nothing to audit: {error}") from error
 
 
 def _group(method: Method) -> str:
@@ -210,7 +217,7 @@ def _choosing(method: Method) -> _Setting:
     shares = {CHOOSE: "3/5", ITEMS.name: "2/5"}
     if setting.split is not None:
         shares = {CHOOSE: "3/5", POPULARITY.name: "1/5", ITEMS.name: "1/5"}
-    items = 8 if method.bounding == "dpsense-s" else setting.items
+    items = 32 if method.bounding == "dpsense-s" else setting.items
     return _Setting(items, options=options, split=shares)
 
 

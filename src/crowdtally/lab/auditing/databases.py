@@ -38,6 +38,8 @@ class Pair:
     """The records of everybody else."""
     hers: tuple[Record, ...]
     """All her records."""
+    keys: int = 4
+    """How many sampling keys to run it with: privacy holds for each of them, and for their mix."""
 
     def database(self, *, with_user: bool) -> tuple[Record, ...]:
         """One of the two."""

@@ -21,8 +21,8 @@ SMALLER = (
     "certified is lower than for the same method in docs/audit.md. That says nothing in its favour."
 )
 LEFT_OUT = (
-    "The made-up records name their cells directly: conditions, expressions, joins and --same-person "
-    "were not attacked."
+    "The made-up records name their cells directly: conditions, expressions, joins and "
+    "--same-person were not attacked."
 )
 _STEERED = (
     "The bounding follows a noisy popularity, so every run of the whole counts anew, and there are "

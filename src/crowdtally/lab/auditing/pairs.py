@@ -21,6 +21,7 @@ HER = 0
 """Her id; the others have larger ones."""
 _MOST_RECORDS = 10_000
 _MOST_OTHERS = 100_000
+_CROWD = 40
 _ODDS = 8
 """A choice leaks most where its candidate is rare: about one to so many."""
 
@@ -68,15 +69,15 @@ def _hers(cells: Sequence[Cell], request: Request | None) -> tuple[Record, ...]:
 
 
 def _among(request: Request, most: int) -> Pair:
-    """Others of whom a sample is kept, which may not change when she comes."""
+    """Others of whom a sample is kept, which may not change when she comes, whatever the key."""
     cells = _cells(request, 4)
     crowd = [
-        Record(user, cells[(user + place) % len(cells)])
-        for user in (1, 2, 3)
+        Record(1 + user, cells[(user + place) % len(cells)])
+        for user in range(_CROWD)
         for place in range(min(most, 100) + len(cells))
     ]
-    words = "a user at the bound, in one cell, among three who are far over it"
-    return Pair(words, tuple(crowd), _hers([_first(request)] * most, request))
+    words = f"a user at the bound, in one cell, among {_CROWD} who are over it"
+    return Pair(words, tuple(crowd), _hers([_first(request)] * most, request), keys=1)
 
 
 def _discovered(request: Request) -> Iterator[Pair]:

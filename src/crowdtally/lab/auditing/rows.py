@@ -16,6 +16,10 @@ MEANING = (
     "all of them hold together with a confidence of {confidence}. One above its claim refutes the "
     "claim. One below it proves nothing: privacy is proved in the notes beside the code."
 )
+NOTHING = (
+    "A row with 0.000 certifies nothing: there were too few runs to tell the databases apart. Give "
+    "it more --seconds."
+)
 CONFIDENCE = 0.999
 """For all rows of one audit together."""
 
@@ -101,6 +105,8 @@ class Audit:
         yield from self.remarks
         yield from _aligned([_HEAD, *map(_cells, self.rows)])
         yield _meaning()
+        if any(row.certified == 0 for row in self.rows):
+            yield NOTHING
         yield from (row.sentence() for row in self.leaks)
 
     def markdown(self, title: str = "The audit") -> str:

@@ -29,8 +29,6 @@ from crowdtally.noise.draws import Draws, SystemDraws
 
 _BATCH = 500
 """Runs that are held as releases before they become rows of a matrix."""
-_KEYS = 4
-"""Sampling keys: privacy holds for each of them."""
 
 Memo = dict[Hashable, Read[Any]]
 
@@ -74,7 +72,7 @@ class Attack:
         self._without = shared.rehearsal(case, pair.database(with_user=False))
         self._place = _place(self._with, case.part)
         self._earlier = self._released_before()
-        self._keys = 1 if len(self._with.steps) > 2 or self._ranks else _KEYS
+        self._keys = 1 if self._ranks else pair.keys
         self._touched = touched_cells(case.request, pair)
         self._columns: Columns | None = None
 
