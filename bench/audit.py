@@ -1,8 +1,8 @@
 """How much of each claim an attack can prove: the certified epsilon over the claim, at epsilon 1.
 
 Every bounding with every cell published, with a filter and with a filter-priority sample, and every
-transform, on made-up databases. A ratio above 1 refutes the claim. One near 1 says that the noise is
-no larger than it has to be, and that the attack would see little more being lost.
+transform, on made-up databases. A ratio above 1 refutes the claim. One near 1 says that the noise
+is no larger than it has to be, and that the attack would see little more being lost.
 """
 
 from __future__ import annotations

@@ -72,7 +72,10 @@ def audit_methods(
     *,
     parts: bool = True,
 ) -> Audit:
-    """The same, with messages in the words of the command line; without ``parts`` whole releases."""
+    """The same, with messages in the words of the command line.
+
+    Without ``parts`` only whole releases are attacked.
+    """
     total, each = _one_epsilon(epsilon), checked_seconds(seconds)
     names = [str(name) for name in methods] or every_name()
     every = (case for name in names for case in cases_of(name, total))
