@@ -22,7 +22,7 @@ PAGE = _DOCS / "api.md"
 COMMANDS_PAGE = _DOCS / "cli.md"
 REQUEST = "request"
 """The table of what release, plan and inspect share."""
-_FLAT = ("demo", "top", "sum", "describe", "withdraw", "check")
+_FLAT = ("demo", "top", "sum", "describe", "withdraw", "check", "lab audit")
 _EVERYWHERE = {"--help", "--debug"}
 _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
 """Options that say how a command runs, and not what is asked for."""

@@ -49,6 +49,10 @@ def test_every_command_and_option_is_explained(name: str) -> None:
         assert parameter.help, f"{name} {parameter.name} has no help"
 
 
+_REQUESTS = ("release", "plan", "inspect", "audit-request")
+"""The commands that take the options of a request."""
+
+
 def sections() -> dict[str, str]:
     pieces = re.split(r"^## (.+)$", REFERENCE.read_text(encoding="utf-8"), flags=re.MULTILINE)
     return dict(zip(pieces[1::2], pieces[2::2], strict=True))
@@ -58,7 +62,7 @@ def sections() -> dict[str, str]:
 def test_every_command_and_option_is_in_the_reference(name: str) -> None:
     written = sections()
     assert name in written, f"docs/cli.md has no section {name!r}"
-    shared = "Options of a request" if name.split()[-1] in ("release", "plan", "inspect") else ""
+    shared = "Options of a request" if name.split()[-1] in _REQUESTS else ""
     text = written[name] + written.get(shared, "") + written["Options of every command"]
     for parameter in COMMANDS[name].params:
         for flag in parameter.opts if parameter.param_type_name == "option" else ():
