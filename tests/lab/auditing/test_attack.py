@@ -62,6 +62,13 @@ def test_all_rows_together_err_as_rarely_as_they_say(monkeypatch: pytest.MonkeyP
     assert sum(alphas) == pytest.approx(0.001)
 
 
+def test_a_row_is_made_again_where_only_its_name_is_known() -> None:
+    found = attack._attack_named((["sra: items"], "1/2", 1, 1e-3))
+    assert list(found) == ["sra: items"]
+    assert found["sra: items"].claim == 0.4375
+
+
+@pytest.mark.long
 def test_rows_go_to_several_processes_and_come_back_in_order() -> None:
     found = attack.audit_methods(["rows", "pairs"], 1, 1, 2, lambda _: None)
     assert [one.name for one in found.rows] == ["rows", "pairs"]

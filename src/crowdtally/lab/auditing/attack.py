@@ -12,12 +12,13 @@ from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from os import cpu_count
 
+from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
-from crowdtally.lab.auditing.cases import Case, cases_of, every_name
+from crowdtally.lab.auditing.cases import OWN, Case, cases_of, every_name
 from crowdtally.lab.auditing.certifying import Runs, certify
 from crowdtally.lab.auditing.databases import Pair
-from crowdtally.lab.auditing.pairs import pairs_of
+from crowdtally.lab.auditing.pairs import pairs_of, swinging
 from crowdtally.lab.auditing.promise import Stakes
 from crowdtally.lab.auditing.rows import CONFIDENCE, Audit, Row
 from crowdtally.lab.auditing.running import Attack, Shared
@@ -33,6 +34,11 @@ _TRYING, _TRAINING = 0.15, 0.2
 """Shares of a row's time."""
 _FEWEST = 100
 """Runs of each database with which a pair is tried; no certificate is made of fewer."""
+_FEWEST_STEERED = 2_000
+"""The same where noise comes before bounding and has few values: later runs seldom count anew."""
+_FAVOUR = 0.1
+"""So much more, in shares of the claim, must another pair promise than the first: all that she may
+change in one cell is what one run shows most clearly, and few runs of training flatter a pair."""
 _MOST = 500_000
 """Held-out runs of each database, which fill half a gigabyte at most."""
 
@@ -153,7 +159,8 @@ def attack(
     more, pace = best.runs_for(seconds * _TRAINING, _FEWEST)
     training = _more(training, more)
     left = max(seconds * (1 - _TRYING - _TRAINING), seconds - (time.perf_counter() - start))
-    number = max(_FEWEST, min(_MOST, int(left / pace)))
+    fewest = _FEWEST_STEERED if best.steered and case.method != OWN else _FEWEST
+    number = max(fewest, min(_MOST, int(left / pace)))
     return carried_through(best, training, number, alpha, start)
 
 
@@ -176,8 +183,11 @@ def carried_through(
 def _tried(case: Case) -> Sequence[Pair]:
     """All pairs; of a release whose noise comes before bounding the first, of which few runs fit.
 
-    Its parts, given what was released before, are attacked with all of them.
+    Its parts, given what was released before, are attacked with all of them. A choice alone is
+    attacked with crowds that make it swing.
     """
+    if case.part == CHOOSE:
+        return swinging(case.request) or pairs_of(case.request)
     pairs = pairs_of(case.request)
     return pairs[:1] if case.part is None and case.request.popularity is not None else pairs
 
@@ -198,7 +208,8 @@ def _best(
         )
         (found, *_) = search((training.with_user, training.without), stakes)
         promised.append((found.promise, training))
-    place = max(range(len(attacks)), key=lambda one: promised[one][0])
+    favours = [_FAVOUR * float(attacks[0].case.claim.value), *[0.0] * (len(attacks) - 1)]
+    place = max(range(len(attacks)), key=lambda one: promised[one][0] + favours[one])
     return attacks[place], promised[place][1]
 
 

@@ -35,6 +35,8 @@ SHAPES: Mapping[str, str] = {
     ROWS: "rows that are one person each",
 }
 """What can be audited beside the methods of bounding."""
+OWN = "your request"
+"""What the rows of a request of one's own are called."""
 DELTA = Fraction(1, 100)
 """δ of an audited discovery: a smaller one would be seen too rarely to be tested."""
 _NEVER = Fraction(1, 10**30)
@@ -146,11 +148,12 @@ def _offered(name: str, method: Method, epsilon: Epsilon) -> Request:
 
 def _group(method: Method) -> str:
     """The rule and the items: what is counted does not depend on transform and publishing."""
-    return f"{method.bounding}+{method.choice} of {_items(method)}"
+    return f"{method.bounding}+{method.choice}, {_limit(method)}"
 
 
-def _items(method: Method) -> int:
-    return 4 if method.transform in ("dyadic", "haar") else 2
+def _limit(method: Method) -> int:
+    """One record where a transform already spreads what she changes over several numbers."""
+    return 2 if method.transform == "none" else 1
 
 
 _FORMS: dict[str, dict[str, Any]] = {
@@ -174,12 +177,12 @@ _RULES: dict[str, dict[str, Any]] = {
 
 def _setting(method: Method) -> _Setting:
     options: dict[str, Any] = {name: value for name, value in method.options.items() if value}
-    options |= {"max_records": 2, **_RULES.get(method.bounding, {})}
+    options |= {"max_records": _limit(method), **_RULES.get(method.bounding, {})}
     for form in (method.transform, method.publishing):
         options |= _FORMS.get(form, {})
     if method.choice is not None and method.bounding == "dpsense-s":
         options["scalings"] = "1,2"
-    return _Setting(_items(method), options=options, split=_popular(method))
+    return _Setting(options=options, split=_popular(method))
 
 
 def _popular(method: Method) -> dict[str, str] | None:
@@ -187,8 +190,8 @@ def _popular(method: Method) -> dict[str, str] | None:
     if "popularity_records" not in BOUNDINGS.load(method.bounding).takes:
         return None
     if method.choice is not None:
-        return {CHOOSE: "1/50", POPULARITY.name: "3/4", ITEMS.name: "23/100"}
-    return {POPULARITY.name: "3/4", ITEMS.name: "1/4"}
+        return {CHOOSE: "1/50", POPULARITY.name: "4/5", ITEMS.name: "9/50"}
+    return {POPULARITY.name: "4/5", ITEMS.name: "1/5"}
 
 
 def _parts(name: str, method: Method, epsilon: Epsilon) -> Iterator[Case]:

@@ -9,12 +9,11 @@ from crowdtally.curator.request.options import with_options
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.request.wording import python_words
 from crowdtally.lab.auditing.attack import SECONDS, Progress, attack_all, checked_seconds
-from crowdtally.lab.auditing.cases import Case, charged_parts
+from crowdtally.lab.auditing.cases import OWN, Case, charged_parts
 from crowdtally.lab.auditing.rows import Audit
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 
-_WHOLE = "your request"
 SMALLER = (
     "The numbers are those of your request, and not chosen for an attack: at a large bound, with "
     "many cells or with a part of a small share, fewer runs tell the databases apart, and what is "
@@ -66,10 +65,10 @@ def audit_request(
 def attack_request(request: Request, seconds: float, progress: Progress) -> Audit:
     """Attack a request, and each part that it charges for."""
     parts = charged_parts(request)
-    cases = [Case(_WHOLE, _WHOLE, request, group=_WHOLE)]
+    cases = [Case(OWN, OWN, request, group=OWN)]
     if len(parts) > 1:
         # What a discovery leaves over depends on what it found, so it has no share of its own.
         alone = [part for part in parts if request.discovery is None]
-        cases += [Case(f"{_WHOLE}: {part}", _WHOLE, request, part, group=_WHOLE) for part in alone]
+        cases += [Case(f"{OWN}: {part}", OWN, request, part, group=OWN) for part in alone]
     remarks = [SMALLER, LEFT_OUT, *([_STEERED] if request.popularity is not None else [])]
     return attack_all(cases, request.epsilon, seconds, 1, progress, remarks=remarks)

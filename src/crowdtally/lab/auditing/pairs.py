@@ -34,6 +34,11 @@ def pairs_of(request: Request) -> tuple[Pair, ...]:
     return tuple(reversed(found.values()))
 
 
+def swinging(request: Request) -> tuple[Pair, ...]:
+    """The pairs that are made for a private choice."""
+    return tuple(_swinging(request))
+
+
 def _every(request: Request) -> Iterator[Pair]:
     if request.discovery is not None:
         yield from _discovered(request)

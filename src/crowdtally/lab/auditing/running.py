@@ -29,6 +29,8 @@ from crowdtally.noise.draws import Draws, SystemDraws
 
 _BATCH = 500
 """Runs that are held as releases before they become rows of a matrix."""
+_SMALL_BATCH = 50
+"""The same where time is short."""
 
 Memo = dict[Hashable, Read[Any]]
 
@@ -72,12 +74,12 @@ class Attack:
         self._without = shared.rehearsal(case, pair.database(with_user=False))
         self._place = _place(self._with, case.part)
         self._earlier = self._released_before()
-        self._keys = 1 if self._ranks else pair.keys
+        self._keys = 1 if self.steered else pair.keys
         self._touched = touched_cells(case.request, pair)
         self._columns: Columns | None = None
 
     @property
-    def _ranks(self) -> bool:
+    def steered(self) -> bool:
         """Whether what is counted last depends on noisy counts: each asks for a count anew."""
         return self.case.request.popularity is not None and self._place is None
 
@@ -91,14 +93,19 @@ class Attack:
         return _joined([self._batch(size) for size in _batches(number)])
 
     def runs_for(self, seconds: float, least: int) -> tuple[Runs, float]:
-        """Fresh runs for so long, at least so many of each; and how long the later ones took."""
-        start = last = time.perf_counter()
-        found, pace = [self._batch(least)], 0.0
-        while (now := time.perf_counter()) - start < seconds:
-            pace = (now - last) / len(found[-1].without)
-            last, size = now, max(1, min(_BATCH, int((start + seconds - now) / max(pace, 1e-9))))
-            found.append(self._batch(size))
-        return _joined(found), (time.perf_counter() - last) / len(found[-1].without)
+        """Fresh runs for so long, at least so many of each; and how long one of each takes.
+
+        The first batch counts the records, which later ones do not, so it says little about them.
+        """
+        start = time.perf_counter()
+        found = [self._batch(least)]
+        counted = time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            found.append(self._batch(_SMALL_BATCH))
+        if len(found) == 1:
+            return found[0], (counted - start) / least
+        later = _SMALL_BATCH * (len(found) - 1)
+        return _joined(found), (time.perf_counter() - counted) / later
 
     def _batch(self, number: int) -> Runs:
         sides = [
