@@ -177,6 +177,14 @@ def test_an_outcome_of_a_private_choice_is_learned_within() -> None:
     assert "given cell 0" in learned.event
 
 
+def test_an_event_has_no_condition_that_says_nothing() -> None:
+    found = audited(dense([1] + [0] * 9, 1), 20_000)
+    assert found.event in {
+        "cell 0 is at least 21: likelier with the user",
+        "cell 0 is at most 20: likelier without the user",
+    }
+
+
 def test_the_same_runs_have_the_same_certificate() -> None:
     mechanism = cut(dense([1, 1, 0, 0], 2, base=9), 10)
     assert audited(mechanism, 1000) == audited(mechanism, 1000)
