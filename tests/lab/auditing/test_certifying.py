@@ -76,6 +76,12 @@ def test_only_held_out_runs_count() -> None:
     assert found.expected > 3
 
 
+def test_the_claimed_delta_is_taken_off() -> None:
+    found = audited(dense([1, 0], 1), 2000, delta=0.1)
+    assert found.epsilon == epsilon_bound(found.seen, found.runs, alpha=1e-6, delta=0.1) > 0.3
+    assert found.epsilon < epsilon_bound(found.seen, found.runs, alpha=1e-6)
+
+
 def test_several_events_share_alpha() -> None:
     mechanism = dense([1, 1, 0, 0], 2)
     found = audited(mechanism, 4000, alpha=0.01, events=3)
@@ -154,9 +160,7 @@ def test_a_threshold_off_by_one_is_caught_at_its_delta() -> None:
     asked = {"claim": 2.0, "delta": 0.01}
     wrong, right = discovery(5, 1, own=2), discovery(6, 1, own=2)
     assert audited(wrong, RUNS, **asked).epsilon > 2
-    passed = audited(right, RUNS, **asked)
-    assert passed.epsilon <= 2
-    assert passed.epsilon == epsilon_bound(passed.seen, passed.runs, alpha=1e-6, delta=0.01)
+    assert audited(right, RUNS, **asked).epsilon <= 2
     caught = audited(wrong, RUNS, aim="delta", **asked)
     assert caught.delta_bound > 0.01
     assert 0.004 < audited(right, RUNS, aim="delta", alpha=1e-4, **asked).delta_bound <= 0.01
@@ -175,6 +179,14 @@ def test_an_outcome_of_a_private_choice_is_learned_within() -> None:
     assert blurred.ratio < learned.ratio <= 1
     assert learned.ratio > 0.7
     assert "given cell 0" in learned.event
+
+
+def test_an_event_has_no_condition_that_says_nothing() -> None:
+    found = audited(dense([1] + [0] * 9, 1), 20_000)
+    assert found.event in {
+        "cell 0 is at least 21: likelier with the user",
+        "cell 0 is at most 20: likelier without the user",
+    }
 
 
 def test_the_same_runs_have_the_same_certificate() -> None:

@@ -63,7 +63,10 @@ def search(
     if expected is not None:
         laplace.append(LaplaceRatio.claimed(expected))
     candidates += [_modelled(ratio, stakes) for ratio in laplace if len(ratio.columns)]
-    found = [_weighed(event, for_her, second, stakes) for event, for_her in candidates]
+    shorter = [
+        (_shortened(event, for_her, first, stakes), for_her) for event, for_her in candidates
+    ]
+    found = [_weighed(event, for_her, second, stakes) for event, for_her in shorter]
     ratios = [*laplace, *_learned(telling, first, strata)]
     found += [_thresholded(statistic, second, stakes) for statistic in ratios]
     return sorted(found, key=lambda one: -one.promise - stakes.worth * one.event.is_plain)[:events]
@@ -99,6 +102,16 @@ def _conjunctions(
                 break
             conditions.append((place, step))
             yield _event(conditions), step.for_her
+
+
+def _shortened(event: Event, for_her: bool, first: Both, stakes: Stakes) -> Event:
+    """Without the conditions that later ones made superfluous."""
+    for condition in event.conditions:
+        rest = Event(tuple(one for one in event.conditions if one is not condition))
+        whole = _weighed(event, for_her, first, stakes).promise
+        if _weighed(rest, for_her, first, stakes).promise > whole - stakes.worth / 2:
+            event = rest
+    return event
 
 
 def _event(conditions: Sequence[tuple[int, Scanned]]) -> Event:
