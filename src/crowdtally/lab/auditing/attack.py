@@ -15,7 +15,7 @@ from os import cpu_count
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
-from crowdtally.lab.auditing.cases import OWN, Case, cases_of, every_name
+from crowdtally.lab.auditing.cases import Case, cases_of, every_name
 from crowdtally.lab.auditing.certifying import Runs, certify
 from crowdtally.lab.auditing.databases import Pair
 from crowdtally.lab.auditing.pairs import pairs_of, swinging
@@ -159,7 +159,7 @@ def attack(
     more, pace = best.runs_for(seconds * _TRAINING, _FEWEST)
     training = _more(training, more)
     left = max(seconds * (1 - _TRYING - _TRAINING), seconds - (time.perf_counter() - start))
-    fewest = _FEWEST_STEERED if best.steered and case.method != OWN else _FEWEST
+    fewest = _FEWEST_STEERED if best.steered else _FEWEST
     number = max(fewest, min(_MOST, int(left / pace)))
     return carried_through(best, training, number, alpha, start)
 

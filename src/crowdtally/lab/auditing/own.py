@@ -24,8 +24,8 @@ LEFT_OUT = (
     "--same-person were not attacked."
 )
 _STEERED = (
-    "The bounding follows a noisy popularity, so every run of the whole counts anew, and there are "
-    "few of them; its parts were attacked with the popularity held."
+    "The bounding follows a noisy popularity, so every run of the whole would count anew: its "
+    "parts were attacked instead, with the popularity held. Their epsilons add up to the whole's."
 )
 
 
@@ -65,10 +65,11 @@ def audit_request(
 def attack_request(request: Request, seconds: float, progress: Progress) -> Audit:
     """Attack a request, and each part that it charges for."""
     parts = charged_parts(request)
-    cases = [Case(OWN, OWN, request, group=OWN)]
+    steered = request.popularity is not None
+    cases = [] if steered else [Case(OWN, OWN, request, group=OWN)]
     if len(parts) > 1:
         # What a discovery leaves over depends on what it found, so it has no share of its own.
         alone = [part for part in parts if request.discovery is None]
         cases += [Case(f"{OWN}: {part}", OWN, request, part, group=OWN) for part in alone]
-    remarks = [SMALLER, LEFT_OUT, *([_STEERED] if request.popularity is not None else [])]
+    remarks = [SMALLER, LEFT_OUT, *([_STEERED] if steered else [])]
     return attack_all(cases, request.epsilon, seconds, 1, progress, remarks=remarks)

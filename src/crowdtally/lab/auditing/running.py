@@ -121,7 +121,7 @@ class Attack:
         if self._place is None:
             return seen_of(rehearsal.run(seed, self._draws), self._touched)
         made = rehearsal.step(self._place, seed, self._earlier, self._draws)
-        return seen_of(_of_part(made, str(self.case.part)), self._touched)
+        return seen_of(_of_part(made, self.case), self._touched)
 
     def _released_before(self) -> Released:
         """What the steps before a part released, once, and the same for both databases.
@@ -145,9 +145,11 @@ def _place(rehearsal: Rehearsal, part: str | None) -> int | None:
     )
 
 
-def _of_part(released: Released, part: str) -> Released:
+def _of_part(released: Released, case: Case) -> Released:
     """What this part released, and nothing else."""
-    tables = tuple(table for table in released.tables if table.name == part)
+    part = str(case.part)
+    paid = {part, *(table.name for table in case.request.tables if table.part == part)}
+    tables = tuple(table for table in released.tables if table.name in paid)
     return replace(
         released,
         tables=tables,
