@@ -75,6 +75,14 @@ def test_rows_go_to_several_processes_and_come_back_in_order() -> None:
     assert not found.leaks
 
 
+def test_the_mass_of_the_others_is_attacked_where_no_item_passes() -> None:
+    case = next(one for one in cases_of("discovery", ONE) if one.part == "total")
+    (pair,) = attack._tried(case)
+    assert pair.others == ()
+    assert case.request.discovery is not None
+    assert case.request.discovery.threshold > 100
+
+
 def test_of_a_large_table_her_cells_are_looked_at() -> None:
     records = ct.read(pa.table({}), user="u", item="item", contexts=["day"])
     domain = ct.Domain(range(500), {"day": range(7)})

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from os import cpu_count
 
-from crowdtally.curator.request.split import CHOOSE
+from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.cases import Case, cases_of, every_name
@@ -189,7 +189,9 @@ def _tried(case: Case) -> Sequence[Pair]:
     if case.part == CHOOSE:
         return swinging(case.request) or pairs_of(case.request)
     pairs = pairs_of(case.request)
-    return pairs[:1] if case.part is None and case.request.popularity is not None else pairs
+    # The mass of the others keeps its own share given the items that passed: here none ever does.
+    alone = case.part == TOTAL or (case.part is None and case.request.popularity is not None)
+    return pairs[:1] if alone else pairs
 
 
 def _best(
