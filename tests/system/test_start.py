@@ -49,7 +49,7 @@ def test_every_command_and_option_is_explained(name: str) -> None:
         assert parameter.help, f"{name} {parameter.name} has no help"
 
 
-_REQUESTS = ("release", "plan", "inspect", "compare")
+_REQUESTS = ("release", "plan", "inspect", "compare", "audit-request")
 """The commands that take the options of a request."""
 
 

@@ -6,10 +6,12 @@ from importlib import import_module
 from typing import Any
 
 _HOMES: dict[str, str] = {
-    "compare": "comparing.comparison",
-    "METRICS": "metrics",
-    "lookalike": "lookalikes.writing",
     "Compared": "metrics",
+    "METRICS": "metrics",
+    "audit": "auditing.attack",
+    "audit_request": "auditing.own",
+    "compare": "comparing.comparison",
+    "lookalike": "lookalikes.writing",
     "measured": "metrics",
 }
 

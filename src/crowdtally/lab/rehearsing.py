@@ -55,7 +55,22 @@ class Rehearsal:
     are kept by both, so that thousands of runs count the records a few times.
     """
 
-    def __init__(self, request: Request, engine: Engine, prepared: Prepared | None = None) -> None:
+    def __init__(
+        self,
+        request: Request,
+        engine: Engine,
+        prepared: Prepared | None = None,
+        counted: dict[Hashable, Read[Any]] | None = None,
+    ) -> None:
+        """Make the records ready.
+
+        Args:
+            request: what is rehearsed.
+            engine: what counts.
+            prepared: the records, where they were matched with the lists before.
+            counted: counts of earlier rehearsals to share, where a request differs from theirs in
+                its form alone: counts do not depend on how they are published.
+        """
         self.request = request
         """What is rehearsed."""
         self.steps: tuple[Step, ...] = steps_of(request)
@@ -65,7 +80,7 @@ class Rehearsal:
             engine, request.records, request.domain, request.sources
         )
         """The records, matched with the lists, not yet bounded."""
-        self._counted: dict[Hashable, Read[Any]] = {}
+        self._counted = {} if counted is None else counted
 
     def halfway(self, seed: int, draws: Draws) -> Halfway:
         """All steps but the last one released, and the last one counted."""
@@ -91,6 +106,10 @@ class Rehearsal:
     def run(self, seed: int, draws: Draws) -> Released:
         """One whole run."""
         return self.finish(self.halfway(seed, draws), draws)
+
+    def step(self, place: int, seed: int, released: Released, draws: Draws) -> Released:
+        """What one step adds to what was released before it, whichever records that came from."""
+        return self.steps[place].release(self._count(place, seed, released), released, draws)
 
     def _count(self, place: int, seed: int, released: Released) -> Read[Any]:
         known = (place, seed, decided(released))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from crowdtally.cli.grouping import GroupedCommand
+from crowdtally.cli.lab.audit import audit, audit_request
 from crowdtally.cli.lab.compare import compare
 from crowdtally.cli.lab.lookalike import lookalike
 
@@ -23,3 +24,5 @@ def lab() -> None:
 
 app.command("compare", cls=GroupedCommand)(compare)
 app.command()(lookalike)
+app.command("audit")(audit)
+app.command("audit-request", cls=GroupedCommand)(audit_request)

@@ -1,0 +1,160 @@
+"""Neighbouring databases for a request: the users who are hardest to hide from its method.
+
+What each tries: the bound itself (at it, one over it, all of it in one cell, which moves one noisy
+count by all that one user may move), every context of an item (two tables that share their noise
+would show), distinct items (sums of rows that are scaled), a crowd whose own samples must not move,
+and crowds that make a private choice swing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from math import ceil, log
+
+from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.request.split import CHOOSE
+from crowdtally.lab.auditing.databases import Pair, Record
+
+HER = 0
+"""Her id; the others have larger ones."""
+_MOST_RECORDS = 10_000
+_MOST_OTHERS = 100_000
+_CROWD = 40
+_ODDS = 8
+"""A choice leaks most where its candidate is rare: about one to so many."""
+
+Cell = tuple[int, ...]
+
+
+def pairs_of(request: Request) -> tuple[Pair, ...]:
+    """The pairs to try on a request, each once."""
+    found = {(pair.others, pair.hers): pair for pair in reversed([*_every(request)])}
+    return tuple(reversed(found.values()))
+
+
+def swinging(request: Request) -> tuple[Pair, ...]:
+    """The pairs that are made for a private choice."""
+    return tuple(_swinging(request))
+
+
+def _every(request: Request) -> Iterator[Pair]:
+    if request.discovery is not None:
+        yield from _discovered(request)
+    elif request.records.user is None:
+        yield _alone("one row", [_first(request)])
+    else:
+        yield from _bounded(request)
+        if request.method.choose is not None:
+            yield from _swinging(request)
+
+
+def _bounded(request: Request) -> Iterator[Pair]:
+    """Users alone, and one among others."""
+    most = min(request.method.rule.limit, _MOST_RECORDS)
+    cap = getattr(request.method.rule, "cap", most)
+    for number, words in ((most, f"{most}, the bound"), (most + 1, "one more than the bound")):
+        once = [_first(request)] * number
+        if cap >= number or request.method.what == "records":
+            yield _alone(f"records in one cell: {words}", once, request)
+        yield _alone(f"records of different cells: {words}", _spread(request, number), request)
+    if request.domain is not None and request.domain.contexts:
+        yield _alone("records of one item in every context", _in_contexts(request, most), request)
+    yield _among(request, most)
+
+
+def _alone(words: str, cells: Sequence[Cell], request: Request | None = None) -> Pair:
+    return Pair(f"a user alone, {words}", (), _hers(cells, request))
+
+
+def _hers(cells: Sequence[Cell], request: Request | None) -> tuple[Record, ...]:
+    quantity = request.records.quantity if request is not None else None
+    return tuple(Record(HER, cell, quantity.most if quantity else 1) for cell in cells)
+
+
+def _among(request: Request, most: int) -> Pair:
+    """Others of whom a sample is kept, which may not change when she comes, whatever the key."""
+    cells = _cells(request, 4)
+    crowd = [
+        Record(1 + user, cells[(user + place) % len(cells)])
+        for user in range(_CROWD)
+        for place in range(min(most, 100) + len(cells))
+    ]
+    words = f"a user at the bound, in one cell, among {_CROWD} who are over it"
+    return Pair(words, tuple(crowd), _hers([_first(request)] * most, request), keys=1)
+
+
+def _discovered(request: Request) -> Iterator[Pair]:
+    assert request.discovery is not None
+    rule = request.discovery
+    new = [(item,) for item in range(rule.limit)]
+    yield Pair("a user alone, with items that nobody else has", (), _hers(new, None))
+    crowd = [
+        Record(1 + user, cell) for user in range(min(rule.threshold, _MOST_OTHERS)) for cell in new
+    ]
+    words = "a user with items that as many others have as must have them"
+    yield Pair(words, tuple(crowd), _hers(new, None))
+
+
+def _swinging(request: Request) -> Iterator[Pair]:
+    """Crowds at which one user moves some candidates up and others down."""
+    rule, table = request.method.rule, request.tables[0]
+    if isinstance(rule, DPSenseS):
+        yield _rows_of_one(request)
+        return
+    noise = table.cells.size / table.epsilon.value  # what the crowd is weighed against
+    spent = float(request.part(CHOOSE).value) / (
+        len(request.tables) if isinstance(rule, DPSense) else 1
+    )
+    margin = 2 * log(_ODDS) / spent
+    if request.method.choose == "rank":
+        others = max(ceil(noise), ceil(2 * noise - margin))
+        long, hers = 2, rule.limit + 1
+    else:
+        others = max(0, ceil(noise - margin))
+        long, hers = rule.limit, rule.limit
+    if others * long > _MOST_OTHERS:
+        return
+    crowd = [Record(1 + user, cell) for user in range(others) for cell in _row(request, long)]
+    words = f"a user with a row of {hers} among {others} with rows of {long}"
+    yield Pair(words, tuple(crowd), _hers(_row(request, hers), request))
+
+
+def _rows_of_one(request: Request) -> Pair:
+    """DPSense-S: one user in each cell, and one in all of them, whose row is scaled down."""
+    cells = _cells(request, 64)
+    crowd = tuple(Record(1 + place, cell) for place, cell in enumerate(cells))
+    words = f"a user with each of {len(cells)} cells, where one other user has each"
+    return Pair(words, crowd, _hers(cells, None))
+
+
+def _row(request: Request, total: int) -> list[Cell]:
+    """Records of one user whose row has this sum, in as few cells as the cap allows."""
+    cap = getattr(request.method.rule, "cap", total)
+    cells = _cells(request, -(-total // cap))
+    return [cells[place // cap % len(cells)] for place in range(total)]
+
+
+def _first(request: Request) -> Cell:
+    return _cells(request, 1)[0]
+
+
+def _spread(request: Request, number: int) -> list[Cell]:
+    cells = _cells(request, number)
+    return [cells[place % len(cells)] for place in range(number)]
+
+
+def _in_contexts(request: Request, number: int) -> list[Cell]:
+    assert request.domain is not None
+    every = product(*(range(len(axis)) for axis in request.domain.contexts))
+    places = [place for place, _ in zip(every, range(number), strict=False)]
+    return [(0, *places[turn % len(places)]) for turn in range(number)]
+
+
+def _cells(request: Request, number: int) -> list[Cell]:
+    """Up to so many different cells: different items first, then their contexts."""
+    assert request.domain is not None
+    first, *rest = (len(axis) for axis in request.domain.axes)
+    found = ((item, *place) for place in product(*map(range, rest)) for item in range(first))
+    return [cell for cell, _ in zip(found, range(number), strict=False)]

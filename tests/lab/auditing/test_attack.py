@@ -1,0 +1,117 @@
+"""How an attack is carried through: its runs, its error, what it looks at, what it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import crowdtally as ct
+from crowdtally.curator.request.request import make_request
+from crowdtally.lab.auditing import attack
+from crowdtally.lab.auditing.cases import Case, cases_of, every_name
+from crowdtally.lab.auditing.databases import Pair, Record
+from crowdtally.lab.auditing.pairs import HER, pairs_of
+from crowdtally.lab.auditing.rows import ABOUT, NOTHING, Audit, Row
+from crowdtally.lab.auditing.running import Attack, Shared
+from crowdtally.values.epsilon import Epsilon
+from kit.silent import SilentDraws
+
+ONE = Epsilon.of(1)
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def row(name: str, certified: float) -> Row:
+    return Row(name, 1.0, certified, 0.0, 1000, "a user alone", "an event", 1.0)
+
+
+def test_held_out_runs_are_others_than_those_of_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    right = attack.certify
+
+    def watching(training: Any, held_out: Any, *rest: Any, **given: Any) -> Any:
+        seen.extend((training, held_out))
+        return right(training, held_out, *rest, **given)
+
+    monkeypatch.setattr(attack, "certify", watching)
+    (case,) = cases_of("rows", ONE)
+    with Shared() as shared:
+        one = Attack(case, pairs_of(case.request)[0], shared)
+        found = attack.carried_through(one, one.runs(100), 150, 1e-3)
+    training, held_out = seen
+    assert found.runs == len(held_out.with_user) == len(held_out.without) == 150
+    assert training.with_user.tolist() != held_out.with_user[:100].tolist()
+    assert held_out.with_user.tolist() != held_out.without.tolist()
+
+
+def test_all_rows_together_err_as_rarely_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    alphas = []
+
+    def attacked(case: Case, shared: Any, seconds: float, alpha: float) -> Row:
+        alphas.append(alpha)
+        return row(case.name, 0.5)
+
+    monkeypatch.setattr(attack, "attack", attacked)
+    found = attack.audit_methods(["sra", "hpa", "rows"], 1, 1, 1, lambda _: None)
+    assert [one.name for one in found.rows] == [
+        "sra", "sra: items", "sra: edges", "hpa", "hpa: popularity", "hpa: items", "hpa: edges",
+        "rows",
+    ]  # fmt: skip
+    assert sum(alphas) == pytest.approx(0.001)
+
+
+def test_a_row_is_made_again_where_only_its_name_is_known() -> None:
+    found = attack._attack_named((["sra: items"], "1/2", 1, 1e-3))
+    assert list(found) == ["sra: items"]
+    assert found["sra: items"].claim == 0.4375
+
+
+@pytest.mark.long
+def test_rows_go_to_several_processes_and_come_back_in_order() -> None:
+    found = attack.audit_methods(["rows", "pairs"], 1, 1, 2, lambda _: None)
+    assert [one.name for one in found.rows] == ["rows", "pairs"]
+    assert not found.leaks
+
+
+def test_the_mass_of_the_others_is_attacked_where_no_item_passes() -> None:
+    case = next(one for one in cases_of("discovery", ONE) if one.part == "total")
+    (pair,) = attack._tried(case)
+    assert pair.others == ()
+    assert case.request.discovery is not None
+    assert case.request.discovery.threshold > 100
+
+
+def test_of_a_large_table_her_cells_are_looked_at() -> None:
+    records = ct.read(pa.table({}), user="u", item="item", contexts=["day"])
+    domain = ct.Domain(range(500), {"day": range(7)})
+    request = make_request(records, domain, epsilon=1, max_records=3)
+    hers = Pair("her", (), (Record(HER, (123, 4)), Record(HER, (123, 5))))
+    with Shared() as shared:
+        one = Attack(Case("own", "own", request), hers, shared, SilentDraws)
+        runs = one.runs(1)
+    seen = dict(zip(one.names, runs.with_user[0].tolist(), strict=True))
+    cells = {name: value for name, value in seen.items() if "[" in name}
+    assert cells == {"items[123]": 2, "edges[123, 4]": 1, "edges[123, 5]": 1}
+
+
+def test_a_claim_that_is_refuted_is_told_on_every_surface() -> None:
+    found = Audit("1", (row("sra", 0.9), row("hpa", 1.31)), ("A remark.",))
+    assert [one.name for one in found.leaks] == ["hpa"]
+    said = "hpa leaks at least 1.31 where 1 is claimed: a user alone; an event."
+    assert str(found).startswith(ABOUT)
+    assert str(found).endswith(said)
+    assert f"**{said}**" in found.markdown()
+    assert [one["leaks"] for one in found.as_dict()["rows"]] == [False, True]
+    assert NOTHING not in str(found)
+    assert NOTHING in str(Audit("1", (row("sra", 0.0),)))
+
+
+def test_the_page_of_all_methods_lists_every_one_and_none_leaks() -> None:
+    page = (DOCS / "audit.md").read_text()
+    listed = {line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")}
+    names = [case.name for name in every_name() for case in cases_of(name, ONE)]
+    assert listed - {"method"} == set(names), "run: crowdtally lab audit --all -o docs/audit.md"
+    assert ABOUT in page
+    assert "leaks at least" not in page
