@@ -99,7 +99,6 @@ def test_a_request_of_ones_own_is_attacked_and_its_records_are_not_read(tmp_path
     ended = crowdtally(
         "lab", "audit-request", tmp_path / "records.parquet", *REQUEST, "--context", "day",
         "--values", "day=0..6", "--items", tmp_path / "places.csv", "--seconds", 1, "--json",
-        "--publishing", "filter", "--cut", 2,
     )  # fmt: skip
     assert ended.code == 0, ended
     found = json.loads(ended.out)

@@ -48,7 +48,7 @@ class Watched:
         self.seen: list[Any] = []
 
     def count(self, reading: Reading, released: Released) -> Any:
-        self.seen.append((reading, decided(released)))
+        self.seen.append((reading, decided(self._step, released)))
         return self._step.count(reading, released)
 
     def __getattr__(self, name: str) -> Any:
@@ -107,12 +107,29 @@ def test_records_are_counted_once_for_each_key(engine: DuckDBEngine) -> None:
 def test_counts_are_kept_only_for_what_was_released_before(engine: DuckDBEngine) -> None:
     rehearsal, (popularity, tables) = watched(asking(**HPA), engine)
     draws = SystemDraws()
-    for _ in range(12):
-        rehearsal.run(1, draws)
+    runs = [values(rehearsal.run(1, draws))["popularity"] for _ in range(12)]
     assert len(popularity.seen) == 1
     decisions = Counter(before for _, before in tables.seen)
     assert len(decisions) > 1  # the popularity was drawn anew in each run
     assert set(decisions.values()) == {1}
+    ranked = {tuple(np.unique(-np.array(run), return_inverse=True)[1].tolist()) for run in runs}
+    assert {before[0] for before in decisions} == ranked
+
+
+@pytest.mark.parametrize("bounding", ["hpa", "tempered"])
+def test_equal_counts_are_counted_anew_where_a_popularity_says_something_else(
+    bounding: str, engine: DuckDBEngine
+) -> None:
+    """Kept counts are those that would be counted: for every popularity that says the same."""
+    request = asking(bounding=bounding, max_records=2, popularity_records=1)
+    rehearsal, (_, tables) = watched(request, engine)
+    draws = SystemDraws(Seeded(4))
+    for _ in range(8):
+        halfway = rehearsal.halfway(1, draws)
+        again = Rehearsal(request, engine)._count(1, 1, halfway.released)
+        (_, kept), (_, anew) = halfway.counted.found, again.found
+        assert [c.dense().tolist() for c in kept] == [c.dense().tolist() for c in anew]
+    assert 1 < len(tables.seen) <= 8
 
 
 def test_a_chosen_bound_decides_what_is_counted(engine: DuckDBEngine) -> None:

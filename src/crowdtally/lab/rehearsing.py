@@ -7,10 +7,12 @@ any ε: it is for comparing with the truth, and for attacking.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from crowdtally.curator.bounding.hpa import HPA
+from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared, prepare
@@ -112,7 +114,7 @@ class Rehearsal:
         return self.steps[place].release(self._count(place, seed, released), released, draws)
 
     def _count(self, place: int, seed: int, released: Released) -> Read[Any]:
-        known = (place, seed, decided(released))
+        known = (place, seed, decided(self.steps[place], released))
         if known not in self._counted:
             # Each step has keys of its own, whatever was counted before it.
             reading = Keyed(self._engine, self.prepared, seed * len(self.steps) + place)
@@ -120,8 +122,14 @@ class Rehearsal:
         return self._counted[known]
 
 
-def decided(released: Released) -> Hashable:
-    """All that later counts may depend on."""
-    tables = tuple((table.name, tuple(table.values.tolist())) for table in released.tables)
+def decided(step: Step, released: Released) -> Hashable:
+    """All of what was released that the counts of a step may depend on.
+
+    Of a popularity that is what it says to the rule: two that rank items alike are one to HPA.
+    """
     bounds = tuple((name, b.limit, b.scaling) for name, b in released.bounds.items())
-    return tables, bounds
+    rule = getattr(step, "rule", None)
+    if isinstance(rule, HPA | Tempered) and released.tables:
+        steered = replace(rule, popularity=released.tables[0].values)
+        return tuple(steered.steering().tolist()), bounds
+    return tuple((table.name, tuple(table.values.tolist())) for table in released.tables), bounds

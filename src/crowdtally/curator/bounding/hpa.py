@@ -36,15 +36,18 @@ class HPA(RecordRule):
     popularity: NDArray[np.int64] = field(default_factory=nothing_released)
     """The noisy count of every item of the public list, drawn once, already released."""
 
-    def ranks(self) -> NDArray[np.int64]:
-        """0 for the most popular; items of equal noisy count share a rank: the hash decides."""
+    def steering(self) -> NDArray[np.int64]:
+        """All that the popularity says to :meth:`keep`: the rank of each item.
+
+        0 for the most popular; items of equal noisy count share a rank: the hash decides.
+        """
         _, rank = np.unique(-self.popularity, return_inverse=True)
         return rank.astype(np.int64)
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         width = cells // len(self.popularity)
-        ranks = self.ranks()
+        ranks = self.steering()
         ranked = engine.load("popularity", {"item": np.arange(len(ranks)), "rank": ranks})
         records = told_apart(rows, what)
         records = records.mutate(item=(records.cell // width).cast("int64"))

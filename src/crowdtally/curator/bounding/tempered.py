@@ -58,14 +58,14 @@ class Tempered(RecordRule):
         """γ."""
         return {"temper": show(self.gamma)}
 
-    def scores(self) -> NDArray[np.float64]:
-        """γ·ln(max(popularity, floor)) of every item."""
+    def steering(self) -> NDArray[np.float64]:
+        """All that the popularity says to :meth:`keep`: γ·ln(max(popularity, floor)) of items."""
         logarithms = np.log(np.maximum(self.popularity, FLOOR).astype(np.float64))
         return float(self.gamma) * logarithms
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
-        scores = self.scores()
+        scores = self.steering()
         scored = engine.load("popularity", {"item": np.arange(len(scores)), "score": scores})
         records = told_apart(rows, what)
         item = (records.cell // (cells // len(scores))).cast("int64")

@@ -173,6 +173,7 @@ def carried_through(
     found = certify(
         training, held_out, one.names,
         claim=float(case.claim.value), alpha=alpha, delta=float(case.delta),
+        expected=one.expected, strata=one.choices,
     )  # fmt: skip
     return Row(
         case.name, float(case.claim.value), found.epsilon, float(case.delta), number,
@@ -208,7 +209,10 @@ def _best(
         stakes = Stakes(
             (number, number), alpha, float(case.delta), float(case.claim.value), "epsilon"
         )
-        (found, *_) = search((training.with_user, training.without), stakes)
+        (found, *_) = search(
+            (training.with_user, training.without), stakes,
+            expected=one.expected, strata=one.choices,
+        )  # fmt: skip
         promised.append((found.promise, training))
     favours = [_FAVOUR * float(attacks[0].case.claim.value), *[0.0] * (len(attacks) - 1)]
     place = max(range(len(attacks)), key=lambda one: promised[one][0] + favours[one])

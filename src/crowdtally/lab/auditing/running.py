@@ -22,7 +22,15 @@ from crowdtally.curator.steps.step import Released
 from crowdtally.lab.auditing.cases import Case
 from crowdtally.lab.auditing.certifying import Runs
 from crowdtally.lab.auditing.databases import Pair, Record, on_records
+from crowdtally.lab.auditing.expecting import (
+    Tables,
+    every_cell,
+    exactly,
+    expected_of,
+    is_expected,
+)
 from crowdtally.lab.auditing.features import Columns, Matrix
+from crowdtally.lab.auditing.fitting import Expected
 from crowdtally.lab.auditing.touched import seen_of, touched_cells
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
@@ -78,6 +86,30 @@ class Attack:
         self._keys = 1 if self.steered else pair.keys
         self._touched = touched_cells(case.request, pair)
         self._columns: Columns | None = None
+        self._exactly = self._exact(shared)
+
+    def _exact(self, shared: Shared) -> tuple[Tables, Tables] | None:
+        """Both databases' tables without noise; None where that is nothing that can be known."""
+        if not is_expected(self.case.request) or self._touched:
+            return None
+        dense = replace(self.case, request=every_cell(self.case.request))
+        with_user, without = (
+            exactly(shared.rehearsal(dense, self.pair.database(with_user=side)))
+            for side in (True, False)
+        )
+        return with_user, without
+
+    @property
+    def expected(self) -> Expected | None:
+        """What the columns would be without noise, once there was a run."""
+        if self._columns is None or self._exactly is None:
+            return None
+        return expected_of(self._columns, *self._exactly)
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The columns that tell what was chosen privately, once there was a run."""
+        return self._columns.choices if self._columns is not None else ()
 
     @property
     def steered(self) -> bool:
