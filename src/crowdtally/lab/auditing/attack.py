@@ -30,7 +30,7 @@ SECONDS = 20
 """For each row, unless another time is given: all methods then take about a quarter of an hour on
 two cores."""
 _LEAST_SECONDS = 1
-_TRYING, _TRAINING = 0.15, 0.2
+_TRYING, _TRAINING = 0.15, 0.3
 """Shares of a row's time."""
 _FEWEST = 100
 """Runs of each database with which a pair is tried; no certificate is made of fewer."""

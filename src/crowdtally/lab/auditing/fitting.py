@@ -47,6 +47,11 @@ class LaplaceRatio:
     source: str
     """Where the laws come from, in words."""
 
+    @property
+    def is_claimed(self) -> bool:
+        """Whether the laws are the release's own, and not fitted to runs."""
+        return self.source == "claimed"
+
     @classmethod
     def claimed(cls, expected: Expected) -> LaplaceRatio:
         """From what is known."""

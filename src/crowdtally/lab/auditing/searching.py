@@ -22,6 +22,8 @@ _MOST_SINGLES = 48
 """Columns that conjunctions and likelihood ratios are made of: the most telling ones."""
 _MOST_CONDITIONS = 10
 _STARTS = 4
+_FAVOURED = 5
+"""By how many times what a condition is worth a claimed law is preferred."""
 _MODELLED = 400_000
 """Noises that are made up to see which threshold a law calls best."""
 
@@ -69,7 +71,21 @@ def search(
     found = [_weighed(event, for_her, second, stakes) for event, for_her in shorter]
     ratios = [*laplace, *_learned(telling, first, strata)]
     found += [_thresholded(statistic, second, stakes) for statistic in ratios]
-    return sorted(found, key=lambda one: -one.promise - stakes.worth * one.event.is_plain)[:events]
+    return sorted(found, key=lambda one: -one.promise - _favour(one.event, stakes))[:events]
+
+
+def _favour(event: Event, stakes: Stakes) -> float:
+    """What must be promised more by an event that few runs may flatter.
+
+    A claimed law was fitted to nothing, and its threshold comes from the law. Against a release that
+    is not what it claims, others promise far more.
+    """
+    if any(
+        isinstance(one.statistic, LaplaceRatio) and one.statistic.is_claimed
+        for one in event.conditions
+    ):
+        return _FAVOURED * stakes.worth
+    return stakes.worth * event.is_plain
 
 
 def _halves(training: Both) -> tuple[Both, Both]:
