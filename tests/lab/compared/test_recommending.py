@@ -54,6 +54,22 @@ def test_among_the_bounds_of_one_method_the_best_is_taken() -> None:
     assert "no other method that can be released was compared" in words
 
 
+@pytest.mark.parametrize(("better", "other"), [("threshold", "filter"), ("filter", "threshold")])
+def test_of_two_that_are_as_simple_the_better_is_taken(better: str, other: str) -> None:
+    """Not the one whose name comes first, and neither is called less simple."""
+    words = told(summary(f"sra/{better}", 200, 2), summary(f"sra/{other}", 203, 2))
+    assert f"take sra/{better} " in words
+    assert "203.0 ± 2.0, cannot be told apart and is as simple)" in words
+
+
+@pytest.mark.parametrize(("lengths", "judged"), [((1, 3), 3), ((1, 3, 10, 30), 10), ((30,), 30)])
+def test_few_items_are_judged_by_the_longest_list_up_to_ten(
+    lengths: tuple[int, ...], judged: int
+) -> None:
+    words = told(*(summary("sra", 0.5, 0.1, metric="precision", k=k) for k in lengths))
+    assert f"share of the true top {judged} found" in words
+
+
 def test_a_part_more_is_less_simple_than_another_bounding() -> None:
     assert "take tempered " in told(summary("sra/filter", 200), summary("tempered", 200))
     assert "take sra " in told(summary("sra+rank", 200), summary("sra", 200))

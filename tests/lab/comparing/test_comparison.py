@@ -311,6 +311,11 @@ def test_quantities_persons_and_conditions_are_as_in_a_release() -> None:
     assert of["mean"][["declared", "lpa"]].tolist() == [0, 0]
     assert of["max_records"]["declared"] == 15
     assert of["mean"]["sra"] > 0
+    assert frame.attrs["notes"][0] == (
+        "Of 25 rows, 10 have no user or a value outside the lists, or no quantity of at least 1: "
+        "no method counts them, and the truth does not either."
+    )
+    assert "take sra " in frame.attrs["recommendation"]
 
 
 def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_named(

@@ -134,7 +134,8 @@ def compare(
 
     Returns:
         A frame with a row for each method, bound, ε, table, metric and K: the mean over all runs,
-        and its standard error, from the means of the keys.
+        and its standard error, from the means of the keys. Its ``attrs`` have the ``warning``, the
+        ``recommendation``, what was ``skipped`` and why, and ``notes``.
     """
     from crowdtally.lab.compared.tables import as_frame
 
@@ -154,7 +155,7 @@ def compare(
             found = compared(subject, question, folder, called=called)
             if output is not None:
                 write(found, folder)
-    return as_frame(found.summaries)
+    return as_frame(found.summaries, found.facts)
 
 
 def _path(output: object) -> Path:
@@ -283,5 +284,5 @@ def _facts(
         baselines=frozenset(BASELINES),
         options=options_beside(methods, held, question.options),
         skipped=plan.skipped,
-        notes=tuple(notes_of(held)),
+        notes=tuple(notes_of(held, joined=bool(subject.records.joins))),
     )
