@@ -90,7 +90,7 @@ def names_of(given: object) -> tuple[str, ...] | None:
     """The names of methods; None where all are meant that can run."""
     if given is None:
         return None
-    parts = [str(part) for part in _parts(given, "--methods", "sra,hpa,lpa")]
+    parts = [str(part).strip() for part in _parts(given, "--methods", "sra,hpa,lpa")]
     if "all" in parts:
         if len(parts) > 1:
             raise UsageError("--methods all means every method: name no other beside it.")

@@ -34,7 +34,7 @@ from crowdtally.lab.comparing.asking import (
 from crowdtally.lab.comparing.held import Held, hold
 from crowdtally.lab.comparing.measuring import Given
 from crowdtally.lab.comparing.noting import notes_of, options_beside
-from crowdtally.lab.comparing.planning import Plan, check_names, given_options, plan_of
+from crowdtally.lab.comparing.planning import Plan, given_options, plan_of, spelled
 from crowdtally.lab.comparing.running import Progress, run_tasks
 from crowdtally.lab.comparing.storing import Folder, check_folder
 from crowdtally.lab.comparing.summarising import summaries_of
@@ -75,11 +75,9 @@ class Question:
         options: Mapping[str, Any],
     ) -> Question:
         """From what a person gave."""
-        names = names_of(methods)
-        check_names(names)
         return cls(
-            epsilons_of(epsilon), names, bounds_of(max_records), Runs.of(runs), jobs_of(jobs),
-            given_options(options),
+            epsilons_of(epsilon), spelled(names_of(methods)), bounds_of(max_records),
+            Runs.of(runs), jobs_of(jobs), given_options(options),
         )  # fmt: skip
 
     def bounds_within(self, largest: int) -> tuple[int, ...]:
