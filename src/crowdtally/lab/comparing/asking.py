@@ -14,7 +14,7 @@ from crowdtally.values.whole import is_whole, received, whole_number
 
 USUAL_RUNS = 20
 USUAL_BOUNDS = (1, 3, 10, 30, 100)
-"""The bounds that error is drawn against, where none are given; those beyond M are left out."""
+"""The bounds to try where none are given, up to the first that cuts nobody."""
 _MOST_RUNS = 10_000
 _MOST_JOBS = 1024
 _MOST_NOISES = 4

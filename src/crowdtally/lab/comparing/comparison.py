@@ -55,7 +55,7 @@ class Question:
     names: tuple[str, ...] | None
     """The methods; None for every one that can run."""
     bounds: tuple[int, ...] | None
-    """The bounds per user; None for the usual ones, up to M."""
+    """The bounds per user; None for the usual ones, up to the first that cuts nobody."""
     runs: Runs
     """How often each setting is run."""
     jobs: int
@@ -81,9 +81,12 @@ class Question:
         )  # fmt: skip
 
     def bounds_within(self, largest: int) -> tuple[int, ...]:
-        """The bounds: those that were given, or the usual ones up to M."""
-        usual = tuple(bound for bound in USUAL_BOUNDS if bound <= largest) or USUAL_BOUNDS[:1]
-        return self.bounds or usual
+        """The bounds: those that were given, or the usual ones up to the first that cuts nobody.
+
+        That one costs little more than M, and anybody may name it without having looked.
+        """
+        cutting = sum(bound < largest for bound in USUAL_BOUNDS)
+        return self.bounds or USUAL_BOUNDS[: cutting + 1]
 
 
 @dataclass(frozen=True)
@@ -119,8 +122,8 @@ def compare(
         epsilon: the whole ε, or several: ``"0.1,1"``, ``[0.1, 1]``.
         methods: names such as ``["sra", "hpa+rank", "sra/filter", "lpa"]``; by default all that can
             run on these records.
-        max_records: the bounds per user to try; by default 1, 3, 10, 30 and 100, up to the most
-            records that a user has. A private choice has the largest as its largest candidate.
+        max_records: the bounds per user to try; by default 1, 3, 10, 30 and 100, up to the first
+            that cuts nobody. A private choice has the largest as its largest candidate.
         runs: of each method, bound and ε: several draws of the last noise with each of several
             sampling keys. 20 runs are 5 keys with 4 noises each.
         jobs: processes; by default as many as there are cores.
