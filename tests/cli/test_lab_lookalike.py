@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from crowdtally.lab.lookalikes import making
 from crowdtally.lab.lookalikes.statistics import LOOKALIKES
 from kit.command import COMMANDS, crowdtally
 from kit.terminal import at_terminal
@@ -127,3 +128,15 @@ def test_help_names_every_look_alike() -> None:
     ]
     named = re.findall(r"[\w-]+", argument.help.replace(" or ", ", "))
     assert named == list(LOOKALIKES)
+
+
+def test_an_interruption_names_no_ledger(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(making.Maker, "_block", interrupted)
+    ended = crowdtally("lab", "lookalike", "gowalla", "-o", "a.parquet", "--scale", "0.0008")
+    assert (ended.code, ended.err.splitlines()[-1]) == (
+        130, "crowdtally: interrupted: nothing was written."
+    )  # fmt: skip
+    assert not list(town.folder.glob("*a.*"))

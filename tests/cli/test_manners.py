@@ -23,7 +23,7 @@ def test_version() -> None:
     assert (ended.code, ended.out) == (0, f"crowdtally {ct.__version__}\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_says_so_and_leaves_nothing_half_written(
     town: Town, number: signal.Signals
 ) -> None:
@@ -44,9 +44,10 @@ def test_an_interruption_says_so_and_leaves_nothing_half_written(
 
 
 def test_handlers_of_signals_are_given_back() -> None:
-    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = [signal.getsignal(number) for number in numbers]
     crowdtally("--version")
-    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+    assert [signal.getsignal(number) for number in numbers] == before
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])

@@ -93,6 +93,9 @@ def crowdtally(
     """Publish counts about a crowd without publishing anyone in it."""
 
 
+_ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]  # Windows has no SIGHUP
 _INTERRUPTED = "interrupted. `crowdtally ledger show` says whether it was charged before."
 
 
@@ -145,7 +148,8 @@ def _fail(code: int, words: str) -> NoReturn:
 def _noted_signals() -> Iterator[list[int]]:
     """Whatever an interruption becomes in the libraries it passes through, we know it was one.
 
-    A program that is told to end (SIGTERM) clears up in the same way.
+    A program that is told to end (SIGTERM), or whose terminal is closed (SIGHUP), clears up in the
+    same way.
     """
     noted: list[int] = []
 
@@ -153,7 +157,7 @@ def _noted_signals() -> Iterator[list[int]]:
         noted.append(number)
         raise KeyboardInterrupt
 
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in _ENDING}
     ours = [n for n, how in before.items() if how in (signal.default_int_handler, signal.SIG_DFL)]
     if threading.current_thread() is not threading.main_thread():
         ours = []  # only the main thread may

@@ -210,3 +210,12 @@ def test_pictures_are_files_of_their_own(tmp_path: Path) -> None:
     assert names == ["items-error-against-bound.svg", "items-error-against-epsilon.svg"]
     for name in names:
         assert WARNING in texts((tmp_path / name).read_text(encoding="utf-8"))
+
+
+def test_pictures_of_an_earlier_question_go(tmp_path: Path) -> None:
+    """They would lie beside a page that does not show them."""
+    (tmp_path / "my-own.svg").write_text("<svg/>")
+    write_pictures(tmp_path, *compared(tables=("items",), ks=()))
+    write_pictures(tmp_path, [summary("sra", 9)], FACTS)
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == ["items-error-against-epsilon.svg", "my-own.svg"]

@@ -87,6 +87,13 @@ def test_a_frame_has_whole_numbers_where_they_are_whole() -> None:
     assert list(as_frame([])) == list(COLUMNS)
 
 
+def test_a_frame_says_what_to_take_and_what_was_left_out() -> None:
+    attrs = as_frame(SUMMARIES, replace(FACTS, notes=("a note",))).attrs
+    assert attrs["recommendation"].startswith("At ε = 1, take sra with at most 30 records")
+    assert attrs["skipped"] == {"sra/haar": "the domain has no ordered attribute"}
+    assert attrs["notes"] == ["a note"]
+
+
 def test_a_comparison_without_numbers_is_written(tmp_path: Path) -> None:
     write_tables(tmp_path, [], FACTS)
     assert len(pandas.read_csv(tmp_path / "comparison.csv")) == 0

@@ -6,7 +6,7 @@ import pytest
 
 from crowdtally.errors import UsageError
 from crowdtally.lab.comparing.asking import Runs, bounds_of, epsilons_of, jobs_of, names_of
-from crowdtally.lab.comparing.planning import check_names, given_options
+from crowdtally.lab.comparing.planning import check_names, given_options, spelled
 
 
 @pytest.mark.parametrize(
@@ -74,8 +74,17 @@ def test_jobs_are_one_or_more() -> None:
         jobs_of(0)
 
 
+def test_a_method_has_one_name() -> None:
+    """Two spellings would be run twice, and advice would tell them apart."""
+    assert spelled(("sra/dense", "hpa/none/filter", "lpa")) == ("sra", "hpa/filter", "lpa")
+    assert spelled(None) is None
+    with pytest.raises(UsageError, match="names sra twice, as sra and sra/dense"):
+        spelled(("sra", "sra/dense"))
+
+
 def test_methods_by_name() -> None:
     assert names_of("sra, hpa+rank") == ("sra", "hpa+rank")
+    assert names_of(["sra ", " lpa"]) == ("sra", "lpa")
     assert names_of("all") is None
     with pytest.raises(UsageError, match="name no other beside it"):
         names_of("all,sra")

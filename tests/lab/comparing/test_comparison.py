@@ -23,6 +23,7 @@ from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.summary import Setting
+from crowdtally.lab.comparing.comparison import Question
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.measuring import Bench, Given
 from crowdtally.lab.comparing.noting import options_beside
@@ -311,6 +312,11 @@ def test_quantities_persons_and_conditions_are_as_in_a_release() -> None:
     assert of["mean"][["declared", "lpa"]].tolist() == [0, 0]
     assert of["max_records"]["declared"] == 15
     assert of["mean"]["sra"] > 0
+    assert frame.attrs["notes"][0] == (
+        "Of 25 rows, 10 have no user or a value outside the lists, or no quantity of at least 1: "
+        "no method counts them, and the truth does not either."
+    )
+    assert "take sra " in frame.attrs["recommendation"]
 
 
 def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_named(
@@ -378,3 +384,18 @@ def test_bad_input_in_python_is_told_in_pythons_words(
     with pytest.raises(UsageError, match="output is the path of a folder: received a int"):
         lab.compare(records, domain, epsilon=1, output=3)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("largest", "bounds"),
+    [
+        (0, (1,)), (1, (1,)), (2, (1, 3)), (3, (1, 3)), (26, (1, 3, 10, 30)),
+        (100, (1, 3, 10, 30, 100)), (2314, (1, 3, 10, 30, 100)),
+    ],
+)  # fmt: skip
+def test_one_bound_cuts_nobody_where_users_have_few_records(
+    largest: int, bounds: tuple[int, ...]
+) -> None:
+    """Of users with 26 records at most, 30 is often the best that can be asked for."""
+    question = Question.of(epsilon=1, options={})
+    assert question.bounds_within(largest) == bounds

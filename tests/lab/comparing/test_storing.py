@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from crowdtally.errors import UsageError
 from crowdtally.lab.compared.summary import Setting
+from crowdtally.lab.comparing import storing
 from crowdtally.lab.comparing.storing import Folder, check_folder
 from crowdtally.lab.comparing.tasks import Outcome, Unit
 
@@ -109,3 +112,65 @@ def test_every_file_says_that_it_is_not_private(tmp_path: Path) -> None:
     for file in files:
         assert next(iter(json.loads(file.read_bytes()))) == "warning"
         assert b"NOT PRIVATE" in file.read_bytes()[:40]
+
+
+def test_what_was_kept_first_stays(tmp_path: Path) -> None:
+    """Two processes with one folder show the same numbers: those that are there."""
+    folder = _open(tmp_path / "cmp")
+    folder.keep(OUTCOME)
+    folder.keep(Outcome(UNIT, ((("items", "mae", None, 9.0),),) * 2))
+    assert folder.outcome(UNIT) == OUTCOME
+    longer = Outcome(UNIT, ((("items", "mae", None, 9.0),),) * 3)
+    folder.keep(longer)
+    assert folder.outcome(UNIT) == longer
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_of_two_that_begin_at_once_the_first_has_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Another process, of other data, made the manifest after we found none."""
+    begin = storing._begin
+
+    def late(manifest: Path, data: dict[str, object], settings: dict[str, object]) -> None:
+        begin(manifest, {**DATA, "digest": "cd"}, SETTINGS)
+        begin(manifest, data, settings)
+
+    def no_links(*paths: object) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    if links:
+        monkeypatch.setattr(storing, "_begin", late)
+        with pytest.raises(UsageError, match="other data"):
+            _open(tmp_path / "cmp")
+    else:
+        monkeypatch.setattr(os, "link", no_links)
+        assert _open(tmp_path / "cmp").seed == _open(tmp_path / "cmp").seed
+    assert [path.name for path in (tmp_path / "cmp").iterdir()] == ["compare.json"]
+
+
+def test_a_full_disk_names_the_file_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = _open(tmp_path / "cmp")
+
+    def full(path: Path, text: str, encoding: str) -> None:
+        path.touch()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OSError, match=r"No space left on device: '.*sra_filter-l10-e1_3-k0\.json'"):
+        folder.keep(OUTCOME)
+    assert list((tmp_path / "cmp" / "runs").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [{"seed": "x"}, {"started": "2"}, {"started": 2}, {"data": [1]}, {"settings": "a"}],
+)
+def test_a_manifest_with_other_fields_is_damaged(tmp_path: Path, damage: dict[str, object]) -> None:
+    _open(tmp_path / "cmp")
+    manifest = tmp_path / "cmp" / "compare.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_bytes()) | damage))
+    with pytest.raises(UsageError, match="is damaged, or of something else"):
+        _open(tmp_path / "cmp")

@@ -54,7 +54,7 @@ def compare(
         typer.Option(
             "--max-records", metavar="L[,L…]", rich_help_panel="method",
             help="The bounds per user to try, the largest also as the largest candidate; else "
-            "1,3,10,30,100, up to the most records of a user.",
+            "1,3,10,30,100, up to the first that cuts nobody.",
         ),
     ] = None,
     runs: Annotated[

@@ -45,15 +45,19 @@ def lookalike(
 ) -> None:
     """Make up records with the statistics that papers print of a dataset."""
     from crowdtally.cli.progress import Progress
+    from crowdtally.errors import StoppedError
     from crowdtally.lab.lookalikes.parquet import MADE_UP
     from crowdtally.lab.lookalikes.writing import plan, write
 
     planned = plan(name, output, scale, seed)
     say = options.remark(quiet)
     say(MADE_UP)
-    with Progress.on_terminal(quiet=quiet) as progress:
-        progress.stage(f"making {planned.statistics.records:,} records")
-        write(planned, progress.going_on)
+    try:
+        with Progress.on_terminal(quiet=quiet) as progress:
+            progress.stage(f"making {planned.statistics.records:,} records")
+            write(planned, progress.going_on)
+    except KeyboardInterrupt as error:
+        raise StoppedError("interrupted: nothing was written.") from error
     print(planned.records)
     say(planned.statistics.sentence)
     if planned.statistics.note:

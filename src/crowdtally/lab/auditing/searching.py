@@ -77,8 +77,8 @@ def search(
 def _favour(event: Event, stakes: Stakes) -> float:
     """What must be promised more by an event that few runs may flatter.
 
-    A claimed law was fitted to nothing, and its threshold comes from the law. Against a release that
-    is not what it claims, others promise far more.
+    A claimed law was fitted to nothing, and its threshold comes from the law. Against a release
+    that is not what it claims, others promise far more.
     """
     if any(
         isinstance(one.statistic, LaplaceRatio) and one.statistic.is_claimed

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from math import hypot, isfinite
 
 from crowdtally.lab.compared.measures import Measure
 from crowdtally.lab.compared.summary import Summary
 
-APART = 2
-"""So many standard errors of a difference tell two means apart."""
+LUCK = 0.001
+"""How often chance alone may make a given one of two alike methods look the better one: rarely,
+because the best of many is compared with all others."""
 
 
 def of_measure(
@@ -51,7 +53,19 @@ def told_apart(one: Summary, other: Summary) -> bool:
     with one key, nothing is told apart.
     """
     error = hypot(one.standard_error, other.standard_error)
-    return isfinite(error) and abs(one.mean - other.mean) > APART * error
+    return isfinite(error) and abs(one.mean - other.mean) > apart(one.keys, other.keys) * error
+
+
+@cache
+def apart(keys: int, others: int) -> float:
+    """How many standard errors of a difference tell two means apart: more where keys are few.
+
+    >>> round(apart(5, 5), 1), round(apart(2, 2), 1), round(apart(1000, 1000), 1)
+    (4.5, 22.3, 3.1)
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(max(keys + others - 2, 1), 1 - LUCK))
 
 
 def not_worse(summaries: Sequence[Summary], measure: Measure) -> list[Summary]:

@@ -28,7 +28,7 @@ from crowdtally.lab.methods import Method
 _SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa", "tempered")
 """Boundings by what a reader of a release must understand."""
 USUAL_K = 10
-"""The length of a top list by which methods are judged, where it was measured."""
+"""The length of a top list by which methods are judged, or the next shorter one that there is."""
 _COUNTS = {
     "items": "counts of items",
     "edges": "counts of items in contexts",
@@ -81,8 +81,8 @@ def purposes(summaries: Sequence[Summary]) -> list[Purpose]:
         asked += [Purpose(words, error)] if error else []
     for table in ("items", "cells"):
         lists = precisions_of(table, found)
-        usual = [one for one in lists if one.k == USUAL_K] or lists[:1]
-        asked += [Purpose(f"top lists of {table}", usual[0])] if usual else []
+        usual = [one for one in lists if (one.k or 0) <= USUAL_K] or lists[:1]
+        asked += [Purpose(f"top lists of {table}", usual[-1])] if usual else []
     return asked
 
 
@@ -133,13 +133,13 @@ def _advice(
     return Advice(epsilon, purpose, chosen, reason, typed(chosen.setting, facts))
 
 
-def _effort(name: str) -> tuple[int, int, str]:
+def _effort(name: str) -> tuple[int, int]:
     """How much there is to understand: further parts first, then the bounding."""
     method = Method.of(name)
     further = (method.choice is not None, method.transform != "none", method.publishing != "dense")
     known = method.bounding in _SIMPLEST_FIRST
     place = _SIMPLEST_FIRST.index(method.bounding) if known else len(_SIMPLEST_FIRST)
-    return sum(further), place, name
+    return sum(further), place
 
 
 def _number(one: Summary) -> str:
@@ -159,9 +159,10 @@ def _reason(chosen: Summary, usable: Sequence[Summary], measure: Measure) -> str
 
 def _tied(rival: Summary, chosen: Summary) -> str:
     them = f"{in_words(rival.setting)}, {_number(rival)}"
+    which = "as simple" if _effort(_method(rival)) == _effort(_method(chosen)) else "less simple"
     if rival.keys < 2 or chosen.keys < 2:
-        return f"{them}, cannot be told apart with one sampling key, and is less simple"
-    return f"{them}, cannot be told apart and is less simple"
+        return f"{them}, cannot be told apart with one sampling key, and is {which}"
+    return f"{them}, cannot be told apart and is {which}"
 
 
 def _method(one: Summary) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.lab.compared.facts import Facts
+from crowdtally.lab.compared.recommending import recommendation
 from crowdtally.lab.compared.summary import Summary
 from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
@@ -56,8 +57,11 @@ def rows(summaries: Sequence[Summary]) -> list[dict[str, Any]]:
     ]
 
 
-def as_frame(summaries: Sequence[Summary]) -> Any:
-    """A pandas frame with a row for each summary, in their order. Not private."""
+def as_frame(summaries: Sequence[Summary], facts: Facts | None = None) -> Any:
+    """A pandas frame with a row for each summary, in their order. Not private.
+
+    With the facts its ``attrs`` say what else a page says: what to take, and what was left out.
+    """
     import pandas
 
     kinds = {"string": "str", "int64": "Int64", "float64": "float64"}
@@ -68,6 +72,10 @@ def as_frame(summaries: Sequence[Summary]) -> Any:
     }
     frame = pandas.DataFrame(columns)
     frame.attrs["warning"] = f"{NOT_PRIVATE} {CHOSEN_BY_LOOKING}"
+    if facts is not None:
+        frame.attrs["recommendation"] = recommendation(summaries, facts)
+        frame.attrs["skipped"] = dict(facts.skipped)
+        frame.attrs["notes"] = list(facts.notes)
     return frame
 
 

@@ -14,7 +14,7 @@ from crowdtally.values.whole import is_whole, received, whole_number
 
 USUAL_RUNS = 20
 USUAL_BOUNDS = (1, 3, 10, 30, 100)
-"""The bounds that error is drawn against, where none are given; those beyond M are left out."""
+"""The bounds to try where none are given, up to the first that cuts nobody."""
 _MOST_RUNS = 10_000
 _MOST_JOBS = 1024
 _MOST_NOISES = 4
@@ -90,7 +90,7 @@ def names_of(given: object) -> tuple[str, ...] | None:
     """The names of methods; None where all are meant that can run."""
     if given is None:
         return None
-    parts = [str(part) for part in _parts(given, "--methods", "sra,hpa,lpa")]
+    parts = [str(part).strip() for part in _parts(given, "--methods", "sra,hpa,lpa")]
     if "all" in parts:
         if len(parts) > 1:
             raise UsageError("--methods all means every method: name no other beside it.")

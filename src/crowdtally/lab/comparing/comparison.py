@@ -34,7 +34,7 @@ from crowdtally.lab.comparing.asking import (
 from crowdtally.lab.comparing.held import Held, hold
 from crowdtally.lab.comparing.measuring import Given
 from crowdtally.lab.comparing.noting import notes_of, options_beside
-from crowdtally.lab.comparing.planning import Plan, check_names, given_options, plan_of
+from crowdtally.lab.comparing.planning import Plan, given_options, plan_of, spelled
 from crowdtally.lab.comparing.running import Progress, run_tasks
 from crowdtally.lab.comparing.storing import Folder, check_folder
 from crowdtally.lab.comparing.summarising import summaries_of
@@ -55,7 +55,7 @@ class Question:
     names: tuple[str, ...] | None
     """The methods; None for every one that can run."""
     bounds: tuple[int, ...] | None
-    """The bounds per user; None for the usual ones, up to M."""
+    """The bounds per user; None for the usual ones, up to the first that cuts nobody."""
     runs: Runs
     """How often each setting is run."""
     jobs: int
@@ -75,17 +75,18 @@ class Question:
         options: Mapping[str, Any],
     ) -> Question:
         """From what a person gave."""
-        names = names_of(methods)
-        check_names(names)
         return cls(
-            epsilons_of(epsilon), names, bounds_of(max_records), Runs.of(runs), jobs_of(jobs),
-            given_options(options),
+            epsilons_of(epsilon), spelled(names_of(methods)), bounds_of(max_records),
+            Runs.of(runs), jobs_of(jobs), given_options(options),
         )  # fmt: skip
 
     def bounds_within(self, largest: int) -> tuple[int, ...]:
-        """The bounds: those that were given, or the usual ones up to M."""
-        usual = tuple(bound for bound in USUAL_BOUNDS if bound <= largest) or USUAL_BOUNDS[:1]
-        return self.bounds or usual
+        """The bounds: those that were given, or the usual ones up to the first that cuts nobody.
+
+        That one costs little more than M, and anybody may name it without having looked.
+        """
+        cutting = sum(bound < largest for bound in USUAL_BOUNDS)
+        return self.bounds or USUAL_BOUNDS[: cutting + 1]
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,8 @@ def compare(
         epsilon: the whole ε, or several: ``"0.1,1"``, ``[0.1, 1]``.
         methods: names such as ``["sra", "hpa+rank", "sra/filter", "lpa"]``; by default all that can
             run on these records.
-        max_records: the bounds per user to try; by default 1, 3, 10, 30 and 100, up to the most
-            records that a user has. A private choice has the largest as its largest candidate.
+        max_records: the bounds per user to try; by default 1, 3, 10, 30 and 100, up to the first
+            that cuts nobody. A private choice has the largest as its largest candidate.
         runs: of each method, bound and ε: several draws of the last noise with each of several
             sampling keys. 20 runs are 5 keys with 4 noises each.
         jobs: processes; by default as many as there are cores.
@@ -134,7 +135,8 @@ def compare(
 
     Returns:
         A frame with a row for each method, bound, ε, table, metric and K: the mean over all runs,
-        and its standard error, from the means of the keys.
+        and its standard error, from the means of the keys. Its ``attrs`` have the ``warning``, the
+        ``recommendation``, what was ``skipped`` and why, and ``notes``.
     """
     from crowdtally.lab.compared.tables import as_frame
 
@@ -154,7 +156,7 @@ def compare(
             found = compared(subject, question, folder, called=called)
             if output is not None:
                 write(found, folder)
-    return as_frame(found.summaries)
+    return as_frame(found.summaries, found.facts)
 
 
 def _path(output: object) -> Path:
@@ -283,5 +285,5 @@ def _facts(
         baselines=frozenset(BASELINES),
         options=options_beside(methods, held, question.options),
         skipped=plan.skipped,
-        notes=tuple(notes_of(held)),
+        notes=tuple(notes_of(held, joined=bool(subject.records.joins))),
     )

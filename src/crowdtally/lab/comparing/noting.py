@@ -11,18 +11,19 @@ from crowdtally.lab.comparing.planning import taken_of
 from crowdtally.lab.methods import Method
 
 
-def notes_of(held: Held) -> Iterator[str]:
-    """A sentence each."""
-    dropped = held.dropped
+def notes_of(held: Held, *, joined: bool) -> Iterator[str]:
+    """A sentence each; ``joined`` where rows may lack a partner in a join."""
+    dropped, quantity = held.dropped, held.records.quantity
     lost = dropped.without_user + dropped.outside
     if lost:
+        partner = ", or no join partner" if joined else ""
+        counted = ", or no quantity of at least 1" if quantity is not None else ""
         yield (
-            f"Of {dropped.rows:,} rows, {lost:,} have no user or a value outside the lists: no "
-            "method counts them, and the truth does not either."
+            f"Of {dropped.rows:,} rows, {lost:,} have no user or a value outside the lists"
+            f"{partner}{counted}: no method counts them, and the truth does not either."
         )
     if not held.known_by["records"]:
         yield "No row is left to count: every number here is about noise alone."
-    quantity = held.records.quantity
     if quantity is not None:
         yield (
             "The truth counts each record as often as its quantity says; methods count it up to "

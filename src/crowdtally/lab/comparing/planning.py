@@ -96,6 +96,18 @@ def check_names(names: Sequence[str] | None) -> None:
             ) from error
 
 
+def spelled(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Each method as it is called everywhere, so that none is run twice: sra/dense is sra."""
+    check_names(names)
+    found: dict[str, str] = {}
+    for name in names or ():
+        one = name if name in BASELINES else str(Method.of(name))
+        if one in found:
+            raise UsageError(f"--methods names {one} twice, as {found[one]} and {name}.")
+        found[one] = name
+    return tuple(found) or None
+
+
 def request_of(setting: Setting, held: Held, options: Mapping[str, Any]) -> Request:
     """The request of a setting that is no baseline."""
     method = Method.of(setting.method)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -65,7 +65,7 @@ class Folder:
             _begin(manifest, data, settings)
         told = _told(manifest)
         _check_same(path, told, data, settings)
-        return cls(path, int(told["seed"]), datetime.fromisoformat(told["started"]))
+        return cls(path, told["seed"], told["started"])
 
     def outcome(self, unit: Unit, noises: int = 1) -> Outcome | None:
         """What a unit measured in so many runs; None where that was not done, or not all of it."""
@@ -76,7 +76,9 @@ class Folder:
         return found if found.unit == unit and len(found.noises) >= noises else None
 
     def keep(self, outcome: Outcome) -> None:
-        """Keep what a unit measured."""
+        """Keep what a unit measured; what is there already stays, as it may have been shown."""
+        if self.outcome(outcome.unit, len(outcome.noises)) is not None:
+            return  # by another process with the same folder
         self._file(outcome.unit).parent.mkdir(exist_ok=True)
         _write(self._file(outcome.unit), {"warning": NOT_PRIVATE, **outcome.to_dict()})
 
@@ -103,15 +105,17 @@ def _begin(manifest: Path, data: Mapping[str, Any], settings: Mapping[str, Any])
             "data": dict(data),
             "settings": dict(settings),
         },
+        put=_put_first,
     )
 
 
 def _told(manifest: Path) -> dict[str, Any]:
     """What the manifest says; a UsageError where it is none of ours."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, KeyError, TypeError):
         told = json.loads(manifest.read_bytes())
-        if isinstance(told, dict) and {"seed", "started", "data", "settings"} <= set(told):
-            return told
+        known = {name: dict(told[name]) for name in ("data", "settings")}
+        started = datetime.fromisoformat(told["started"])
+        return {"seed": int(told["seed"]), "started": started, **known}
     raise UsageError(f"{manifest} is damaged, or of something else: {_OTHER}")
 
 
@@ -142,8 +146,25 @@ def _shown(value: object) -> str:
     return "not given" if value is None else str(value)
 
 
-def _write(path: Path, content: Mapping[str, Any]) -> None:
-    """A JSON file, whole or not at all."""
+def _write(
+    path: Path, content: Mapping[str, Any], put: Callable[[Path, Path], None] = os.replace
+) -> None:
+    """A JSON file, whole or not at all; OSError, which names the file, where it cannot be."""
     staged = path.with_name(f".{path.name}.{os.getpid()}.part")
-    staged.write_text(json.dumps(content), encoding="utf-8")
-    os.replace(staged, path)
+    try:
+        staged.write_text(json.dumps(content), encoding="utf-8")
+        put(staged, path)
+    except OSError as error:  # a full disk names no file
+        raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        staged.unlink(missing_ok=True)
+
+
+def _put_first(staged: Path, path: Path) -> None:
+    """Where another process was quicker, its file stays: it may be of other records."""
+    try:
+        os.link(staged, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without links
+        os.replace(staged, path)

@@ -47,7 +47,8 @@ def _of_one(facts: Facts) -> str:
 
 def _runs(facts: Facts) -> str:
     noises = facts.runs // facts.keys if facts.keys else 0
-    spread = f" ({facts.keys:,} sampling keys, {noises:,} draws of noise with each)"
+    draws = "draw" if noises == 1 else "draws"
+    spread = f" ({facts.keys:,} sampling keys, {noises:,} {draws} of noise with each)"
     return f"{facts.runs:,} of each setting" + (spread if noises * facts.keys == facts.runs else "")
 
 

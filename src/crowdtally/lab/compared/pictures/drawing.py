@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 from crowdtally.lab.compared.facts import Facts
@@ -20,12 +21,18 @@ from crowdtally.lab.compared.pictures.plotting import Column, Picture, Plot, dra
 from crowdtally.lab.compared.ranking import best_of_each, by_size, main_epsilon, of_measure
 from crowdtally.lab.compared.summary import Summary
 
+_KINDS = ("error-against-epsilon", "error-against-bound", "precision-against-k")
+"""What a picture's name ends in."""
 _BARS = "Bars are ± 1 standard error; where none is seen it is smaller than the point."
 
 
 def write_pictures(folder: Path, summaries: Sequence[Summary], facts: Facts) -> None:
-    """Write each picture as an SVG file."""
-    for picture in pictures(summaries, facts):
+    """Write each picture as an SVG file; those of an earlier question, which it lacks, go."""
+    drawn = pictures(summaries, facts)
+    for table, kind in product(TABLES, _KINDS):
+        if f"{table}-{kind}" not in {picture.name for picture in drawn}:
+            (folder / f"{table}-{kind}.svg").unlink(missing_ok=True)
+    for picture in drawn:
         (folder / f"{picture.name}.svg").write_text(picture.svg() + "\n", encoding="utf-8")
 
 
