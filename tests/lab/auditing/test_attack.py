@@ -77,10 +77,20 @@ def test_rows_go_to_several_processes_and_come_back_in_order() -> None:
 
 def test_the_mass_of_the_others_is_attacked_where_no_item_passes() -> None:
     case = next(one for one in cases_of("discovery", ONE) if one.part == "total")
-    (pair,) = attack._tried(case)
-    assert pair.others == ()
+    tried = attack._tried(case)
+    assert [len(pair.others) for pair in tried] == [0, 0]
     assert case.request.discovery is not None
     assert case.request.discovery.threshold > 100
+
+
+def test_a_discovery_of_many_items_has_databases_of_bounded_size() -> None:
+    records = ct.read(pa.table({}), user="u", item="item")
+    request = make_request(
+        records, None, epsilon=1, delta="1e-6", discover_items=True, max_records=1_000
+    )
+    pairs = pairs_of(request)
+    assert max(len(pair.others) for pair in pairs) <= 100_000
+    assert {len(pair.hers) for pair in pairs} == {2_000, 2_002}, "each item in two records"
 
 
 def test_of_a_large_table_her_cells_are_looked_at() -> None:

@@ -30,6 +30,7 @@ def test_the_bound_is_made_of_its_two_halves() -> None:
     assert epsilon_bound((200, 700), runs, alpha=alpha) == 0
     assert epsilon_bound((20, 0), runs, alpha=alpha, delta=0.05) == 0
     assert delta_bound((200, 700), runs, alpha=alpha, epsilon=0.5) == 0
+    assert delta_bound(seen, runs, alpha=alpha, epsilon=1e9) == 0
 
 
 @pytest.mark.parametrize(("delta", "runs"), [(0.0, 60), (0.0, 2000), (0.1, 2000)])

@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
+from crowdtally.curator.counting import items
+from crowdtally.curator.counting import tables as counted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing import dense, sampling
+from crowdtally.curator.request import tables as request_tables
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps import popularity, tables
 from crowdtally.curator.transforms.dyadic import DyadicTransform
@@ -29,6 +33,7 @@ from crowdtally.lab.auditing.rows import Row
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.layout import Pairs
 from kit.words import Seeded
 
 EPSILON = {"discovery": 3}
@@ -136,6 +141,39 @@ def no_noise_in_empty_cells(patch: Patch) -> None:
     patch.setattr(sampling, "empty_cells", none)
 
 
+def cells_in_the_order_of_their_making(patch: Patch) -> None:
+    both = np.concatenate
+    patch.setattr(sampling, "_merged", lambda c, v, e, n: (both([c, e]), both([v, n])))
+
+
+def one_item_more_is_discovered(patch: Patch) -> None:
+    right = items.window.least
+    patch.setattr(items.window, "least", lambda rows, limit: right(rows, limit + 1))
+
+
+def pairs_of_l_records_are_l_less_one(patch: Patch) -> None:
+    bound, counts = request_tables.table_bound, counted._counts
+
+    def fewer(rule: Any, cells: Any) -> Any:
+        return (rule.l1_bound - 1, rule.unit) if isinstance(cells, Pairs) else bound(rule, cells)
+
+    def counts_of_fewer(*given: Any, pairs: bool) -> Any:
+        first, second = counts(*given, pairs=pairs)
+        return first, replace(second, l1_bound=given[-1] - 1)
+
+    patch.setattr(request_tables, "table_bound", fewer)
+    patch.setattr(counted, "_counts", counts_of_fewer)
+
+
+def row_sums_of_cells(patch: Patch) -> None:
+    def sums(same: Any, cap: int) -> Any:
+        rows = dpsense.capped(dpsense.countable(same), cap).select("user", "cell", "amount")
+        each = rows.group_by("user").agg(row_sum=rows.count().cast("int64"))
+        return rows.inner_join(each, "user")
+
+    patch.setattr(dpsense, "with_row_sums", sums)
+
+
 ALONE = "records in one cell: 1, the bound"
 ONE_CELL = "records in one cell: 2, the bound"
 PLANTED = {
@@ -158,11 +196,21 @@ PLANTED = {
     "samples that move with others": (
         samples_that_move_with_others, "sra: items", "among 40", 1_000
     ),
+    "occupied cells first": (
+        cells_in_the_order_of_their_making, "sra/filter", "in one cell: one more", 300
+    ),
+    "one item more is discovered": (
+        one_item_more_is_discovered, "discovery", "must have them, one more", 500
+    ),
+    "l − 1 for l(l − 1)/2": (
+        pairs_of_l_records_are_l_less_one, "pairs: edges", "different cells: 3", 8_000
+    ),
+    "row sums of cells": (row_sums_of_cells, "dpsense: items", "as the cap in each", 5_000),
     "no noise in empty cells": (no_noise_in_empty_cells, "sra/filter", ONE_CELL, 800),
 }  # fmt: skip
 
 
-_LONG = {"a sketch of R rows, noise for R − 1"}
+_LONG = {"a sketch of R rows, noise for R − 1", "l − 1 for l(l − 1)/2", "row sums of cells"}
 FAULTS = [
     pytest.param(fault, marks=pytest.mark.long if fault in _LONG else ()) for fault in PLANTED
 ]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from os import cpu_count
 
-from crowdtally.curator.request.split import CHOOSE, TOTAL
+from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.cases import Case, cases_of, every_name
@@ -173,7 +173,7 @@ def carried_through(
     found = certify(
         training, held_out, one.names,
         claim=float(case.claim.value), alpha=alpha, delta=float(case.delta),
-        expected=one.expected, strata=one.choices,
+        expected=one.expected, strata=one.choices, aim=case.aim,
     )  # fmt: skip
     return Row(
         case.name, float(case.claim.value), found.epsilon, float(case.delta), number,
@@ -190,9 +190,11 @@ def _tried(case: Case) -> Sequence[Pair]:
     if case.part == CHOOSE:
         return swinging(case.request) or pairs_of(case.request)
     pairs = pairs_of(case.request)
-    # The mass of the others keeps its own share given the items that passed: here none ever does.
-    alone = case.part == TOTAL or (case.part is None and case.request.popularity is not None)
-    return pairs[:1] if alone else pairs
+    if case.alone:
+        # The mass of the others keeps its own share given the items that passed: here none does.
+        return [pair for pair in pairs if not pair.others]
+    steered = case.part is None and case.request.popularity is not None
+    return pairs[:1] if steered else pairs
 
 
 def _best(
@@ -207,7 +209,7 @@ def _best(
         number = max(_FEWEST, int(whole / 2 / pace))
         case = one.case
         stakes = Stakes(
-            (number, number), alpha, float(case.delta), float(case.claim.value), "epsilon"
+            (number, number), alpha, float(case.delta), float(case.claim.value), case.aim
         )
         (found, *_) = search(
             (training.with_user, training.without), stakes,

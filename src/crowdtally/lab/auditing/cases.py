@@ -19,6 +19,7 @@ from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.lab.auditing.promise import Aim
 from crowdtally.lab.methods import Method
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Epsilon
@@ -57,6 +58,13 @@ class Case:
     """The charged part that is attacked alone; None for the whole release."""
     group: str = ""
     """Cases of one group count the same records in the same way, and share their counts."""
+    alone: bool = False
+    """Whether it is about databases in which nobody else is."""
+
+    @property
+    def aim(self) -> Aim:
+        """Whether to look for what ε pays for, or for what δ does: an item of one user alone."""
+        return "delta" if self.alone and self.delta else "epsilon"
 
     @property
     def claim(self) -> Epsilon:
@@ -237,13 +245,22 @@ _SETTINGS: dict[str, _Setting] = {
 
 
 def _shape_parts(name: str, epsilon: Epsilon) -> Iterator[Case]:
+    if name == PAIRS:
+        # Of two records there is one pair, and l(l−1)/2 cannot be told from l−1.
+        shares = {ITEMS.name: "1/8", EDGES.name: "7/8"}
+        three = _Setting(3, options={"pairs": True, "max_records": 3}, split=shares)
+        yield Case(f"{name}: {EDGES.name}", name, three.request(epsilon), EDGES.name)
     if name != DISCOVERY:
         return
-    listed = _Setting(options=_DISCOVERED, delta=DELTA)
+    # Of one item per user neither the noise nor the threshold could be seen to depend on l.
+    options = _DISCOVERED | {"max_records": 2}
+    listed = _Setting(options=options, delta=DELTA)
     yield Case(f"{name}: {ITEMS.name}", name, listed.request(epsilon), ITEMS.name)
     shares = {TOTAL: "3/4", ITEMS.name: "1/4"}
-    rest = _Setting(options=_DISCOVERED, delta=_NEVER, split=shares)
-    yield Case(f"{name}: {TOTAL}", name, rest.request(epsilon), TOTAL)
+    rest = _Setting(options=options, delta=_NEVER, split=shares)
+    yield Case(f"{name}: {TOTAL}", name, rest.request(epsilon), TOTAL, alone=True)
+    # What δ pays for, which another pair would outdo: an item that one user alone has.
+    yield Case(f"{name}: new items", name, listed.request(epsilon), ITEMS.name, alone=True)
 
 
 def charged_parts(request: Request) -> Sequence[str]:

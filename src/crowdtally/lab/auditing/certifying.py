@@ -138,6 +138,8 @@ def delta_bound(
     """The δ that p − e^ε·q proves, at least 0, by the same two bounds."""
     p = float(at_least(seen[0], runs[0], alpha / 2))
     q = float(at_most(seen[1], runs[1], alpha / 2))
+    if log(q) + epsilon >= 0:  # where e^ε is beyond any float, too
+        return 0.0
     return max(p - exp(epsilon) * q, 0.0)
 
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,8 +41,8 @@ class Column:
     part: str
     """The table that it is of, or ``choose`` or ``total``."""
     kind: str
-    """``cell``, ``published``, ``threshold``, ``bound``, ``numerator``, ``denominator`` or
-    ``other``."""
+    """``cell``, ``published``, ``descents``, ``threshold``, ``bound``, ``numerator``,
+    ``denominator`` or ``other``."""
     key: Any = None
     """For a cell its number, or its label where the release itself found the labels."""
 
@@ -128,6 +129,8 @@ def _table_columns(name: str, tables: Sequence[NoisyTable], most: int) -> Iterat
         yield Column(f"{name}[{_label(tables[0].layout, key)}]", name, "cell", key)
     if any(_leaves_out(table) for table in tables):
         yield Column(f"published cells of {name}", name, "published")
+    if any(_descents(table) for table in tables):
+        yield Column(f"cells out of their order in {name}", name, "descents")
     if any(table.facts.get("estimating_threshold") is not None for table in tables):
         yield Column(f"thousandths of the threshold of {name}", name, "threshold")
 
@@ -149,6 +152,14 @@ def _keys(table: NoisyTable) -> Iterable[Any]:
     if isinstance(table.layout, Listed):
         return [_plain(label) for label in table.layout.values]
     return () if table.cells is None else [int(cell) for cell in table.cells]
+
+
+def _descents(table: NoisyTable) -> int:
+    """How often a published cell comes after a later one; 0 unless the order itself tells."""
+    if table.cells is not None:
+        return int(np.count_nonzero(table.cells[1:] < table.cells[:-1]))
+    keys = list(_keys(table))
+    return sum(after < before for before, after in pairwise(keys))
 
 
 def _plain(label: Any) -> Any:
@@ -191,6 +202,7 @@ def _threshold(run: Released, part: str, _: Any) -> int:
 
 _READERS: dict[str, Callable[[Released, str, Any], int]] = {
     "published": lambda run, part, _: len(_table(run, part).values),
+    "descents": lambda run, part, _: _descents(_table(run, part)),
     "threshold": _threshold,
     "bound": lambda run, _, name: run.bounds[name].limit,
     "numerator": lambda run, _, name: run.bounds[name].scaling.numerator,

@@ -54,13 +54,20 @@ def _bounded(request: Request) -> Iterator[Pair]:
     """Users alone, and one among others."""
     most = min(request.method.rule.limit, _MOST_RECORDS)
     cap = getattr(request.method.rule, "cap", most)
-    for number, words in ((most, f"{most}, the bound"), (most + 1, "one more than the bound")):
-        once = [_first(request)] * number
-        if cap >= number or request.method.what == "records":
+    # Once in the last cell: what is published by and by, occupied cells first, shows by its order.
+    bounds = (most, f"{most}, the bound", _first), (most + 1, "one more than the bound", _last)
+    for number, words, place in bounds:
+        once = [place(request)] * number
+        # One item makes no pair.
+        if (cap >= number or request.method.what == "records") and not request.method.pairs:
             yield _alone(f"records in one cell: {words}", once, request)
         yield _alone(f"records of different cells: {words}", _spread(request, number), request)
     if request.domain is not None and request.domain.contexts:
         yield _alone("records of one item in every context", _in_contexts(request, most), request)
+    if isinstance(request.method.rule, DPSense):
+        cells = _cells(request, min(most + 1, max(1, _MOST_RECORDS // cap)))
+        full = [cell for cell in cells for _ in range(cap)]
+        yield _alone("as many records as the cap in each of several cells", full, request)
     yield _among(request, most)
 
 
@@ -81,20 +88,28 @@ def _among(request: Request, most: int) -> Pair:
         for user in range(_CROWD)
         for place in range(min(most, 100) + len(cells))
     ]
-    words = f"a user at the bound, in one cell, among {_CROWD} who are over it"
-    return Pair(words, tuple(crowd), _hers([_first(request)] * most, request), keys=1)
+    # What is kept of her is the same however many she has; nothing else may depend on the rest.
+    words = f"a user far over the bound, in one cell, among {_CROWD} who are over it"
+    return Pair(words, tuple(crowd), _hers([_first(request)] * (most + 100), request), keys=1)
 
 
 def _discovered(request: Request) -> Iterator[Pair]:
+    """Items of hers alone, and at the threshold; each in two records, which must count once."""
     assert request.discovery is not None
     rule = request.discovery
-    new = [(item,) for item in range(rule.limit)]
-    yield Pair("a user alone, with items that nobody else has", (), _hers(new, None))
-    crowd = [
-        Record(1 + user, cell) for user in range(min(rule.threshold, _MOST_OTHERS)) for cell in new
-    ]
-    words = "a user with items that as many others have as must have them"
-    yield Pair(words, tuple(crowd), _hers(new, None))
+    for items, more in ((rule.limit, ""), (rule.limit + 1, ", one more than the bound")):
+        new = [(item,) for item in range(min(items, _MOST_RECORDS))]
+        hers = _hers([cell for cell in new for _ in range(2)], None)
+        met = new[: _MOST_OTHERS // rule.threshold]
+        crowd = [
+            Record(1 + user * len(met) + place, cell)
+            for user in range(rule.threshold if met else 0)
+            for place, cell in enumerate(met)
+        ]
+        if crowd:
+            words = f"a user with items that as many others have as must have them{more}"
+            yield Pair(words, tuple(crowd), hers)
+        yield Pair(f"a user alone, with items that nobody else has{more}", (), hers)
 
 
 def _swinging(request: Request) -> Iterator[Pair]:
@@ -138,6 +153,11 @@ def _row(request: Request, total: int) -> list[Cell]:
 
 def _first(request: Request) -> Cell:
     return _cells(request, 1)[0]
+
+
+def _last(request: Request) -> Cell:
+    assert request.domain is not None
+    return tuple(len(axis) - 1 for axis in request.domain.axes)
 
 
 def _spread(request: Request, number: int) -> list[Cell]:
