@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from crowdtally.lab.auditing import attack
 from crowdtally.lab.auditing.cases import Case, cases_of, every_name
 from crowdtally.lab.auditing.databases import Pair, Record
 from crowdtally.lab.auditing.pairs import HER, pairs_of
-from crowdtally.lab.auditing.rows import ABOUT, NOTHING, Audit, Row
+from crowdtally.lab.auditing.rows import ABOUT, NOTHING, WITHIN_DELTA, Audit, Row
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.values.epsilon import Epsilon
 from kit.silent import SilentDraws
@@ -62,6 +63,19 @@ def test_all_rows_together_err_as_rarely_as_they_say(monkeypatch: pytest.MonkeyP
     assert sum(alphas) == pytest.approx(0.001)
 
 
+def test_a_row_without_loss_says_why() -> None:
+    silent = row("sra", 0.0)
+    paid = replace(row("discovery", 0.0), delta=0.01, certified_delta=0.004)
+    few = str(Audit("1", (silent,)))
+    assert NOTHING in few
+    assert WITHIN_DELTA not in few
+    both = str(Audit("1", (paid,)))
+    assert WITHIN_DELTA in both
+    assert NOTHING not in both
+    assert "0.01 (≥ 0.0040)" in both
+    assert WITHIN_DELTA in Audit("1", (paid,)).markdown()
+
+
 def test_a_row_is_made_again_where_only_its_name_is_known() -> None:
     found = attack._attack_named((["sra: items"], "1/2", 1, 1e-3))
     assert list(found) == ["sra: items"]
@@ -71,7 +85,7 @@ def test_a_row_is_made_again_where_only_its_name_is_known() -> None:
 @pytest.mark.long
 def test_rows_go_to_several_processes_and_come_back_in_order() -> None:
     found = attack.audit_methods(["rows", "pairs"], 1, 1, 2, lambda _: None)
-    assert [one.name for one in found.rows] == ["rows", "pairs"]
+    assert [one.name for one in found.rows] == ["rows", "pairs", "pairs: edges"]
     assert not found.leaks
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.bounding import dpsense
+from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.counting import items
 from crowdtally.curator.counting import tables as counted
@@ -77,6 +78,12 @@ class Repeating(SystemDraws):
 def one_noise_for_both_tables(patch: Patch) -> None:
     right = tables._published
     patch.setattr(tables, "_published", lambda t, c, r, d: right(t, c, r, Repeating(d)))
+
+
+def twice_the_rate_in_dpsense(patch: Patch) -> None:
+    right = DPSenseChoice.rate.fget
+    assert right is not None
+    patch.setattr(DPSenseChoice, "rate", property(lambda choice: 2 * right(choice)))
 
 
 def no_half_in_dpsense_s(patch: Patch) -> None:
@@ -182,7 +189,10 @@ PLANTED = {
         one_noise_for_both_tables, "contexts", "in every context", 600
     ),
     "no ½ in DPSense-S": (
-        no_half_in_dpsense_s, "dpsense-s+dpsense: choose", "where one other user has each", 4_000
+        no_half_in_dpsense_s, "dpsense-s+dpsense: choose", "where one other user has each", 1_500
+    ),
+    "DPSense's choice at twice its rate": (
+        twice_the_rate_in_dpsense, "dpsense+dpsense: choose", "a row of 4 among 0", 30_000
     ),
     "log m for log m + 1": (log_m_for_dyadic, "sra/dyadic", ALONE, 1_500),
     "threshold off by one": (threshold_off_by_one, "discovery", "nobody else has", 6_000),
@@ -210,7 +220,10 @@ PLANTED = {
 }  # fmt: skip
 
 
-_LONG = {"a sketch of R rows, noise for R − 1", "l − 1 for l(l − 1)/2", "row sums of cells"}
+_LONG = {
+    "a sketch of R rows, noise for R − 1", "l − 1 for l(l − 1)/2", "row sums of cells",
+    "DPSense's choice at twice its rate",
+}  # fmt: skip
 FAULTS = [
     pytest.param(fault, marks=pytest.mark.long if fault in _LONG else ()) for fault in PLANTED
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,7 +28,7 @@ PageOption = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", metavar="FILE", rich_help_panel="output",
-        help="Write the table as Markdown too.",
+        help="Write the table as Markdown too; what was there is replaced.",
     ),
 ]  # fmt: skip
 
@@ -64,7 +65,8 @@ def audit(
     if every and methods:
         raise UsageError("--all is every method: remove it, or the names beside it.")
     _check(output)
-    found = audit_methods(methods or [], epsilon, seconds, processes, options.remark(quiet))
+    with _interrupted():
+        found = audit_methods(methods or [], epsilon, seconds, processes, options.remark(quiet))
     _show(found, output, as_json)
 
 
@@ -88,7 +90,23 @@ def audit_request(
     each = checked_seconds(seconds)
     _check(output)
     request = make_request(None, epsilon=epsilon)
-    _show(attack_request(request, each, options.remark(quiet)), output, as_json)
+    with _interrupted():
+        found = attack_request(request, each, options.remark(quiet))
+    _show(found, output, as_json)
+
+
+@contextmanager
+def _interrupted() -> Iterator[None]:
+    """An interruption says that there is nothing to look after."""
+    from crowdtally.errors import StoppedError
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise StoppedError(
+            "interrupted: an audit keeps nothing, and charges nothing. Fewer METHODs or --seconds "
+            "end sooner."
+        ) from error
 
 
 def _check(output: Path | None) -> None:

@@ -178,6 +178,7 @@ def carried_through(
     return Row(
         case.name, float(case.claim.value), found.epsilon, float(case.delta), number,
         one.pair.words, found.event, time.perf_counter() - start,
+        found.delta_bound if case.aim == "delta" else 0.0,
     )  # fmt: skip
 
 

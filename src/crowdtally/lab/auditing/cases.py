@@ -40,6 +40,9 @@ OWN = "your request"
 """What the rows of a request of one's own are called."""
 DELTA = Fraction(1, 100)
 """δ of an audited discovery: a smaller one would be seen too rarely to be tested."""
+LARGE_CHOICE = 4
+"""So many times ε has a release in which a private choice is attacked: scores that rise and fall
+together lose far less than they may where ε is small, and a doubled rate would not be seen."""
 _NEVER = Fraction(1, 10**30)
 """δ at which no item passes, so that the mass of the others can be audited alone."""
 
@@ -205,7 +208,8 @@ def _popular(method: Method) -> dict[str, str] | None:
 def _parts(name: str, method: Method, epsilon: Epsilon) -> Iterator[Case]:
     """Each part against its own share, which the slack of a whole release would hide."""
     if method.choice is not None:
-        yield Case(f"{name}: choose", name, _choosing(method).request(epsilon), CHOOSE)
+        large = epsilon * LARGE_CHOICE
+        yield Case(f"{name}: choose", name, _choosing(method).request(large), CHOOSE)
         return
     setting = _setting(method)
     parts = [ITEMS.name, EDGES.name]

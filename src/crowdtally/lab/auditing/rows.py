@@ -17,8 +17,12 @@ MEANING = (
     "claim. One below it proves nothing: privacy is proved in the notes beside the code."
 )
 NOTHING = (
-    "A row with 0.000 certifies nothing: there were too few runs to tell the databases apart. Give "
-    "it more --seconds."
+    "A row with 0.000 certifies nothing: too few runs to tell the databases apart. Give it more "
+    "--seconds."
+)
+WITHIN_DELTA = (
+    "New items are paid for by delta alone: epsilon 0.000 is what a right claim shows there, and the "
+    "certified delta stands beside the claimed one."
 )
 CONFIDENCE = 0.999
 """For all rows of one audit together."""
@@ -44,6 +48,8 @@ class Row:
     """What tells them apart."""
     seconds: float
     """How long it took."""
+    certified_delta: float = 0.0
+    """The δ that it has at least, at the claimed ε."""
 
     @property
     def ratio(self) -> float:
@@ -105,9 +111,16 @@ class Audit:
         yield from self.remarks
         yield from _aligned([_HEAD, *map(_cells, self.rows)])
         yield _meaning()
-        if any(row.certified == 0 for row in self.rows):
-            yield NOTHING
+        yield from self._about_zeros()
         yield from (row.sentence() for row in self.leaks)
+
+    def _about_zeros(self) -> Iterator[str]:
+        """Why rows certify nothing."""
+        zeros = [row for row in self.rows if row.certified == 0]
+        if any(not row.certified_delta for row in zeros):
+            yield NOTHING
+        if any(row.certified_delta for row in zeros):
+            yield WITHIN_DELTA
 
     def markdown(self, title: str = "The audit") -> str:
         """The table as a page."""
@@ -118,7 +131,7 @@ class Audit:
         for row in self.rows:
             cells = (*_cells(row), row.event, row.pair)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-        lines += ["", *(f"**{row.sentence()}**" for row in self.leaks)]
+        lines += ["", *self._about_zeros(), *(f"**{row.sentence()}**" for row in self.leaks)]
         return "\n".join(lines).rstrip() + "\n"
 
 
@@ -131,6 +144,8 @@ def _meaning() -> str:
 
 def _cells(row: Row) -> tuple[str, ...]:
     delta = f"{row.delta:g}" if row.delta else "0"
+    if row.certified_delta:
+        delta += f" (≥ {row.certified_delta:.4f})"
     numbers = (f"{row.claim:.3g}", f"{row.certified:.3f}", f"{row.ratio:.2f}", delta)
     return (row.name, *numbers, f"{row.runs:,}")
 
