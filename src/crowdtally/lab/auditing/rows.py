@@ -21,8 +21,8 @@ NOTHING = (
     "--seconds."
 )
 WITHIN_DELTA = (
-    "New items are paid for by delta alone: epsilon 0.000 is what a right claim shows there, and the "
-    "certified delta stands beside the claimed one."
+    "New items are paid for by delta alone: epsilon 0.000 is what a right claim shows there, and "
+    "the certified delta stands beside the claimed one."
 )
 CONFIDENCE = 0.999
 """For all rows of one audit together."""
