@@ -15,7 +15,7 @@ from os import cpu_count
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
-from crowdtally.lab.auditing.cases import Case, cases_of, every_name
+from crowdtally.lab.auditing.cases import OWN, Case, cases_of, every_name
 from crowdtally.lab.auditing.certifying import Runs, certify
 from crowdtally.lab.auditing.databases import Pair
 from crowdtally.lab.auditing.pairs import pairs_of, swinging
@@ -139,7 +139,8 @@ def _grouped(cases: Sequence[Case]) -> list[list[Case]]:
     """Cases whose counts are worth sharing go together, first; the others one by one."""
     groups: dict[str, list[Case]] = {}
     for case in cases:
-        shared = case.part is None and case.request.popularity is not None
+        steered = case.part is None and case.request.popularity is not None
+        shared = steered or case.method == OWN  # a request of one's own is attacked in one process
         groups.setdefault(case.group if shared else case.name, []).append(case)
     return sorted(groups.values(), key=len, reverse=True)
 
