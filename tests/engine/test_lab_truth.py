@@ -12,6 +12,13 @@ from kit.crowd import Start
 from kit.truths import MOST, Opened, listed, opening, plain, truth
 
 
+pytestmark = pytest.mark.parametrize(
+    # The lab counts on DuckDB; that others would find the same is not for every day.
+    "start_engine", ["duckdb", pytest.param("spark", marks=pytest.mark.long)], indirect=True,
+    scope="session",
+)  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def opened(start_engine: Start) -> Iterator[Opened]:
     with opening(start_engine) as rows:
