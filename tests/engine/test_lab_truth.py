@@ -11,7 +11,6 @@ from crowdtally.lab.truth import largest_contribution, mean_contribution
 from kit.crowd import Start
 from kit.truths import MOST, Opened, listed, opening, plain, truth
 
-
 pytestmark = pytest.mark.parametrize(
     # The lab counts on DuckDB; that others would find the same is not for every day.
     "start_engine", ["duckdb", pytest.param("spark", marks=pytest.mark.long)], indirect=True,
