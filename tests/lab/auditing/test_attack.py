@@ -57,7 +57,8 @@ def test_all_rows_together_err_as_rarely_as_they_say(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(attack, "attack", attacked)
     found = attack.audit_methods(["sra", "hpa", "rows"], 1, 1, 1, lambda _: None)
     assert [one.name for one in found.rows] == [
-        "sra", "sra: items", "sra: edges", "hpa", "hpa: popularity", "hpa: items", "hpa: edges",
+        "sra", "sra: both tables", "sra: items", "sra: edges",
+        "hpa", "hpa: both tables", "hpa: popularity", "hpa: items", "hpa: edges",
         "rows",
     ]  # fmt: skip
     assert sum(alphas) == pytest.approx(0.001)

@@ -80,12 +80,12 @@ def audit_methods(
 ) -> Audit:
     """The same, with messages in the words of the command line.
 
-    Without ``parts`` only whole releases are attacked.
+    Without ``parts`` only one whole release of each method is attacked.
     """
     total, each = _one_epsilon(epsilon), checked_seconds(seconds)
     names = [str(name) for name in methods] or every_name()
     every = (case for name in names for case in cases_of(name, total))
-    cases = {case.name: case for case in every if parts or case.part is None}
+    cases = {case.name: case for case in every if parts or case.name == case.method}
     return attack_all(list(cases.values()), total, each, processes, progress)
 
 

@@ -40,6 +40,8 @@ OWN = "your request"
 """What the rows of a request of one's own are called."""
 DELTA = Fraction(1, 100)
 """δ of an audited discovery: a smaller one would be seen too rarely to be tested."""
+BOTH = "both tables"
+"""A release of items and of items in context: what one shows about the other would show here."""
 LARGE_CHOICE = 4
 """So many times ε has a release in which a private choice is attacked: scores that rise and fall
 together lose far less than they may where ε is small, and a doubled rate would not be seen."""
@@ -215,10 +217,21 @@ def _parts(name: str, method: Method, epsilon: Epsilon) -> Iterator[Case]:
     parts = [ITEMS.name, EDGES.name]
     if "popularity_records" in setting.options:
         parts = [POPULARITY.name, *parts]
+    both = f"{name}: {BOTH}"
+    made = _Setting(2, 2, options=setting.options, split=_for_both(setting.split))
+    yield Case(both, name, made.request(epsilon), group=both)
     for part in parts:
         split = dict.fromkeys(parts, "1/8") | {part: str(1 - Fraction(len(parts) - 1, 8))}
         made = _Setting(2, 2, options=setting.options, split=split)
         yield Case(f"{name}: {part}", name, made.request(epsilon), part)
+
+
+def _for_both(split: Mapping[str, str] | None) -> dict[str, str] | None:
+    """A split of a release of items alone, for one of items and of items in context."""
+    if split is None:
+        return None
+    half = str(Fraction(split[ITEMS.name]) / 2)
+    return {**split, ITEMS.name: half, EDGES.name: half}
 
 
 def _choosing(method: Method) -> _Setting:
