@@ -120,13 +120,19 @@ def _table(run: Released, name: str) -> NoisyTable:
 
 
 def _table_columns(name: str, tables: Sequence[NoisyTable], most: int) -> Iterator[Column]:
+    layout = tables[0].layout
     seen = Counter(key for table in tables for key in _keys(table))
-    if not isinstance(tables[0].layout, Listed) and tables[0].layout.size <= most:
-        seen.update(range(tables[0].layout.size))
+    if not isinstance(layout, Listed) and layout.size <= most:
+        seen.update(range(layout.size))
     # Ties are broken by the keys themselves, so that the same runs always have the same columns.
     ranked = sorted(seen, key=lambda key: (-seen[key], str(key)))[:most]
-    for key in sorted(ranked, key=str if isinstance(tables[0].layout, Listed) else int):
-        yield Column(f"{name}[{_label(tables[0].layout, key)}]", name, "cell", key)
+    for key in sorted(ranked, key=str if isinstance(layout, Listed) else int):
+        yield Column(f"{name}[{_label(layout, key)}]", name, "cell", key)
+    yield from _whole_columns(name, tables)
+
+
+def _whole_columns(name: str, tables: Sequence[NoisyTable]) -> Iterator[Column]:
+    """What is seen of a table as a whole."""
     if any(_leaves_out(table) for table in tables):
         yield Column(f"published cells of {name}", name, "published")
     if any(_descents(table) for table in tables):

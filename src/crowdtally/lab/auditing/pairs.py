@@ -45,13 +45,17 @@ def _every(request: Request) -> Iterator[Pair]:
     elif request.records.user is None:
         yield _alone("one row", [_first(request)])
     else:
-        yield from _bounded(request)
+        alone, among = list(_alone_in(request)), _among(request)
+        # Among many her cell is always published, and shows all that she changes: tried first where
+        # cells are left out. A popularity would take more values there, each counted anew.
+        shown = request.tables[0].publishing.leaves_out and request.popularity is None
+        yield from [among, *alone] if shown else [*alone, among]
         if request.method.choose is not None:
             yield from _swinging(request)
 
 
-def _bounded(request: Request) -> Iterator[Pair]:
-    """Users alone, and one among others."""
+def _alone_in(request: Request) -> Iterator[Pair]:
+    """Users at the bound and over it, where nobody else is."""
     most = min(request.method.rule.limit, _MOST_RECORDS)
     cap = getattr(request.method.rule, "cap", most)
     # Once in the last cell: what is published by and by, occupied cells first, shows by its order.
@@ -68,7 +72,6 @@ def _bounded(request: Request) -> Iterator[Pair]:
         cells = _cells(request, min(most + 1, max(1, _MOST_RECORDS // cap)))
         full = [cell for cell in cells for _ in range(cap)]
         yield _alone("as many records as the cap in each of several cells", full, request)
-    yield _among(request, most)
 
 
 def _alone(words: str, cells: Sequence[Cell], request: Request | None = None) -> Pair:
@@ -80,8 +83,9 @@ def _hers(cells: Sequence[Cell], request: Request | None) -> tuple[Record, ...]:
     return tuple(Record(HER, cell, quantity.most if quantity else 1) for cell in cells)
 
 
-def _among(request: Request, most: int) -> Pair:
+def _among(request: Request) -> Pair:
     """Others of whom a sample is kept, which may not change when she comes, whatever the key."""
+    most = min(request.method.rule.limit, _MOST_RECORDS)
     cells = _cells(request, 4)
     crowd = [
         Record(1 + user, cells[(user + place) % len(cells)])
