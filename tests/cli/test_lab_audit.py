@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,17 @@ def test_bad_input_is_refused_before_anything_is_attacked(typed: list[str], word
     assert ended.code == 2, ended
     assert words in ended.err
     assert ended.out == ""
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    for command in (["audit", "sra"], ["audit-request", "r.parquet", "--epsilon", "1"]):
+        ended = crowdtally("lab", *command)
+        assert (ended.code, ended.out) == (2, "")
+        assert "the lab needs scipy: pip install 'crowdtally[lab]'." in ended.err
+    monkeypatch.delitem(vars(lab), "audit", raising=False)
+    with pytest.raises(UsageError, match="the lab needs scipy"):
+        lab.audit("sra")
 
 
 def test_a_page_is_not_written_into_a_release(tmp_path: Path) -> None:

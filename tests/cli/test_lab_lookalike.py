@@ -65,7 +65,7 @@ def test_a_release_folder_is_no_place(town: Town) -> None:
 def test_without_the_extra_it_says_what_to_install(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
+    monkeypatch.setitem(sys.modules, "scipy", None)
     town.refuses(
         ["lab", "lookalike", "aol", "-o", "a.parquet"], USAGE, "pip install 'crowdtally[lab]'"
     )

@@ -59,6 +59,9 @@ def audit(
     debug: options.DebugOption = False,
 ) -> None:
     """Attack methods on made-up databases: a certified lower bound on their epsilon."""
+    from crowdtally.lab.libraries import check_libraries
+
+    check_libraries()  # before what is imported below, which cannot do without them
     from crowdtally.errors import UsageError
     from crowdtally.lab.auditing.attack import audit_methods
 
@@ -81,6 +84,9 @@ def audit_request(
     debug: options.DebugOption = False,
 ) -> None:
     """Attack a request of your own, typed as for release: its records are not read."""
+    from crowdtally.lab.libraries import check_libraries
+
+    check_libraries()
     from crowdtally.errors import UsageError
     from crowdtally.lab.auditing.attack import checked_seconds
     from crowdtally.lab.auditing.own import attack_request

@@ -83,8 +83,9 @@ def compare(
 ) -> None:  # fmt: skip
     """Compare methods on RECORDS beside the truth. Not private, and not to be published."""
     from crowdtally.cli.progress import Progress
-    from crowdtally.lab.comparing.comparison import Question, check_libraries, compared, write
+    from crowdtally.lab.comparing.comparison import Question, compared, write
     from crowdtally.lab.comparing.storing import check_folder
+    from crowdtally.lab.libraries import check_libraries
     from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)

@@ -39,11 +39,10 @@ from crowdtally.lab.comparing.running import Progress, run_tasks
 from crowdtally.lab.comparing.storing import Folder, check_folder
 from crowdtally.lab.comparing.summarising import summaries_of
 from crowdtally.lab.comparing.tasks import Outcome, Unit, counts_once, tasks_of
+from crowdtally.lab.libraries import check_libraries
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.records import Records
-
-_NEEDED = ("pandas", "pyarrow", "jinja2", "vl_convert", "scipy")
 
 
 @dataclass(frozen=True)
@@ -173,15 +172,6 @@ def _placed(output: str | os.PathLike[str] | None) -> Iterator[Path]:
         return
     with tempfile.TemporaryDirectory(prefix="crowdtally-") as temporary:
         yield Path(temporary)
-
-
-def check_libraries() -> None:
-    """Refuse to begin what could not be shown in the end."""
-    from importlib.util import find_spec
-
-    missing = [name for name in _NEEDED if find_spec(name) is None]
-    if missing:
-        raise UsageError(f"a comparison needs {missing[0]}: pip install 'crowdtally[lab]'.")
 
 
 def compared(

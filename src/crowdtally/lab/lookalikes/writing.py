@@ -7,12 +7,12 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 
 from crowdtally import durable
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.lab.libraries import check_libraries
 from crowdtally.lab.lookalikes.making import Maker
 from crowdtally.lab.lookalikes.parquet import write_items, write_records
 from crowdtally.lab.lookalikes.shapes import SHAPES
@@ -83,7 +83,7 @@ def plan(name: str, output: Path, scale: object, seed: int) -> LookAlike:
     items = output.with_name(f"{output.stem}.items.parquet") if output.name else output
     for path in (output, items):
         _check_target(path)
-    _check_installed()
+    check_libraries()
     return LookAlike(output, items, numbers, seed)
 
 
@@ -113,16 +113,6 @@ def _check_target(path: Path) -> None:
         )
     if not path.parent.is_dir():
         raise UsageError(f"{str(path.parent)!r} is not a folder: create it first.")
-
-
-def _check_installed() -> None:
-    try:
-        for module in ("pyarrow.parquet", "scipy.special"):
-            import_module(module)
-    except ImportError:
-        raise UsageError(
-            "look-alikes need pyarrow and scipy: pip install 'crowdtally[lab]'."
-        ) from None
 
 
 @contextmanager
