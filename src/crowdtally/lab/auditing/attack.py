@@ -40,7 +40,7 @@ _FAVOUR = 0.1
 """So much more, in shares of the claim, must another pair promise than the first: all that she may
 change in one cell is what one run shows most clearly, and few runs of training flatter a pair."""
 _MOST = 500_000
-"""Held-out runs of each database, which fill half a gigabyte at most."""
+"""Held-out runs of each database: with 256 columns, the most that there are, two gigabytes."""
 
 Progress = Callable[[str], None]
 """Is told what is attacked."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS
@@ -160,10 +161,10 @@ def _settings(
     tried: Callable[[Setting], object]
     if name in BASELINES:
         limits: Sequence[int | None] = [None]
-        tried = lambda setting: _spent(setting, held)  # noqa: E731
+        tried = partial(_spent, held=held)
     else:
         method = Method.of(name)
-        tried = lambda setting: request_of(setting, held, options)  # noqa: E731
+        tried = partial(request_of, held=held, options=options)
         limits = [max(held.largest, 1)] if method.bounding == "declared" else bounds
     chooses = "+" in name
     for limit in sorted(limits, key=lambda one: one or 0, reverse=chooses):
