@@ -173,6 +173,9 @@ def _verdict(mutant: Mutant, code: int | None, output: str, seconds: float) -> V
 
 
 def _module(file: str) -> str:
-    """The module that a file of ``src/`` is; nothing for other files."""
-    parts = Path(file).with_suffix("").parts
-    return ".".join(parts[1:]).removesuffix(".__init__") if parts[0] == "src" else ""
+    """The module that a file of ``src/`` is; nothing for other files, such as a page's template."""
+    path = Path(file)
+    first, *parts = path.with_suffix("").parts
+    if first != "src" or path.suffix != ".py":
+        return ""
+    return ".".join(parts).removesuffix(".__init__")
