@@ -37,7 +37,7 @@ from crowdtally.cli.options import (
     WhereOption,
     typed_whole,
 )
-from crowdtally.curator.request.options import Option, declared
+from crowdtally.curator.request.options import Option, declared, flag_of
 
 if TYPE_CHECKING:
     from crowdtally.curator.engine.located import Sources
@@ -215,7 +215,7 @@ def _taking(
 
 def _parameter(name: str, kind: Any, option: Option) -> Parameter:
     """A declared option as the command line's: whole numbers are parsed, all else is text."""
-    flag = f"--{name.replace('_', '-')}"
+    flag = flag_of(name)
     told: dict[str, Any] = {"help": option.help, "rich_help_panel": option.group}
     if option.metavar is None:
         shown: Any = Annotated[bool, typer.Option(flag, **told)]

@@ -110,6 +110,76 @@ class Listed:
         return {self.name: self.values[cells]}
 
 
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """Numbers from 0 in one column, such as those of bins."""
+
+    name: str
+    """The column."""
+    size: int
+    """How many there are."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one column."""
+        return (self.name,)
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The numbers themselves."""
+        return {self.name: np.asarray(cells, dtype=np.int64)}
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Some cells of a layout, which the release itself chose from released values."""
+
+    of: Layout
+    """The layout that they were picked from."""
+    places: NDArray[np.int64]
+    """Their numbers in it, ascending."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the layout."""
+        return self.of.names
+
+    @property
+    def size(self) -> int:
+        """How many were picked."""
+        return len(self.places)
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values that name the picked cells."""
+        return self.of.columns(self.places[cells])
+
+
+@dataclass(frozen=True, eq=False)
+class Crossed:
+    """Every combination of the cells of two layouts, the second fastest."""
+
+    first: Layout
+    """The slower one."""
+    second: Layout
+    """The faster one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of both."""
+        return (*self.first.names, *self.second.names)
+
+    @property
+    def size(self) -> int:
+        """The product."""
+        return self.first.size * self.second.size
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values of both."""
+        return {
+            **self.first.columns(cells // self.second.size),
+            **self.second.columns(cells % self.second.size),
+        }
+
+
 def grid(axes: Sequence[Axis]) -> Grid:
     """The grid of these axes."""
     return Grid(tuple(axes))

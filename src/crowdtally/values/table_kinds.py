@@ -22,9 +22,17 @@ class TableKind:
 
     name: str
     """The table's name, which is its file's too."""
-    over: Literal["first list", "all lists", "pairs"]
+    over: Literal[
+        "first list", "all lists", "pairs", "items", "contexts", "items in context", "own",
+        "own in context",
+    ]  # fmt: skip
     """What a cell is: a value of the domain's first list, one of each list, or an unordered pair of
-    different values of the first."""
+    different values of the first; of ``auto``: an item (a cell, where there are attributes), a
+    combination of contexts, an item in one; or a number of the table's own, perhaps in one."""
+    own: str | None = None
+    """The column of the table's own numbers."""
+    chosen: bool = False
+    """Whether it has some items only, which the release chose from what it had released."""
     answers: bool = True
     """Whether readers' questions are answered from it."""
     transforms: bool = True
@@ -59,5 +67,33 @@ PAIRS = TableKind(
 CELLS = TableKind("cells", "all lists")
 POPULARITY = TableKind("popularity", "first list", answers=False, transforms=False)
 
-KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY)}
+
+def _step(
+    name: str, over: Literal["items", "contexts", "items in context", "own", "own in context"],
+    own: str | None = None, *, chosen: bool = False, counted: Mapping[str, str] | None = None,
+) -> TableKind:  # fmt: skip
+    """A table of a step of ``auto``, from which estimates are made."""
+    return TableKind(
+        name, over, own, chosen, answers=False, transforms=False, counted=counted or {}
+    )
+
+
+_USERS = {"records": "users"}
+SIZES = _step("sizes", "own", "bin", counted=_USERS)
+PILOT = _step("pilot", "items")
+CROWD = _step("crowd", "items", chosen=True, counted=_USERS)
+ZOOM = _step("zoom", "items", chosen=True)
+BINS = _step("bins", "own", "bin")
+HEAD = _step("head", "items", chosen=True, counted=_USERS)
+SPLIT_HEAD = _step("split_head", "items in context", chosen=True, counted=_USERS)
+CONTEXTS = _step("contexts", "contexts")
+TASTES = _step("tastes", "own in context", "feature")
+HEAD_ROWS = _step("head_rows", "items in context", chosen=True)
+
+STEPS = (
+    SIZES, PILOT, CROWD, ZOOM, BINS, HEAD, SPLIT_HEAD, CONTEXTS, TASTES, HEAD_ROWS,
+)  # fmt: skip
+"""The tables of the steps of ``auto`` beside the items' own."""
+
+KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS)}
 """Every kind by its name; those with fewer cells first."""

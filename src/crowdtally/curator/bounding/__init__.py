@@ -7,6 +7,7 @@ _HERE = "crowdtally.curator.bounding"
 BOUNDINGS = Registry(
     "--bounding",
     {
+        "auto": Entry(f"{_HERE}.auto:Auto", "the least error: measures first, then decides"),
         "sra": Entry(f"{_HERE}.sra:SRA", "a uniform sample of each user's records"),
         "hpa": Entry(f"{_HERE}.hpa:HPA", "each user's records of the most popular items"),
         "tempered": Entry(f"{_HERE}.tempered:Tempered", "between sra and hpa"),

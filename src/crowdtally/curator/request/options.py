@@ -6,6 +6,7 @@ line, their help and their defaults. To add one: declare it here, and read it wh
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,6 +40,9 @@ class Option:
 
 
 _COUNTED, _SIDES = ("records", "users"), ("one", "two")
+_AIMS = ("counts", "top", "recommend")
+AUTO = "auto"
+"""The default of an option that follows from the others, or from what is measured."""
 
 
 class ReleaseOptions(TypedDict, total=False):
@@ -52,19 +56,52 @@ class ReleaseOptions(TypedDict, total=False):
     bounding: Annotated[
         str | object,
         Option(
-            "sra", "RULE", f"How a user is bounded: {BOUNDINGS.listed()}.", "method",
+            AUTO, "RULE", f"How a user is bounded: {BOUNDINGS.listed()}.", "method",
             names=BOUNDINGS,
         ),
     ]  # fmt: skip
-    """The name of a rule (default ``sra``), or a rule object of your own."""
-    max_records: Annotated[
-        int,
+    """The name of a rule (default ``auto``), or a rule object of your own."""
+    for_: Annotated[
+        str,
         Option(
-            10, "L", "The bound per user; with --choose the largest candidate.", "method",
-            is_whole=True,
+            "counts", "counts|top|recommend", "auto: what the release is for; it moves epsilon.",
+            "what", names=_AIMS,
         ),
     ]  # fmt: skip
-    """The bound per user (default 10); with ``choose``, the largest one to choose from."""
+    """With ``auto``, what the release is for: ``counts`` (default), ``top`` lists, or what to
+    ``recommend`` in each context; it moves the shares of ε."""
+    context_per_user: Annotated[
+        str | Sequence[str],
+        Option(
+            (), "NAME,…", "auto: contexts that are a property of the user (gender, home region).",
+            "what",
+        ),
+    ]  # fmt: skip
+    """With ``auto``: the contexts that are a property of the user; each user has one value."""
+    features: Annotated[
+        str | os.PathLike[str] | None,
+        Option(None, "FILE", "auto: public features of the items (genres, decades).", "what"),
+    ]
+    """With ``auto``: a file of public features of the items: an item column and one or more columns
+    of features."""
+    repeats: Annotated[
+        str | None,
+        Option(
+            None, "yes|no", "auto: whether a user's records at one item count each.", "what",
+            names=("yes", "no"),
+        ),
+    ]  # fmt: skip
+    """With ``auto``: whether a user's several records at one item count as several (``yes``, the
+    default where records are counted) or once (``no``)."""
+    max_records: Annotated[
+        int | None,
+        Option(
+            None, "L", "The bound per user (without --bounding: sra); with --choose the largest "
+            "candidate.", "method", is_whole=True,
+        ),
+    ]  # fmt: skip
+    """The bound per user; without ``bounding`` it means ``sra``. With ``choose``, the largest one
+    to choose from. Default: measured by ``auto``; 10 where a rule is named."""
     choose: Annotated[
         str | None,
         Option(
@@ -107,9 +144,12 @@ class ReleaseOptions(TypedDict, total=False):
     """Release the items that enough users have, without a public list; needs ``delta``."""
     publishing: Annotated[
         str,
-        Option("dense", "WAY", f"Which cells: {PUBLISHINGS.listed()}.", "form", names=PUBLISHINGS),
-    ]
-    """``dense`` (default), ``filter``, ``threshold``, ``priority`` or ``filter-priority``."""
+        Option(
+            AUTO, "WAY", f"Which cells: {PUBLISHINGS.listed()}; auto: dense, unless there are too "
+            "many.", "form", names=PUBLISHINGS,
+        ),
+    ]  # fmt: skip
+    """``auto`` (default: ``dense``, unless there are too many cells), ``dense``, ``filter``, ``threshold``, ``priority`` or ``filter-priority``."""
     sides: Annotated[
         str,
         Option(
@@ -137,9 +177,9 @@ class ReleaseOptions(TypedDict, total=False):
     ]
     """A public guess of the total count, for the threshold and for advice."""
     transform: Annotated[
-        str, Option("none", "T", f"{TRANSFORMS.listed()}.", "form", names=TRANSFORMS)
+        str, Option(AUTO, "T", f"{TRANSFORMS.listed()}; auto: none.", "form", names=TRANSFORMS)
     ]
-    """``none`` (default), ``dyadic``, ``haar`` or ``sketch``."""
+    """``auto`` (default: ``none``), ``none``, ``dyadic``, ``haar`` or ``sketch``."""
     ordered: Annotated[
         str | Sequence[str],
         Option((), "A,B", "dyadic, haar: the columns whose ranges will be asked.", "form"),
@@ -187,11 +227,20 @@ def completed(given: Mapping[str, Any]) -> dict[str, Any]:
 def _check_kind(name: str, value: object) -> None:
     """Refuse what no option takes, such as a frame, which cannot even be compared with a name."""
     plain = value is None or isinstance(value, str | int | float | Fraction)
-    if name == "bounding" or plain:
+    if name == "bounding" or plain or (name == "features" and isinstance(value, os.PathLike)):
         return
-    if name in ("ordered", "scalings") and isinstance(value, list | tuple):
+    if name in ("ordered", "scalings", "context_per_user") and isinstance(value, list | tuple):
         return
-    raise UsageError(f"--{name.replace('_', '-')} does not take a {type(value).__name__}.")
+    raise UsageError(f"{flag_of(name)} does not take a {type(value).__name__}.")
+
+
+def flag_of(name: str) -> str:
+    """The option as it is typed.
+
+    >>> flag_of("max_records"), flag_of("for_")
+    ('--max-records', '--for')
+    """
+    return f"--{name.rstrip('_').replace('_', '-')}"
 
 
 def is_given(options: Mapping[str, Any], name: str) -> bool:

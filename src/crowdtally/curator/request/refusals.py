@@ -10,7 +10,7 @@ from crowdtally.curator.bounding import BOUNDINGS
 from crowdtally.curator.bounding.rule import LARGEST_PAIR_LIMIT, Rule
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.publishing.publishing import Publishing
-from crowdtally.curator.request.options import declared, is_given
+from crowdtally.curator.request.options import declared, flag_of, is_given
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import UsageError
@@ -27,7 +27,9 @@ class Asked:
     """Everything that was asked for, each part checked by itself."""
 
     options: Mapping[str, Any]
-    """All options of a release."""
+    """All options of a release, none left open."""
+    given: Mapping[str, Any]
+    """The same as they were given."""
     records: Records
     """The declaration."""
     domain: Domain | None
@@ -73,7 +75,7 @@ class Asked:
 
     def has(self, *names: str) -> bool:
         """Whether one of these options was given."""
-        return any(is_given(self.options, name) for name in names)
+        return any(is_given(self.given, name) for name in names)
 
 
 Refusal = tuple[Callable[[Asked], bool], str]
@@ -249,7 +251,7 @@ def _idle(asked: Asked) -> Iterator[str]:
             takers = [one for one in registry if name in registry.load(one).takes]
             if takers and name not in taken and asked.has(name) and name not in _EXPLAINED:
                 yield (
-                    f"--{name.replace('_', '-')} is for {registry.option} {either(takers)}: "
+                    f"{flag_of(name)} is for {registry.option} {either(takers)}: "
                     "add that, or remove it."
                 )
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.method import Method, method_of, rule_of
 from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.refusals import Asked, refuse
-from crowdtally.curator.request.split import CHOOSE, TOTAL, complete_split
+from crowdtally.curator.request.resolving import resolved
+from crowdtally.curator.request.split import AUTO_PART, CHOOSE, TOTAL, complete_split
 from crowdtally.curator.request.tables import (
     check_names,
     check_tables,
@@ -123,11 +125,10 @@ def make_request(
 ) -> Request:
     """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
     _check_kinds(records, domain, split)
-    given = completed(options)
-    asked = _asked(given, records, domain, Delta.of(delta))
+    asked = _asked(completed(options), records, domain, Delta.of(delta))
     refuse(asked)
     _check_lists(records, asked.domain)
-    method = method_of(given, asked.rule)
+    method = method_of(asked.options, asked.rule)
     total = Epsilon.of(epsilon)
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
     made = _checked(asked, method, total, shares, sources or Sources(records))
@@ -145,7 +146,7 @@ def make_subject(
     asked = _asked(given, records, domain, delta)
     refuse(asked)
     _check_lists(records, asked.domain)
-    return Subject(sources or Sources(records), asked.domain, method_of(given, asked.rule))
+    return Subject(sources or Sources(records), asked.domain, method_of(asked.options, asked.rule))
 
 
 def share_dropped(most: object, *, strict: bool) -> Fraction | None:
@@ -169,15 +170,17 @@ def check_options(records: Records, options: Mapping[str, Any]) -> None:
 
 
 def _asked(
-    options: Mapping[str, Any], records: Records, domain: Domain | None, delta: Delta
+    given: Mapping[str, Any], records: Records, domain: Domain | None, delta: Delta
 ) -> Asked:
     """Each part, checked by itself."""
+    options = resolved(given, records)
     one_of(options["count"], ("records", "users"), "--count")
     one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
     return Asked(
         options,
+        given,
         records,
         domain,
         delta,
@@ -263,6 +266,8 @@ def _check_ordered(ordered: Sequence[str], domain: Domain | None) -> None:
 
 def _parts(method: Method, domain: Domain | None) -> list[str]:
     """The parts that ε is divided between, in the order in which they are drawn."""
+    if isinstance(method.rule, Auto):
+        return [AUTO_PART]
     paid_by = [part for _, part in counted_cells(domain, pairs=method.pairs)]
     return [
         *([CHOOSE] if method.choose else []),

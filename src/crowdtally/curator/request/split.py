@@ -11,8 +11,10 @@ from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, POPULARITY
 
 CHOOSE, TOTAL = "choose", "total"
 """Parts that are no table: the private choice of a bound, and the mass of undiscovered items."""
+AUTO_PART = "auto"
+"""The one part of ``auto``, which divides it step by step as it goes."""
 PARTS = (
-    CHOOSE, TOTAL, POPULARITY.name, "select", "measure", ITEMS.name, EDGES.name, CELLS.name,
+    AUTO_PART, CHOOSE, TOTAL, POPULARITY.name, "select", "measure", ITEMS.name, EDGES.name, CELLS.name,
 )  # fmt: skip
 """Every part that a release can have."""
 

@@ -7,10 +7,12 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.rule import RecordRule, Rule
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.request.method import Method
+from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.curator.transforms.none import Untransformed
@@ -23,6 +25,10 @@ from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
 
 _LARGEST_SCALE = 2**50  # in counts: beyond it noise is beyond any count
+LARGEST_DENSE_AUTO = 2**22
+"""Cells up to which ``auto`` publishes all of them."""
+_AUTO_SIZE = 1_000_000
+"""About how many ``auto`` publishes of more."""
 _LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
 
 Shares = Callable[[str], Epsilon]
@@ -47,12 +53,28 @@ def make_tables(
     domain: Domain | None, method: Method, options: Mapping[str, Any], epsilon_of: Shares
 ) -> tuple[Table, ...]:
     """The tables of counts."""
+    if isinstance(method.rule, Auto):
+        return (_auto_table(domain, method.rule, options, epsilon_of(AUTO_PART)),)
     tables = []
     for (name, part), cells in counted_cells(domain, pairs=method.pairs).items():
         bound, unit = table_bound(method.rule, cells)
         made = formed(name, cells, epsilon_of(part), options, bound=bound, unit=unit)
         tables.append(replace(made, part=part, settled=method.choose is None))
     return tuple(tables)
+
+
+def _auto_table(
+    domain: Domain | None, rule: Auto, options: Mapping[str, Any], epsilon: Epsilon
+) -> Table:
+    """The items' table of ``auto``: its ε and its bound are at most these.
+
+    Where a dense table would be too large to be of use, it is the summary of one.
+    """
+    ((name, _), cells), *_ = counted_cells(domain, pairs=False).items()
+    if cells.size > LARGEST_DENSE_AUTO:
+        options = {**options, "publishing": "filter-priority", "size": _AUTO_SIZE}
+    made = formed(name, cells, epsilon, options, bound=rule.l1_bound, unit=rule.unit)
+    return replace(made, part=AUTO_PART, settled=False)
 
 
 def formed(

@@ -6,11 +6,14 @@ import secrets
 from collections.abc import Sequence
 
 from crowdtally.budget import Charge
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import RecordRule
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.split import CHOOSE, TOTAL
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.line import auto_steps
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.steps.discovery import Discovery
 from crowdtally.curator.steps.popularity import Popularity
@@ -24,6 +27,8 @@ def steps_of(request: Request) -> tuple[Step, ...]:
     """The steps: popularity, the choice of the bounds, the tables; or a discovery."""
     if request.discovery is not None:
         return (Discovery(str(request.records.item), request.discovery, request.part(TOTAL)),)
+    if isinstance(request.method.rule, Auto):
+        return auto_steps(Design.of(request))
     steps: list[Step] = []
     if request.popularity is not None:
         steps.append(Popularity(request.popularity, request.method.what))

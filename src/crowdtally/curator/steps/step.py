@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
@@ -19,6 +19,10 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
+
+if TYPE_CHECKING:
+    from crowdtally.curator.steps.auto.course import Course
+    from crowdtally.curator.steps.auto.deciding import Decided
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,8 @@ class Reading:
     """What runs on them."""
     prepared: Prepared
     """The records, matched with the lists, not yet bounded."""
+    held: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What one step computed of them, for the steps after it."""
 
     def fresh_key(self) -> int:
         """A sampling key of the OS.
@@ -59,6 +65,14 @@ class Released:
     """The bound of each table of counts, as given or as chosen."""
     other: Mapping[str, Any] | None = None
     """The mass below the threshold, where items were discovered."""
+    course: Course | None = None
+    """How ``auto`` has spent ε so far."""
+    decided: Decided | None = None
+    """What ``auto`` decided once it knew how long rows are."""
+
+    def table(self, name: str) -> NoisyTable | None:
+        """The table of a step, if it was released."""
+        return next((table for table in self.tables if table.name == name), None)
 
     def with_tables(self, tables: Sequence[NoisyTable]) -> Released:
         """With more tables."""
@@ -66,7 +80,10 @@ class Released:
 
 
 class Step(Protocol):
-    """One step. Its :meth:`parts` say all that it may spend, whatever earlier steps released."""
+    """One step. Its :meth:`parts` say all that it may spend, whatever earlier steps released.
+
+    The first step of ``auto`` is charged for all of them; the others have no parts of their own.
+    """
 
     def parts(self) -> Sequence[Part]:
         """What the ledger is told about it."""
@@ -102,4 +119,4 @@ def finish(
 
 
 def _named(step: Step) -> str:
-    return " and ".join(part.name for part in step.parts())
+    return getattr(step, "name", None) or " and ".join(part.name for part in step.parts())

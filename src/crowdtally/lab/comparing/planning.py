@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS
 from crowdtally.curator.publishing import PUBLISHINGS
-from crowdtally.curator.request.options import completed, declared, is_given
+from crowdtally.curator.request.options import completed, declared, flag_of, is_given
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, closest
@@ -138,7 +138,7 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
     for name in DECIDED:
         if options.get(name) is not None:
             raise UsageError(
-                f"a comparison tries every --{name.replace('_', '-')} itself: pick methods with "
+                f"a comparison tries every {flag_of(name)} itself: pick methods with "
                 "--methods, such as sra,hpa+rank,sra/filter, and bounds with --max-records."
             )
     names = [name for name in declared() if name not in (*DECIDED, "count")]
@@ -214,7 +214,7 @@ def _check_taken(names: Sequence[str], options: Mapping[str, Any]) -> None:
     for name in options:
         if name not in taken:
             raise UsageError(
-                f"no method that is compared takes --{name.replace('_', '-')}: remove it, or name "
+                f"no method that is compared takes {flag_of(name)}: remove it, or name "
                 f"one that does with --methods. Compared are: {', '.join(names)}."
             )
 

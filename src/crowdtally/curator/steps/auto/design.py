@@ -1,0 +1,78 @@
+"""What ``auto`` knows before anything is counted: all of it public, from the request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from crowdtally.curator.bounding.auto import Aim, Auto
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.table import Table
+from crowdtally.values.axis import Axis
+from crowdtally.values.counts import What
+from crowdtally.values.domain import Domain
+from crowdtally.values.features import Features
+from crowdtally.values.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The public side of an ``auto`` release."""
+
+    epsilon: Fraction
+    """ε of the whole release."""
+    aim: Aim
+    """What the release is for."""
+    repeats: bool
+    """Whether a user's several records at one item count as several."""
+    per_user: bool
+    """Whether the contexts are a property of the user (U), not of the record (R)."""
+    what: What
+    """Whether records or distinct users are counted."""
+    table: Table
+    """The items' table, its ε and bound still open."""
+    domain: Domain
+    """The public lists."""
+    features: Features | None = None
+    """Public features of the items."""
+
+    @classmethod
+    def of(cls, request: Request) -> Design:
+        """From a request whose rule is ``auto``."""
+        rule, domain = request.method.rule, request.domain
+        if not isinstance(rule, Auto) or domain is None:
+            raise TypeError("a design is made for a request that leaves its method to auto")
+        return cls(
+            request.epsilon.value, rule.aim, rule.repeats, bool(rule.per_user), request.method.what,
+            request.tables[0], domain, rule.features,
+        )  # fmt: skip
+
+    @property
+    def items(self) -> int:
+        """m: how many items there are, or cells of attributes."""
+        return self.cells.size
+
+    @property
+    def cells(self) -> Layout:
+        """The items, or the cells of attributes."""
+        return self.table.cells
+
+    @property
+    def contexts(self) -> int:
+        """h: combinations of the contexts' values; 1 without contexts."""
+        return self.domain.contexts_size
+
+    @property
+    def context_axes(self) -> tuple[Axis, ...]:
+        """The contexts' lists."""
+        return self.domain.contexts
+
+    @property
+    def has_contexts(self) -> bool:
+        """Whether there are contexts."""
+        return bool(self.domain.contexts)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the items are too many to publish all."""
+        return self.table.publishing.leaves_out

@@ -1,0 +1,64 @@
+"""Step 1, sizes: how long the users' rows are.
+
+Contract: every user is in one of 13 bins by her row's sum R, bin ⌊log₂ R⌋ up to 12, a user without
+a row in none; one user changes one bin by 1, so L1 = 1, and discrete Laplace noise of scale 1/ε is
+ε-differentially private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from crowdtally.budget import Part
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.steps.auto.course import Course
+from crowdtally.curator.steps.auto.deciding import SIZES, decide
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.visiting import visits_of
+from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.curator.table import Table
+from crowdtally.estimation.sizes import read_sizes
+from crowdtally.noise.draws import Draws
+from crowdtally.values.counts import Counts
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.layout import Numbered
+from crowdtally.values.table_kinds import SIZES as KIND
+
+BINS = 13
+
+
+@dataclass(frozen=True, eq=False)
+class SizesStep:
+    """How many users have rows of which length; then everything that follows from that."""
+
+    design: Design
+    """What is public."""
+    name: str = KIND.name
+    """The step's, which is its table's."""
+
+    def parts(self) -> Sequence[Part]:
+        """The whole of ε: the first step is charged for all."""
+        total = Epsilon(self.design.epsilon)
+        return [Part(AUTO_PART, total, "adaptive", {"aim": self.design.aim})]
+
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
+        """(user, item, amount) → how many users have which row sum, by bins."""
+        visits = visits_of(reading, self.design)
+        return Read(visits.sizes(BINS), visits.dropped)
+
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+        """The noisy bins; which steps run is fixed by them."""
+        course = Course(self.design.epsilon)
+        course, epsilon = course.spend(
+            self.name, SIZES * self.design.epsilon, "how long users' rows are decides all else"
+        )
+        table = Table(self.name, AUTO_PART, Numbered("bin", BINS), epsilon, 1)
+        users = np.asarray(counted.found, dtype=np.int64)
+        noisy = table.publish(Counts(BINS, np.arange(BINS), users, 1), draws)
+        decided = decide(self.design, read_sizes(noisy.values.astype(float), noisy.law.std()))
+        return replace(released.with_tables([noisy]), course=course, decided=decided)
