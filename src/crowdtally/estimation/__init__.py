@@ -1,0 +1,22 @@
+"""Estimates from noisy values alone: neutral ground, nothing is private or random here.
+
+The curator decides the next step of ``auto`` with it, from what it has already released. The reader
+estimates every count with it. Same input, same output.
+
+::
+
+    sizes             how many users and records there are, from the charged histogram of sizes
+    bounds            the bounds θ and C that follow from it
+    facts             what a release says about its items, as arrays
+    items             from those facts to estimates
+    estimates         the estimates, and lists of items that follow from them
+    chances           how likely each item is among the largest
+    mixing            empirical Bayes: the posterior of every count of one table
+    likelihoods       how likely a noisy value is under each true count, for it
+    joint             the same where some cells were measured a second time
+    censored          the same for a summary that leaves cells out
+    truncated         the posterior under a flat prior on counts of at least 0
+    calibrating       from bounded counts to counts: what bounding took away
+    heads             items that were measured directly, blended in
+    consistent_items  item counts and their context counts that must add up
+"""

@@ -1,0 +1,99 @@
+"""How many users there are and how many records they have, from a noisy histogram of sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from crowdtally.errors import UsageError
+
+Floats = NDArray[np.float64]
+
+BINS = 13
+"""Bin k holds the users with 2^k … 2^(k+1) − 1 records; the last is open."""
+_STANDS_OUT = 1.2
+"""A bin is kept if it is so many standard deviations above 0, next to others that are."""
+_LEAST_PEAK, _LEAST_USERS = 3.5, 5.0
+"""In standard deviations of one bin: below either, the histogram says nothing."""
+_MEAN = 1.38
+"""The mean size in bin k ≥ 1 over 2^k: sizes thin out within a bin."""
+_UNKNOWN = 0.5
+"""The share that is taken for lost where the histogram says nothing."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the histogram says.
+
+    >>> sizes = read_sizes([100, 50, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1.0)
+    >>> sizes.reliable, sizes.users, sizes.records, round(sizes.lost(1), 3)
+    (True, 150.0, 238.0, 0.37)
+    """
+
+    reliable: bool
+    """Whether the histogram stands above its noise."""
+    users: float
+    """n̂: at least 1."""
+    records: float
+    """N̂."""
+    bins: tuple[float, ...]
+    """Users per bin; 0 outside the run of bins that stand out."""
+
+    @property
+    def only_ones(self) -> bool:
+        """Whether only bin 0 stands out: nobody has more than one record."""
+        return self.bins[0] > 0 and not any(self.bins[1:])
+
+    def lost(self, bound: float) -> float:
+        """The share of the records that is lost where each row is scaled to ``bound``."""
+        return float(self.lost_at(np.array([bound], dtype=np.float64))[0])
+
+    def lost_at(self, bounds: Floats) -> Floats:
+        """The same for each of several bounds."""
+        if not self.reliable:
+            return np.full(bounds.shape, _UNKNOWN)
+        mass = sum(users * _lost(k, bounds) for k, users in enumerate(self.bins) if users)
+        return np.minimum(mass / self.records, 1.0)
+
+    def kept(self, bound: float) -> float:
+        """The share that is left."""
+        return 1 - self.lost(bound)
+
+
+def _lost(k: int, bounds: Floats) -> Floats:
+    """Records that a user of bin k loses: bin 0 has one record exactly, and loses none.
+
+    Above 2^k it falls as the cube of the distance to 2^(k+1): few users of a bin are near its end.
+    """
+    if k == 0:
+        return np.zeros_like(bounds)
+    least = 2.0**k
+    beyond = (_MEAN - 1) * least * np.maximum(2 - bounds / least, 0.0) ** 3
+    return np.where(bounds <= least, _MEAN * least - bounds, beyond)
+
+
+def read_sizes(counts: ArrayLike, std: float) -> Sizes:
+    """What 13 noisy counts say, the noise of each having the standard deviation ``std``."""
+    found = np.asarray(counts, dtype=np.float64)
+    if found.shape != (BINS,):
+        raise UsageError(f"a histogram of sizes has {BINS} bins: received {found.shape}.")
+    bins = _standing_out(found.tolist(), _STANDS_OUT * std)
+    users = max(1.0, sum(bins))
+    records = bins[0] + sum(_MEAN * 2.0**k * bins[k] for k in range(1, BINS))
+    reliable = max(bins) >= max(_LEAST_PEAK * std, 1e-9) and users >= _LEAST_USERS * std
+    return Sizes(reliable, users, max(records, 1.0), bins)
+
+
+def _standing_out(counts: Sequence[float], least: float) -> tuple[float, ...]:
+    """The run of bins around the largest that are all above ``least``; 0 elsewhere."""
+    first = last = max(range(len(counts)), key=counts.__getitem__)
+    if counts[first] <= least:
+        return (0.0,) * len(counts)
+    while first > 0 and counts[first - 1] > least:
+        first -= 1
+    while last + 1 < len(counts) and counts[last + 1] > least:
+        last += 1
+    return tuple(count if first <= k <= last else 0.0 for k, count in enumerate(counts))
