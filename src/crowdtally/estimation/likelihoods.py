@@ -41,7 +41,7 @@ class Noise:
 
     @property
     def scale(self) -> float:
-        """b of a Laplace law of the same variance."""
+        """B of a Laplace law of the same variance."""
         return self.deviation / sqrt(2)
 
     @property

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from crowdtally.estimation.likelihoods import BELOW, FAR, Noise, grid_of, rows
+from crowdtally.estimation.likelihoods import Noise
 from crowdtally.laws.law import NoiseLaw
 
 Floats = NDArray[np.float64]

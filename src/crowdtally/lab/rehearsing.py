@@ -83,6 +83,7 @@ class Rehearsal:
         )
         """The records, matched with the lists, not yet bounded."""
         self._counted = {} if counted is None else counted
+        self._held: dict[int, dict[str, Any]] = {}
 
     def halfway(self, seed: int, draws: Draws) -> Halfway:
         """All steps but the last one released, and the last one counted."""
@@ -117,7 +118,9 @@ class Rehearsal:
         known = (place, seed, decided(self.steps[place], released))
         if known not in self._counted:
             # Each step has keys of its own, whatever was counted before it.
-            reading = Keyed(self._engine, self.prepared, seed * len(self.steps) + place)
+            number = seed * len(self.steps) + place
+            held = self._held.setdefault(seed, {})
+            reading = Keyed(self._engine, self.prepared, number, held=held)
             self._counted[known] = self.steps[place].count(reading, released)
         return self._counted[known]
 

@@ -67,19 +67,19 @@ def make_visits(
         rows = _one_context(engine, rows, key, width)
     elif width > 1 and not repeats:
         rows = _survivors(engine, rows, key, width)
-    if repeats:
-        amount = smaller(rows.amount.sum().cast("int64"), LARGEST_AMOUNT)
-    else:
-        amount = constant(1)
+    amount = _capped(rows) if repeats else constant(1)
     held = rows.group_by("user", "item", "context").agg(amount=amount)
     held = engine.materialise(held, f"visits_{key}")
     items = held
     if width > 1 and repeats and not per_user:
-        amount = smaller(held.amount.sum().cast("int64"), LARGEST_AMOUNT)
         items = engine.materialise(
-            held.group_by("user", "item").agg(amount=amount), f"item_visits_{key}"
+            held.group_by("user", "item").agg(amount=_capped(held)), f"item_visits_{key}"
         )
     return Visits(engine, held, items, dropped_in(engine, same), key)
+
+
+def _capped(rows: Rows) -> Column:
+    return smaller(rows.amount.sum().cast("int64"), LARGEST_AMOUNT)
 
 
 def _with_context(same: Rows, width: int) -> Rows:

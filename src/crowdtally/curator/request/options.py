@@ -149,7 +149,8 @@ class ReleaseOptions(TypedDict, total=False):
             "many.", "form", names=PUBLISHINGS,
         ),
     ]  # fmt: skip
-    """``auto`` (default: ``dense``, unless there are too many cells), ``dense``, ``filter``, ``threshold``, ``priority`` or ``filter-priority``."""
+    """``auto`` (default: ``dense``, unless there are too many cells), ``dense``, ``filter``,
+    ``threshold``, ``priority`` or ``filter-priority``."""
     sides: Annotated[
         str,
         Option(

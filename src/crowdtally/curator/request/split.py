@@ -14,7 +14,8 @@ CHOOSE, TOTAL = "choose", "total"
 AUTO_PART = "auto"
 """The one part of ``auto``, which divides it step by step as it goes."""
 PARTS = (
-    AUTO_PART, CHOOSE, TOTAL, POPULARITY.name, "select", "measure", ITEMS.name, EDGES.name, CELLS.name,
+    AUTO_PART, CHOOSE, TOTAL, POPULARITY.name, "select", "measure", ITEMS.name, EDGES.name,
+    CELLS.name,
 )  # fmt: skip
 """Every part that a release can have."""
 

@@ -11,18 +11,16 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
+from crowdtally.curator.steps.course import Course
+from crowdtally.curator.steps.decided import Decided
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
-
-if TYPE_CHECKING:
-    from crowdtally.curator.steps.auto.course import Course
-    from crowdtally.curator.steps.auto.deciding import Decided
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Reading:
     """What runs on them."""
     prepared: Prepared
     """The records, matched with the lists, not yet bounded."""
-    held: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    held: dict[str, Any] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
     """What one step computed of them, for the steps after it."""
 
     def fresh_key(self) -> int:

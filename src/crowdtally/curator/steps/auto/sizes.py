@@ -16,10 +16,10 @@ import numpy as np
 from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.request.split import AUTO_PART
-from crowdtally.curator.steps.auto.course import Course
 from crowdtally.curator.steps.auto.deciding import SIZES, decide
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.visiting import visits_of
+from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import read_sizes

@@ -60,9 +60,7 @@ class Course:
         """What may still be spent."""
         return self.total - self.spent
 
-    def spend(
-        self, name: str, epsilon: Fraction, why: str, **facts: Any
-    ) -> tuple[Course, Epsilon]:
+    def spend(self, name: str, epsilon: Fraction, why: str, **facts: Any) -> tuple[Course, Epsilon]:
         """The course with one more step, and the ε to draw its noise with; never beyond the total.
 
         Every draw takes its ε from here, so none can be made that was not counted.
