@@ -110,17 +110,17 @@ class Measurement:
 
     def _tasks(self, wanted: Iterable[Wanted]) -> list[Task]:
         """What is left; of a way that counts the same at every ε, all of them at once."""
-        left: dict[tuple[int, int, Way, str, int], list[Wanted]] = {}
+        left: dict[tuple[int, int, Way, str], list[Wanted]] = {}
         for one in wanted:
             for key in range(one.keys):
                 if self._kept.runs(self._of(one, key), one.noises) is None:
                     apart = "" if one.way.counts_once else one.epsilon
-                    left.setdefault((one.subject, key, one.way, apart, one.noises), []).append(one)
-        order = sorted(left.items(), key=lambda item: item[0][:2])
-        return [
-            Task(place, way, tuple(dict.fromkeys(one.epsilon for one in several)), key, noises)
-            for (place, key, way, _, noises), several in order
-        ]
+                    left.setdefault((one.subject, key, one.way, apart), []).append(one)
+        tasks = []
+        for (place, key, way, _), several in sorted(left.items(), key=lambda item: item[0][:2]):
+            epsilons = tuple(dict.fromkeys(one.epsilon for one in several))
+            tasks.append(Task(place, way, epsilons, key, max(one.noises for one in several)))
+        return tasks
 
     def _run(self, wanted: Sequence[Wanted], words: str) -> None:
         tasks = self._tasks(wanted)

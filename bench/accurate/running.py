@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
@@ -52,14 +53,15 @@ class Bench:
 
     def __init__(self, subject: Subject) -> None:
         self._subject = subject
-        self._engine = DuckDBEngine(settings={"threads": "1"})
+        self._opened = ExitStack()
+        self._engine = self._opened.enter_context(DuckDBEngine(settings={"threads": "1"}))
         self._prepared: Prepared = subject.held.prepared(self._engine)
         self._truth = subject.held.truth()
         self._draws = SystemDraws()
 
     def close(self) -> None:
         """Let go of the records."""
-        self._engine.close()
+        self._opened.close()
 
     def run(self, task: Task) -> dict[str, list[Scores]]:
         """The scores of each run, by ε."""
@@ -81,21 +83,22 @@ class Bench:
         return self._rehearsal(task, epsilon).halfway(task.key, self._draws)
 
     def _runs(self, task: Task, epsilon: str, counted: Any) -> Iterator[Estimates]:
-        for _ in range(task.noises):
-            if task.way.method in BASELINES:
-                made = self._baseline(task.way).release(
-                    counted, Epsilon.of(epsilon), self._draws
-                )
+        if task.way.method in BASELINES:
+            method = self._baseline(task.way)
+            for _ in range(task.noises):
+                made = method.release(counted, Epsilon.of(epsilon), self._draws)
                 yield {name: (values, values) for name, values in made.items()}
-            elif task.way.is_auto:
-                rehearsal = self._rehearsal(task, epsilon)
+            return
+        rehearsal = self._rehearsal(task, epsilon)
+        for _ in range(task.noises):
+            if task.way.is_auto:
                 released = rehearsal.run(task.key, self._draws)
                 yield _estimated(rehearsal.request, released)
             else:
-                yield self._finished(task, epsilon, counted)
+                yield self._finished(rehearsal, counted)
 
-    def _finished(self, task: Task, epsilon: str, counted: Halfway) -> Estimates:
-        released = self._rehearsal(task, epsilon).finish(counted, self._draws)
+    def _finished(self, rehearsal: Rehearsal, counted: Halfway) -> Estimates:
+        released = rehearsal.finish(counted, self._draws)
         named = {table.name: table for table in released.tables if table.name in self._truth}
         values = {name: estimate(table) for name, table in named.items()}
         return {name: (one, one) for name, one in values.items()}
