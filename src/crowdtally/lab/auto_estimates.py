@@ -7,6 +7,7 @@ functions of ``estimation``, from the same numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,9 @@ from crowdtally.estimation.facts import Chosen, Ints
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.lab.truth import check_size
+from crowdtally.laws.interval import IntervalNoise
+from crowdtally.laws.law import ONE_CELL, Combination
 from crowdtally.published import NoisyTable
-from crowdtally.reader.estimating.item_facts import OverContexts
 from crowdtally.values.layout import Crossed, Picked
 from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
 from crowdtally.values.table_kinds import CONTEXTS, EDGES, HEAD_ROWS, SIZES, SPLIT_HEAD, TASTES
@@ -58,9 +60,9 @@ def estimate_auto(request: Request, released: Released) -> AutoEstimates:
     design = Design.of(request)
     check_size(EDGES.name, design.items * design.contexts)
     facts = item_facts(design, released)
-    split = _cells(released, SPLIT_HEAD.name)
-    if facts.head is None and split is not None:
-        facts = replace(facts, head=_summed(released.table(SPLIT_HEAD.name), split))
+    split, table = _cells(released, SPLIT_HEAD.name), released.table(SPLIT_HEAD.name)
+    if facts.head is None and split is not None and table is not None:
+        facts = replace(facts, head=_summed(table, split))
     items = estimate_items(facts)
     found = _context_facts(design, released)
     return AutoEstimates(items, None if found is None else estimate_contexts(items, found))
@@ -122,8 +124,22 @@ def _tastes(released: Released) -> Tastes | None:
     )  # fmt: skip
 
 
-def _summed(table: NoisyTable | None, split: tuple[Ints, Floats, float]) -> Chosen:
+def _summed(table: NoisyTable, split: tuple[Ints, Floats, float]) -> Chosen:
     """The head, where it was measured in each context: the sum over the contexts."""
     places, values, _ = split
-    law = OverContexts.of(table.law) if table is not None else None
-    return Chosen(places, values.sum(axis=1), law)
+    law = table.law
+    assert isinstance(law, IntervalNoise)
+    summed = OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=law.blocks)
+    return Chosen(places, values.sum(axis=1), summed)
+
+
+@dataclass(frozen=True)
+class OverContexts(IntervalNoise):
+    """The noise of sums of one cell from each of several independent draws."""
+
+    times: int = 1
+    """How many draws are added up."""
+
+    def std(self, of: Combination = ONE_CELL) -> float:
+        """As many variances as draws."""
+        return sqrt(self.times) * super().std(of)
