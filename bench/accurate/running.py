@@ -129,8 +129,9 @@ class Bench:
 def _estimated(request: Request, released: Released) -> Estimates:
     found = estimate_auto(request, released)
     tables = {ITEMS.name: (found.items.mean, found.items.median)}
-    if found.edges is not None:
-        tables[EDGES.name] = (found.edges, found.edges)
+    edges = found.edges
+    if edges is not None:
+        tables[EDGES.name] = (edges, edges)
     return tables
 
 

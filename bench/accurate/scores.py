@@ -68,9 +68,7 @@ def context_scores(
     for context in np.flatnonzero(truth.sum(axis=0) > 0):
         each["ndcg@10"].append(_ndcg(truth[:, context], mean[:, context]))
         each["lift rank"].append(_rank_correlation(lifts[top, context], guessed[top, context]))
-        each["special@10"].append(
-            _common(lifts[special, context], guessed[special, context]) / TEN
-        )
+        each["special@10"].append(_common(lifts[special, context], guessed[special, context]) / TEN)
     return found | {name: float(np.mean(values)) for name, values in each.items()}
 
 

@@ -7,7 +7,6 @@ functions of ``estimation``, from the same numbers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +16,7 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_facts
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.contexts import (
+    LARGEST,
     ContextEstimates,
     ContextFacts,
     Head,
@@ -25,16 +25,25 @@ from crowdtally.estimation.contexts import (
     estimate_contexts,
 )
 from crowdtally.estimation.estimates import ItemEstimates
-from crowdtally.estimation.facts import Chosen, Ints
+from crowdtally.estimation.facts import Chosen, Ints, ItemFacts, Noisy, Summary
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.lab.truth import check_size
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import ONE_CELL, Combination
 from crowdtally.published import NoisyTable
+from crowdtally.published.table import SummaryFacts
+from crowdtally.reader.estimating.item_facts import OverContexts
 from crowdtally.values.layout import Crossed, Picked
 from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
-from crowdtally.values.table_kinds import CONTEXTS, EDGES, HEAD_ROWS, SIZES, SPLIT_HEAD, TASTES
+from crowdtally.values.table_kinds import (
+    CONTEXTS,
+    EDGES,
+    HEAD_ROWS,
+    ITEMS,
+    SIZES,
+    SPLIT_HEAD,
+    TASTES,
+)
 
 Floats = NDArray[np.float64]
 _AGAIN = "_again"
@@ -44,6 +53,8 @@ _AGAIN = "_again"
 class AutoEstimates:
     """The estimates of one run."""
 
+    name: str
+    """What the table of items is called: ``cells`` where there are attributes."""
     items: ItemEstimates
     """Of every item, or cell of attributes."""
     contexts: ContextEstimates | None = None
@@ -51,21 +62,56 @@ class AutoEstimates:
 
     @property
     def edges(self) -> Floats | None:
-        """Of every item in every context, in the order of the domain."""
-        return None if self.contexts is None else self.contexts.matrix().mean
+        """Of every item in every context, a row for each item."""
+        if self.contexts is None:
+            return None
+        width = len(self.contexts.shares)
+        if self.items.size * width <= LARGEST:
+            return self.contexts.matrix().mean
+        return np.stack([self.contexts.column(one).mean for one in range(width)], axis=1)
+
+    def by_table(self) -> dict[str, Floats]:
+        """The tables of items, and of items in context; or of cells."""
+        edges = self.edges
+        if edges is not None:
+            return {ITEMS.name: self.items.mean, EDGES.name: edges.ravel()}
+        return {self.name: self.items.mean}
 
 
 def estimate_auto(request: Request, released: Released) -> AutoEstimates:
     """The reader's estimates, from what one run released."""
     design = Design.of(request)
     check_size(EDGES.name, design.items * design.contexts)
-    facts = item_facts(design, released)
-    split, table = _cells(released, SPLIT_HEAD.name), released.table(SPLIT_HEAD.name)
-    if facts.head is None and split is not None and table is not None:
-        facts = replace(facts, head=_summed(table, split))
-    items = estimate_items(facts)
+    items = estimate_items(_item_facts(design, released))
     found = _context_facts(design, released)
-    return AutoEstimates(items, None if found is None else estimate_contexts(items, found))
+    contexts = None if found is None else estimate_contexts(items, found)
+    return AutoEstimates(design.table.name, items, contexts)
+
+
+def _item_facts(design: Design, released: Released) -> ItemFacts:
+    """All that a reader is told of items: also what steps of contexts measured of them."""
+    table, small = released.table(design.table.name), released.table(EDGES.name)
+    if table is not None and table.cells is not None:
+        keeping = SummaryFacts.from_json(table.facts).keeping
+        kept = Summary(np.asarray(table.cells, np.int64), as_floats(table), table.law, keeping)
+        return replace(item_facts(design, replace(released, tables=())), summary=kept)
+    facts = item_facts(design, released)
+    if small is not None:
+        sums = as_floats(small).reshape(design.items, -1).sum(axis=1)
+        return replace(facts, table=Noisy(sums, _over_contexts(small)), exact=True)
+    split, head = _cells(released, SPLIT_HEAD.name), released.table(SPLIT_HEAD.name)
+    if facts.head is None and split is not None and head is not None:
+        summed = Chosen(split[0], split[1].sum(axis=1), _over_contexts(head))
+        return replace(facts, head=summed)
+    return facts
+
+
+def _over_contexts(table: NoisyTable) -> OverContexts:
+    """The noise of sums over the contexts, each with a draw of its own."""
+    law = table.law
+    if not isinstance(law, IntervalNoise):
+        raise TypeError(f"the table {table.name!r} has interval noise in each context")
+    return OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=law.blocks)
 
 
 def _context_facts(design: Design, released: Released) -> ContextFacts | None:
@@ -73,6 +119,9 @@ def _context_facts(design: Design, released: Released) -> ContextFacts | None:
     if totals is None or sizes is None:
         return None
     split, rows = _cells(released, SPLIT_HEAD.name), _cells(released, HEAD_ROWS.name)
+    if (small := released.table(EDGES.name)) is not None:
+        values = as_floats(small).reshape(design.items, -1)
+        split = np.arange(design.items), values, small.law.std()
     return ContextFacts(
         as_floats(totals),
         totals.law.std(),
@@ -122,24 +171,3 @@ def _tastes(released: Released) -> Tastes | None:
         profile.shares, values[:-1], values[-1], profile.means / FINE, profile.weights / WEIGHT,
         BETA / WEIGHT, deviation,
     )  # fmt: skip
-
-
-def _summed(table: NoisyTable, split: tuple[Ints, Floats, float]) -> Chosen:
-    """The head, where it was measured in each context: the sum over the contexts."""
-    places, values, _ = split
-    law = table.law
-    assert isinstance(law, IntervalNoise)
-    summed = OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=law.blocks)
-    return Chosen(places, values.sum(axis=1), summed)
-
-
-@dataclass(frozen=True)
-class OverContexts(IntervalNoise):
-    """The noise of sums of one cell from each of several independent draws."""
-
-    times: int = 1
-    """How many draws are added up."""
-
-    def std(self, of: Combination = ONE_CELL) -> float:
-        """As many variances as draws."""
-        return sqrt(self.times) * super().std(of)
