@@ -211,9 +211,7 @@ def _files(given: argparse.Namespace) -> tuple[list[Line], dict[str, str]]:
     """All lines, and for each subject with contexts the name of its items."""
     folder = os.environ.get("CROWDTALLY_DATA")
     if not folder:
-        raise SystemExit(
-            "CROWDTALLY_DATA does not say where the files are: set it to their folder."
-        )
+        raise SystemExit("set CROWDTALLY_DATA to the folder of the files: it is not set.")
     with tempfile.TemporaryDirectory(prefix="crowdtally-") as work:
         subjects = list(subjects_in(Path(folder), Path(work), given.only))
         lines = Measurement(subjects, Kept(given.results), given).lines()

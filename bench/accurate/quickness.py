@@ -1,4 +1,4 @@
-"""How much longer a release by ``auto`` takes than one by ``sra``: made-up records, no record id."""
+"""How much longer ``auto`` takes than ``sra``: whole releases of made-up records without an id."""
 
 from __future__ import annotations
 

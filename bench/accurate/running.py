@@ -171,10 +171,10 @@ def run_all(
         left = iter(tasks)
         while True:
             while len(waiting) < processes and time.monotonic() < deadline:
-                task = next(left, None)
-                if task is None:
+                following = next(left, None)
+                if following is None:
                     break
-                waiting.add(pool.submit(_run, task))
+                waiting.add(pool.submit(_run, following))
             if not waiting:
                 return
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
