@@ -15,7 +15,9 @@ from math import isclose
 from typing import Any
 from unicodedata import is_normalized
 
+from crowdtally.laws.interval import MOST_CELLS
 from crowdtally.laws.registry import knows
+from crowdtally.published.checks.adaptive import auto_disagreements, is_auto
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
@@ -33,15 +35,23 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     domain = PublicDomain.from_json(metadata["domain"])
     yield from _doubled("the table", names)
     yield from _lists(domain)
-    yield from _tables_there(metadata, domain, set(names))
+    if not is_auto(metadata):
+        yield from _tables_there(metadata, domain, set(names))
     yield from _declared(metadata, domain)
     yield from _cost(metadata)
     yield from _hashes(metadata)
     for place, facts in enumerate(metadata["tables"]):
-        if not knows(facts["noise"]):
+        noise = facts["noise"]
+        if not knows(noise):
             yield f"tables[{place}] ({facts['name']}) has noise of a law that is unknown here"
-            continue
-        table = TableFacts.from_json(facts, domain)
+            return
+        if "rate" in noise and noise["cells"] + noise["phantoms"] > MOST_CELLS:
+            yield f"tables[{place}] ({facts['name']}) has interval noise of too many cells"
+            return
+    tables = [TableFacts.from_json(facts, domain) for facts in metadata["tables"]]
+    if is_auto(metadata):
+        yield from auto_disagreements(metadata, domain, tables)
+    for place, (facts, table) in enumerate(zip(metadata["tables"], tables, strict=True)):
         for fault in chain(_table(table, domain), _noise(table)):
             yield f"tables[{place}] ({facts['name']}) {fault}"
 
@@ -143,7 +153,7 @@ def _hashes(metadata: Mapping[str, Any]) -> Iterator[str]:
     """All of them are there, or none: an older release has none."""
     has = ["sha256" in metadata]
     has += [name in table for table in metadata["tables"] for name in ("rows", "sha256")]
-    if any(has) and not all(has):
+    if (any(has) or "auto" in metadata) and not all(has):
         yield "some of its 'rows' and 'sha256' are missing"
 
 
@@ -154,7 +164,13 @@ def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
         yield "is published as discovered items are, or its domain says so, but not both"
         return
     yield from _transform(table, domain)
+    if table.is_chosen != table.kind.chosen:
+        yield f"is published as {table.publishing!r}, which such a table cannot be"
+        return
     cells = cells_of(table, domain)
+    each, items = cells.together, cells.items
+    if table.is_chosen and (table.cells % each or table.cells > each * items):
+        yield f"has {table.cells} cells, and they are some of {items} items, {each} cells of each"
     if table.columns != tuple(cells.columns):
         yield f"must have the columns {', '.join(cells.columns)}"
     if table.cells != cells.size:
