@@ -6,58 +6,21 @@ too. Its maximum is approached by EM steps over the distinct values (Kiefer and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from crowdtally.estimation.likelihoods import Noise
+from crowdtally.estimation.joint import Again, seen_twice, twice_binned
+from crowdtally.estimation.likelihoods import BELOW, FAR, Noise, grid_of, rows
+from crowdtally.estimation.posteriors import LEVEL, Floats, Ints, Posterior, left_alone, on_grid
+from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.laws.law import NoiseLaw
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-LEVEL = Fraction(19, 20)
-"""Of an interval, unless another is asked for."""
 STEPS = 100
 """EM steps."""
 FEW = 200
 """Fewer cells say too little about their own prior: it is flat."""
-_DENSE = 4_000_000
-"""Numbers in one matrix of likelihoods."""
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """What is known of each cell's count, as counts."""
-
-    mean: Floats
-    median: Floats
-    low: Floats
-    high: Floats
-    """An interval of the asked level: as much probability below as above."""
-    variance: Floats
-
-    def take(self, places: Ints) -> Posterior:
-        """Of some of the cells, in their order."""
-        return Posterior(*(part[places] for part in self.parts()))
-
-    def parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Mean, median, low, high and variance."""
-        return self.mean, self.median, self.low, self.high, self.variance
-
-
-@dataclass(frozen=True, eq=False)
-class Again:
-    """Some cells' second noisy values, already brought to the size of the first."""
-
-    places: Ints
-    """Which cells."""
-    values: Floats
-    """In units of the first table's law."""
-    noise: Noise
-    """Of those values: the law's units must be the first table's."""
 
 
 def posterior(
@@ -68,7 +31,9 @@ def posterior(
     also: Again | None = None,
     flat: bool = False,
 ) -> Posterior:
-    """The posterior of every cell of one table.
+    """The posterior of every cell of one table, as counts.
+
+    Without ``also``, a larger value never has a smaller mean, median or end of its interval.
 
     Args:
         values: the noisy values, in units.
@@ -77,4 +42,85 @@ def posterior(
         also: second values of some cells.
         flat: with a flat prior on counts of at least 0, as for fewer than 200 cells.
     """
-    raise NotImplementedError
+    noisy = np.asarray(values, dtype=np.float64)
+    if flat or noisy.size < FEW:
+        found = flat_posterior(noisy, law, level)
+    else:
+        found = _mixed(noisy, law, level, also)
+    return found.times(float(law.unit))
+
+
+def _mixed(values: Floats, law: NoiseLaw, level: Fraction, also: Again | None) -> Posterior:
+    noise = Noise(law)
+    twice = np.zeros(values.shape, dtype=bool)
+    if also is not None:
+        twice[also.places] = True
+    far = (values > FAR * noise.deviation) & ~twice
+    near = np.flatnonzero(~far & ~twice)
+    found = Posterior.empty(len(values))
+    found.put(np.flatnonzero(far), left_alone(values[far], law, level))
+    scale, largest = noise.scale, float(values[near].max(initial=0.0))
+    if also is not None:
+        scale = min(scale, also.noise.scale)
+        largest = max(largest, also.largest(values))
+    grid = grid_of(scale, largest)
+    bins = Bins(values[near], noise)
+    likelihoods, counts = rows(noise.log(bins.centres[:, None] - grid)), bins.counts
+    seen = counts > 0
+    matrix, weights = likelihoods[seen], counts[seen]
+    if also is not None:
+        again, times = twice_binned(values, noise, also, grid)
+        matrix, weights = np.concatenate([matrix, again]), np.concatenate([weights, times])
+    prior = fit_prior(matrix, weights)
+    found.put(near, bins.spread(on_grid(likelihoods, prior, grid, level)))
+    if also is not None:
+        found.put(also.places, seen_twice(values, noise, also, grid, prior, level))
+    return found
+
+
+def fit_prior(likelihoods: Floats, counts: Floats) -> Floats:
+    """The prior on the grid, after 100 EM steps from a uniform one.
+
+    Args:
+        likelihoods: of each distinct value (row) under each true count (column).
+        counts: how many cells have the value.
+    """
+    size = likelihoods.shape[1]
+    prior = np.full(size, 1.0 / size)
+    shares = counts / max(counts.sum(), 1e-300)
+    if not len(counts):
+        return prior
+    for _ in range(STEPS):
+        prior = prior * ((shares / (likelihoods @ prior)) @ likelihoods)
+        prior = np.maximum(prior, 1e-300)
+    return np.asarray(prior / prior.sum(), dtype=np.float64)
+
+
+class Bins:
+    """Values taken together: 1/40 of the noise scale wide, or one unit where that is more."""
+
+    def __init__(self, values: Floats, noise: Noise) -> None:
+        values = np.maximum(values, -BELOW * max(noise.scale, 1.0))
+        self._width = noise.width
+        places: Ints = np.rint(values / self._width).astype(np.int64)
+        # One more on each side: values lie between two centres.
+        first = int(places.min()) - 1 if len(places) else 0
+        last = int(places.max()) + 1 if len(places) else 0
+        self.centres = self._width * np.arange(first, last + 1, dtype=np.float64)
+        """The value that each bin stands for, increasing."""
+        self.counts = np.bincount(places - first, minlength=len(self.centres)).astype(np.float64)
+        """How many values are in each."""
+        self._before: Ints = np.floor(values / self._width).astype(np.int64) - first
+        self._part = values / self._width - first - self._before
+
+    def spread(self, found: Posterior) -> Posterior:
+        """From one posterior for each bin to one for each value, linear between centres."""
+        # rounding must not turn two near values around
+        ordered = [np.maximum.accumulate(part) for part in found.parts()[:4]]
+        return Posterior(*(self._between(part) for part in (*ordered, found.variance)))
+
+    def _between(self, part: Floats) -> Floats:
+        if self._width == 1.0:
+            return np.asarray(part[self._before], dtype=np.float64)
+        rise = np.append(np.diff(part), 0.0)
+        return np.asarray(part[self._before] + self._part * rise[self._before], dtype=np.float64)
