@@ -79,12 +79,13 @@ class DiscreteLaplace:
 
         return max(certified_ceiling(steps) - 1, 0)
 
-    def reach(self, level: Fraction, squares: float) -> float:
-        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = ``squares``.
+    def reach(self, level: Fraction, of: Combination) -> float:
+        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level, which Σ a² decides.
 
         For so many whole cells the half width. Else that of one noise of the same variance: at
         levels that are asked for, the more noises share a variance the narrower is their interval.
         """
+        squares = of.squares
         if squares == int(squares):
             return self.half_width(level, int(squares))
         with precision(128):
@@ -161,6 +162,12 @@ class DiscreteLaplace:
     def draw(self, source: Source, size: int) -> NDArray[Any]:
         """Independent noise for each of ``size`` cells."""
         return source.laplace(self.scale, size)
+
+    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
+        """The scale is what one user can change, divided by ε."""
+        if self.scale != sensitivity / epsilon:
+            return "has a noise scale that is not its sensitivity divided by its epsilon"
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """Its words, unit and scale, exact."""

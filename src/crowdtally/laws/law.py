@@ -26,6 +26,9 @@ class Combination:
     """Σ a_i²."""
     total: float
     """Σ a_i."""
+    within: float | None = None
+    """Where cells come in blocks of independent noise, one for each context: the sum over the
+    blocks of (Σ a_i)²; None where all cells may be of one block."""
 
     @classmethod
     def of_cells(cls, cells: int) -> Combination:
@@ -56,6 +59,9 @@ class Source(Protocol):
     def laplace(self, scale: Fraction, size: int) -> NDArray[Any]:
         """Integers distributed as Pr[X=k] ∝ e^(−|k|/scale)."""
 
+    def interval(self, rate: Fraction, size: int) -> NDArray[Any]:
+        """Integers z distributed together as Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻))."""
+
 
 class NoiseLaw(Protocol):
     """The law of the noise on the cells of one table. Its mean is 0 on every cell.
@@ -78,8 +84,8 @@ class NoiseLaw(Protocol):
     def half_width(self, level: Fraction, cells: int = 1) -> int:
         """The least w with Pr[|noise of the sum of so many cells| ≤ w] ≥ level, in units."""
 
-    def reach(self, level: Fraction, squares: float) -> float:
-        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level where Σ a² = squares, in units."""
+    def reach(self, level: Fraction, of: Combination) -> float:
+        """About the least w with Pr[|Σ a·X| ≤ w] ≥ level, in units."""
 
     def floor(
         self,
@@ -105,6 +111,12 @@ class NoiseLaw(Protocol):
 
     def draw(self, source: Source, size: int) -> NDArray[Any]:
         """The noise of so many cells, asked of ``source``: the law itself is not random."""
+
+    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
+        """Why it cannot be the law of a table that one user changes so much in, at this cost.
+
+        In words that go on from the table's name; None where it can.
+        """
 
     def to_json(self) -> dict[str, Any]:
         """What ``release.json`` must say for :meth:`from_json` to make it again."""

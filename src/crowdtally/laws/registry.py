@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from crowdtally.errors import InputError
+from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw
 
-_LAWS: tuple[type[NoiseLaw], ...] = (DiscreteLaplace,)
+_LAWS: tuple[type[NoiseLaw], ...] = (DiscreteLaplace, IntervalNoise)
 
 
 def knows(noise: Mapping[str, Any]) -> bool:

@@ -66,6 +66,19 @@ def choose_group(
     Group g stands for ``multiplicities[g]`` candidates of score ``scores[g]``, numbered from 0.
     Pr[(g, r)] ∝ exp(rate·scores[g]) for every r below multiplicities[g].
     """
+    group = choose_among(scores, multiplicities, rate, source)
+    return group, uniform_below(int(multiplicities[group]), source)
+
+
+def choose_among(
+    scores: Scores, multiplicities: Multiplicities, rate: Fraction, source: WordSource
+) -> int:
+    """Returns a group g distributed as Pr[g] ∝ multiplicities[g]·exp(rate·scores[g]).
+
+    >>> from crowdtally.noise.source import system_words
+    >>> choose_among([0, 5], [0, 10**40], Fraction(1), system_words())
+    1
+    """
     marks, copies = _listed(scores), _listed(multiplicities)
     _refuse_inexact(marks)
     rate = rational(rate, "the rate of a choice")
@@ -81,8 +94,7 @@ def choose_group(
     slope = fmpq(rate.numerator, rate.denominator)
     gaps = (marks[g] - marks[groups[0]] for g in groups)
     exponents = [slope * fmpq(gap.numerator, gap.denominator) for gap in gaps]
-    group = groups[_place(exponents, [copies[g] for g in groups], source)]
-    return group, uniform_below(copies[group], source)
+    return groups[_place(exponents, [copies[g] for g in groups], source)]
 
 
 def _listed(values: Sequence[Any] | NDArray[Any]) -> Sequence[Any]:

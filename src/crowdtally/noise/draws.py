@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from crowdtally.noise import bernoulli as coins
 from crowdtally.noise.balls import Probability, Rate
-from crowdtally.noise.choose import Scores, choose
+from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_among
 from crowdtally.noise.geometric import Integers, geometric
+from crowdtally.noise.interval import interval
 from crowdtally.noise.laplace import difference
 from crowdtally.noise.skip import hits
 from crowdtally.noise.source import WordSource, system_words
@@ -36,6 +37,13 @@ class Draws(Protocol):
         """
         return difference(self.geometric, scale, size)
 
+    def interval(self, rate: Fraction, size: int) -> Integers:
+        """Returns integers z distributed together as Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻)).
+
+        One call of ``choose_among``, then of ``geometric``, then of ``uniforms_below``.
+        """
+        return interval(self.geometric, self.choose_among, self.uniforms_below, rate, size)
+
     def bernoulli(self, p: Probability, size: int) -> coins.Coins:
         """Returns coins that are True with probability ``p``."""
         ...
@@ -50,6 +58,12 @@ class Draws(Protocol):
 
     def choose(self, scores: Scores, rate: Fraction) -> int:
         """Returns an index distributed as Pr[i] ∝ exp(rate·scores[i])."""
+        ...
+
+    def choose_among(
+        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
+    ) -> int:
+        """Returns an index distributed as Pr[i] ∝ multiplicities[i]·exp(rate·scores[i])."""
         ...
 
     def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
@@ -82,6 +96,12 @@ class SystemDraws(Draws):
     def choose(self, scores: Scores, rate: Fraction) -> int:
         """See :func:`crowdtally.noise.choose.choose`."""
         return choose(scores, rate, self._source)
+
+    def choose_among(
+        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
+    ) -> int:
+        """See :func:`crowdtally.noise.choose.choose_among`."""
+        return choose_among(scores, multiplicities, rate, self._source)
 
     def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
         """See :func:`crowdtally.noise.uniform.uniforms_below`."""

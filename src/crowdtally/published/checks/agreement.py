@@ -41,8 +41,8 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
         if not knows(facts["noise"]):
             yield f"tables[{place}] ({facts['name']}) has noise of a law that is unknown here"
             continue
-        table, scale = TableFacts.from_json(facts, domain), Fraction(facts["noise"]["scale"])
-        for fault in chain(_table(table, domain), _noise(table, scale)):
+        table = TableFacts.from_json(facts, domain)
+        for fault in chain(_table(table, domain), _noise(table)):
             yield f"tables[{place}] ({facts['name']}) {fault}"
 
 
@@ -191,10 +191,11 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> Iterator[str]:
         yield "is a threshold sample without a threshold"
 
 
-def _noise(table: TableFacts, scale: Fraction) -> Iterator[str]:
+def _noise(table: TableFacts) -> Iterator[str]:
     law = table.law
-    if scale != table.sensitivity / table.epsilon:
-        yield "has a noise scale that is not its sensitivity divided by its epsilon"
+    fault = law.disagreement(table.sensitivity, table.epsilon, table.cells)
+    if fault is not None:
+        yield fault
         return
     std = law.std()
     if not isclose(table.noise_std, std, rel_tol=_ROUNDING, abs_tol=1e-300):
