@@ -13,67 +13,12 @@ from crowdtally.budget import Part
 from crowdtally.curator.counting.cells import cells_of
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.visits import make_visits
-from crowdtally.curator.measured import Measured
-from crowdtally.curator.selecting.top_items import TopItems
+from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.noise.draws import Draws
-from crowdtally.published.table import CHOSEN
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import Picked, grid
 from crowdtally.values.memberships import Memberships
-from crowdtally.values.table_kinds import HEAD, HEADS
 
-SELECT, MEASURE = "select", "measure"
-"""The parts of the split that pay."""
 _HELD = "members"
-
-
-@dataclass(frozen=True, eq=False)
-class TopRequest:
-    """Everything public about a release of top items."""
-
-    items: int
-    """K: how many, in each context where there are contexts."""
-    domain: Domain
-    """The public lists."""
-    per_user: bool
-    """Whether the contexts are a property of the user, of which she has one value."""
-    select: Epsilon
-    """ε of the selection."""
-    measure: Epsilon
-    """ε of the counts."""
-
-    @property
-    def contexts(self) -> int:
-        """h: combinations of the contexts' values; 1 without contexts."""
-        return self.domain.contexts_size
-
-    @property
-    def table(self) -> str:
-        """The name of its table."""
-        return HEADS.name if self.domain.contexts else HEAD.name
-
-    @property
-    def rule(self) -> TopItems:
-        """How the items of one context are selected: users of several contexts pay for each."""
-        shares = 1 if self.per_user else self.contexts
-        return TopItems(self.items, Epsilon(self.select.value / shares))
-
-    def layout(self, places: NDArray[np.int64]) -> Picked:
-        """These cells of the public table."""
-        return Picked(grid(self.domain.axes), places)
-
-    def measured(self, places: NDArray[np.int64]) -> Measured:
-        """The table of the selected cells, of which every h-th is of one context.
-
-        Users of different values of their own property are different users, so each context has a
-        draw of its own; otherwise one draw covers all cells that one user may be in.
-        """
-        blocks = self.contexts if self.per_user else 1
-        layout = self.layout(places)
-        facts = {"publishing": CHOSEN}
-        return Measured(self.table, MEASURE, layout, self.measure, blocks=blocks, facts=facts)
 
 
 def _members(reading: Reading, request: TopRequest) -> Read[Memberships]:
@@ -136,8 +81,7 @@ class MeasureTop:
 
     def parts(self) -> Sequence[Part]:
         """The one table."""
-        places = np.arange(self.request.items * self.request.contexts)
-        return [self.request.measured(places).charge()]
+        return [self.request.planned().charge()]
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
         """Distinct users of the selected cells."""
