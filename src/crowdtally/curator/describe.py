@@ -167,13 +167,19 @@ def _domain(request: Request, released: Released) -> dict[str, Any]:
     if not domain.has_items:
         return {"attributes": [_axis(axis, listed=True) for axis in domain.axes]}
     # A long list of items is in the items' table, unless that is a summary or a transform.
-    items = request.tables[0]
-    in_table = items.layout is items.cells and not items.publishing.leaves_out
-    listed = len(domain.items) <= _LISTED or not in_table
+    listed = len(domain.items) <= _LISTED or not _lists_all_items(request)
     return {
         "items": _axis(domain.items, listed=listed),
         "contexts": [_axis(axis, listed=True) for axis in domain.contexts],
     }
+
+
+def _lists_all_items(request: Request) -> bool:
+    """Whether the first table has a row for every item."""
+    if not request.tables:
+        return False
+    items = request.tables[0]
+    return items.layout is items.cells and not items.publishing.leaves_out
 
 
 def _axis(axis: Axis, *, listed: bool) -> dict[str, Any]:

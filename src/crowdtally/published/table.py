@@ -18,6 +18,8 @@ DENSE = "dense"
 """The publishing of every cell."""
 DISCOVERED = "threshold on unknown items"
 """The publishing of items that have no public list."""
+CHOSEN = "chosen"
+"""The publishing of some items, which the release chose from what it had released before."""
 SPARSE = ("filter", "threshold", "filter-threshold", "priority", "filter-priority")
 """Publishings that leave cells out."""
 CHOSEN = "chosen"
