@@ -8,15 +8,14 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
+from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.domain import PublicDomain
-from crowdtally.published.metadata import Charged, MethodFacts
+from crowdtally.published.metadata import AUTO, Charged, MethodFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import BINS, CELLS, EDGES, ITEMS, SIZES, STEPS, TableKind
 
-AUTO = "auto"
-"""The bounding of a release whose steps say how it was made."""
 SIZE_BINS = 13
 """Bins of the users' sizes: 2^k … 2^(k+1) − 1 records, the last one open."""
 
@@ -101,7 +100,7 @@ def _bounds(method: MethodFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
             yield f"method.bounds.{name} is not what one user can change in that table"
     for name in (ITEMS.name, CELLS.name, EDGES.name):
         table = by_name.get(name)
-        if table is not None and name not in method.bounds and table.law.kind != "interval":
+        if table is not None and name not in method.bounds and table.law.kind != IntervalNoise.kind:
             yield f"method.bounds lacks the table {name!r}"
 
 

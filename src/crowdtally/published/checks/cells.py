@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.table import TableFacts, TransformFacts
 from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.table_kinds import HEADS
 
 Codes = NDArray[np.int64]
 Block = Mapping[str, NDArray[Any]]
@@ -187,7 +188,9 @@ def cells_of(table: TableFacts, domain: PublicDomain) -> Cells:
         length = table.cells // prod(factor.length for factor in factors)
         return Cells((Numbers(table.kind.own, length), *factors))
     if table.is_chosen:
-        whole = len(domain.contexts) if table.kind.over == "items in context" else 0
+        # Top items of each context are others in each.
+        each = table.kind.over == "items in context" and table.kind is not HEADS
+        whole = len(domain.contexts) if each else 0
         return Cells(factors, whole=whole, chosen=table.cells)
     return Cells(factors)
 

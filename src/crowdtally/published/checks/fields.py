@@ -6,7 +6,7 @@ import re
 import sys
 from typing import Any
 
-from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS, IntervalNoise
+from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS
 from crowdtally.published.checks.shape import (
     Each,
     Fields,
@@ -85,23 +85,13 @@ _ANY_NOISE: dict[str, Shape] = {
     "interval_level": _LEVEL,
     "interval_half_width": _MEASURE,
 }
-_ONE_SCALE = Leaf(
-    "a law of one scale", lambda value: is_text(value) and value != IntervalNoise.words
-)
-_NOISE = Having(
-    "rate",
-    Fields(
-        _ANY_NOISE
-        | {
-            "law": choice(IntervalNoise.words),
-            "rate": _POSITIVE,
-            "cells": whole_leaf(1, MOST_CELLS),
-            "phantoms": whole_leaf(0, MOST_PHANTOMS),
-            "blocks": whole_leaf(1),
-        }
-    ),
-    Fields(_ANY_NOISE | {"law": _ONE_SCALE, "scale": _POSITIVE}),
-)
+_INTERVAL: dict[str, Shape] = {
+    "rate": _POSITIVE,
+    "cells": whole_leaf(1, MOST_CELLS),
+    "phantoms": whole_leaf(0, MOST_PHANTOMS),
+    "blocks": whole_leaf(1),
+}
+_NOISE = Having("rate", Fields(_ANY_NOISE | _INTERVAL), Fields(_ANY_NOISE | {"scale": _POSITIVE}))
 _ORDERED = Each(_NAME, 1)
 _TRANSFORM = Tagged(
     "kind",
