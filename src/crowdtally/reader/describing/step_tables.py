@@ -30,8 +30,9 @@ def step_table(published: Published, table: TableFacts) -> str | None:
 
 
 def _sizes(published: Published, table: TableFacts) -> str:
+    what = "different items" if published.counted == "users" else "records"
     return (
-        "how many users have how many records: 1, 2 to 3, 4 to 7 and so on, in "
+        f"how many users have how many {what}: 1, 2 to 3, 4 to 7 and so on, in "
         f"{several(table.cells, 'bin')}, the last one open"
     )
 
