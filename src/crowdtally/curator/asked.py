@@ -104,6 +104,8 @@ def _records(request: Request) -> dict[str, Any]:
 def _method(method: Method) -> dict[str, Any]:
     """How users are bounded, and what is counted."""
     rule = method.rule
+    if isinstance(rule, Auto):
+        return _auto(method.what, rule)
     return {
         "count": method.what,
         "bounding": rule.name,
@@ -124,6 +126,18 @@ def _auto(rule: Auto) -> dict[str, Any]:
         "repeats": "yes" if rule.repeats else "no",
         "context_per_user": list(rule.per_user),
         "features": features and {"size": len(features.names), "sha256": features.sha256},
+    }
+
+
+def _auto(count: str, rule: Auto) -> dict[str, Any]:
+    """What ``auto`` is told; it has no bound of its own to tell."""
+    return {
+        "count": count,
+        "bounding": rule.name,
+        "for": rule.aim,
+        "repeats": "yes" if rule.repeats else "no",
+        "context_per_user": list(rule.per_user),
+        "features": rule.features and rule.features.sha256,
     }
 
 
