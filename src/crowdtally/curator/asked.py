@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.budget import Asked
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
@@ -103,6 +104,8 @@ def _records(request: Request) -> dict[str, Any]:
 def _method(method: Method) -> dict[str, Any]:
     """How users are bounded, and what is counted."""
     rule = method.rule
+    if isinstance(rule, Auto):
+        return _auto(method.what, rule)
     return {
         "count": method.what,
         "bounding": rule.name,
@@ -113,6 +116,18 @@ def _method(method: Method) -> dict[str, Any]:
         "pairs": method.pairs,
         "discover_items": method.discover,
     } | rule.facts()
+
+
+def _auto(count: str, rule: Auto) -> dict[str, Any]:
+    """What ``auto`` is told; it has no bound of its own to tell."""
+    return {
+        "count": count,
+        "bounding": rule.name,
+        "for": rule.aim,
+        "repeats": "yes" if rule.repeats else "no",
+        "context_per_user": list(rule.per_user),
+        "features": rule.features and rule.features.sha256,
+    }
 
 
 def _form(request: Request) -> dict[str, Any]:

@@ -52,9 +52,9 @@ class Measured:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What else its entry in ``release.json`` says."""
 
-    transform: Transform = field(default=Untransformed(), init=False)  # noqa: RUF009 - frozen
+    transform: Transform = field(default=Untransformed(), init=False)
     """Cells are published as they are."""
-    publishing: Publishing = field(default=Dense(), init=False)  # noqa: RUF009
+    publishing: Publishing = field(default=Dense(), init=False)
     """Every cell is published."""
 
     def __post_init__(self) -> None:

@@ -65,7 +65,7 @@ def _missing(noise: Noise, keeping: Keeping, grid: Floats) -> Floats:
     values = np.arange(first, last + 1, step)
     chance = np.exp(noise.log(values[:, None] - grid))
     dropped = (1 - _kept(values, keeping))[:, None]
-    return np.clip((chance * dropped).sum(axis=0) * step, 1e-300, 1.0)
+    return np.asarray(np.clip((chance * dropped).sum(axis=0) * step, 1e-300, 1.0))
 
 
 def _kept(values: Floats, keeping: Keeping) -> Floats:

@@ -36,8 +36,8 @@ class Posterior:
         """Of some of the cells, in their order."""
         return Posterior(*(part[places] for part in self.parts()))
 
-    def times(self, factor: float) -> Posterior:
-        """Of so many times the counts: from units to counts, for one."""
+    def times(self, factor: float | Floats) -> Posterior:
+        """Of so many times the counts: from units to counts, for one; or a factor for each."""
         mean, median, low, high, variance = self.parts()
         return Posterior(
             mean * factor, median * factor, low * factor, high * factor, variance * factor**2

@@ -18,6 +18,7 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Column, Rows, constant, smaller
+from crowdtally.values.domain import Domain
 
 LARGEST_AMOUNT = 2**26
 """The most that one user's records at one item count: scaled, they stay within 64 bits."""
@@ -37,6 +38,10 @@ class Visits:
     """The records that are in no row."""
     key: int
     """The sampling key, which names what is made of the rows."""
+    domain: Domain
+    """The public lists that items and contexts are numbered by."""
+    one_context: bool = False
+    """Whether all rows of a user have one context: only then are contexts groups of users."""
 
     def sizes(self, bins: int) -> NDArray[np.int64]:
         """How many users have a row sum of 2^k … 2^(k+1) − 1, for k below ``bins`` − 1, or more."""
@@ -75,7 +80,10 @@ def make_visits(
         items = engine.materialise(
             held.group_by("user", "item").agg(amount=_capped(held)), f"item_visits_{key}"
         )
-    return Visits(engine, held, items, dropped_in(engine, same), key)
+    return Visits(
+        engine, held, items, dropped_in(engine, same), key, prepared.domain,
+        one_context=per_user or width == 1,
+    )  # fmt: skip
 
 
 def _capped(rows: Rows) -> Column:
@@ -100,7 +108,8 @@ def _least(engine: Engine, rows: Rows, key: int, width: int, told: list[Column])
 def _one_context(engine: Engine, rows: Rows, key: int, width: int) -> Rows:
     """Every row of a user in the one of her contexts whose hash is least.
 
-    Of her own distinct values alone, whatever is frequent among others.
+    Of her own distinct joint values alone, whatever is frequent among others, and of all of them:
+    were repeats left out before, she would be in as many groups as she has values.
     """
     chosen = rows.group_by("user").agg(
         own=_least(engine, rows, key, width, [rows.user, rows.context])

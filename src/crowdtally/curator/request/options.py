@@ -61,6 +61,15 @@ class ReleaseOptions(TypedDict, total=False):
         ),
     ]  # fmt: skip
     """The name of a rule (default ``auto``), or a rule object of your own."""
+    top: Annotated[
+        int | None,
+        Option(
+            None, "K", "Release only the K items that most users have, selected privately.", "what",
+            is_whole=True,
+        ),
+    ]  # fmt: skip
+    """Release only the K items that most users have, overall or in each context: selected
+    privately, then measured."""
     for_: Annotated[
         str,
         Option(

@@ -49,6 +49,11 @@ class Asked:
         return bool(self.options["discover_items"])
 
     @property
+    def selects(self) -> bool:
+        """Whether only the top items are asked for."""
+        return self.options["top"] is not None
+
+    @property
     def pairs(self) -> bool:
         """Whether pairs of items are counted."""
         return bool(self.options["pairs"])
@@ -90,6 +95,29 @@ REFUSALS: tuple[Refusal, ...] = (
         ),
         "with --user-per-row each row is one person, so there is nothing to bound or choose: "
         "remove --bounding, --choose, --pairs, --discover-items and what goes with them.",
+    ),
+    # ---- the top items alone
+    (
+        lambda a: a.selects and a.by_row,
+        "--top counts distinct users: with --user-per-row release all counts, and ask `crowdtally "
+        "top` of them.",
+    ),
+    (
+        lambda a: a.selects and a.has(
+            "bounding", "max_records", "choose", "cap", "scalings", "temper", "popularity_records",
+            "pairs", "discover_items", "transform", "publishing", "for_", "features", "repeats",
+        ),
+        "--top selects items by their numbers of distinct users and measures those: nobody is "
+        "bounded. Remove the options of other methods, or remove --top; --for top is the way to "
+        "good top lists beside all other counts.",
+    ),
+    (
+        lambda a: a.selects and a.quantity is not None,
+        "--top counts distinct users, whatever the quantity: remove --quantity and --max-quantity.",
+    ),
+    (
+        lambda a: a.selects and a.domain is not None and not a.domain.has_items,
+        "a table of attributes has no items to select: --top needs --item.",
     ),
     # ---- the private choice of the bound
     (

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.everyone import Everyone
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing import PUBLISHINGS
@@ -15,6 +16,7 @@ from crowdtally.curator.request.method import Method, method_of, rule_of
 from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.resolving import resolved
+from crowdtally.curator.request.selecting import top_request
 from crowdtally.curator.request.split import AUTO_PART, CHOOSE, TOTAL, complete_split
 from crowdtally.curator.request.tables import (
     check_names,
@@ -23,6 +25,7 @@ from crowdtally.curator.request.tables import (
     make_tables,
     popularity_table,
 )
+from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms import TRANSFORMS
@@ -74,6 +77,8 @@ class Request:
     """The table that items are ranked by, where a rule asks for one."""
     discovery: UnknownItems | None = None
     """How items are discovered, where they have no public list."""
+    selection: TopRequest | None = None
+    """What is asked for where only top items are; there are no other tables then."""
     guess_total: int = 0
     """A public guess of the total count, for advice."""
     most_dropped: Fraction | None = None
@@ -104,11 +109,16 @@ class Request:
         discovery = self.discovery
         if discovery is not None:
             discovery = replace(discovery, epsilon=epsilon * self.shares[ITEMS.name])
+        selection = self.selection
+        if selection is not None:
+            paid_for = {name: epsilon * self.shares[name] for name in (SELECT, MEASURE)}
+            selection = replace(selection, select=paid_for[SELECT], measure=paid_for[MEASURE])
         ranked = [popularity] if popularity is not None else []
         check_tables([*ranked, *tables], epsilon, self.method.rule)
         return replace(
-            self, epsilon=epsilon, tables=tables, popularity=popularity, discovery=discovery
-        )
+            self, epsilon=epsilon, tables=tables, popularity=popularity, discovery=discovery,
+            selection=selection,
+        )  # fmt: skip
 
 
 def make_request(
@@ -201,8 +211,11 @@ def _checked(
 
     _check_theta(method, domain)
     _check_ordered(asked.transform.ordered, domain)
-    tables = make_tables(domain, method, options, epsilon_of)
-    popularity = discovery = None
+    selects = options["top"] is not None
+    tables = () if selects else make_tables(domain, method, options, epsilon_of)
+    popularity = discovery = selection = None
+    if selects and domain is not None:
+        selection = top_request(domain, asked, epsilon_of)
     if method.popularity_records is not None and domain is not None:
         popularity = popularity_table(
             domain, method.popularity_records, epsilon_of(POPULARITY.name)
@@ -213,7 +226,8 @@ def _checked(
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
     guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
     return Request(
-        sources, domain, total, asked.delta, method, shares, tables, popularity, discovery, guess,
+        sources, domain, total, asked.delta, method, shares, tables, popularity, discovery,
+        selection, guess,
     )  # fmt: skip
 
 
@@ -268,6 +282,8 @@ def _parts(method: Method, domain: Domain | None) -> list[str]:
     """The parts that ε is divided between, in the order in which they are drawn."""
     if isinstance(method.rule, Auto):
         return [AUTO_PART]
+    if isinstance(method.rule, Everyone):
+        return [SELECT, MEASURE]
     paid_by = [part for _, part in counted_cells(domain, pairs=method.pairs)]
     return [
         *([CHOOSE] if method.choose else []),

@@ -19,6 +19,7 @@ from crowdtally.curator.steps.discovery import Discovery
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.step import Step
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
+from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.epsilon import Epsilon
 
@@ -27,6 +28,8 @@ def steps_of(request: Request) -> tuple[Step, ...]:
     """The steps: popularity, the choice of the bounds, the tables; or a discovery."""
     if request.discovery is not None:
         return (Discovery(str(request.records.item), request.discovery, request.part(TOTAL)),)
+    if request.selection is not None:
+        return (SelectTop(request.selection), MeasureTop(request.selection))
     if isinstance(request.method.rule, Auto):
         return auto_steps(Design.of(request))
     steps: list[Step] = []

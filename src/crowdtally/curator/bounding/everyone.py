@@ -1,0 +1,43 @@
+"""Every user counts once in each of her cells, however many they are: nobody is bounded.
+
+That is private only with interval noise, which asks that a user changes every cell by 0 or 1, all
+the same way (``noise/interval.md``), or where items are selected by such counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """Contract: adding one user changes every cell by 0 or 1, and lowers none."""
+
+    name: ClassVar[str] = "distinct"
+    takes: ClassVar[frozenset[str]] = frozenset({"context_per_user"})
+    choices: ClassVar[tuple[str, ...]] = ()
+    keeps_records: ClassVar[bool] = False
+
+    per_user: tuple[str, ...] = ()
+    """The contexts that are a property of the user, of which she has one value."""
+
+    @property
+    def limit(self) -> int:
+        """Once in a cell."""
+        return 1
+
+    @property
+    def l1_bound(self) -> int:
+        """What one user changes in each cell, which is no bound on their sum."""
+        return 1
+
+    @property
+    def unit(self) -> Fraction:
+        """Users are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """It has no parameters."""
+        return {}

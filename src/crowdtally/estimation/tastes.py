@@ -1,0 +1,71 @@
+"""What users of a context like, by public features of items (step F), and what items gain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.estimation.shrinking import Shrunk, mvshrink
+
+Floats = NDArray[np.float64]
+
+_FEWEST, _HAVING = 0.05, 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Tastes:
+    """Step F: centred profiles of users, summed per context."""
+
+    features: Floats
+    """(m, f) the share of feature f in item i, after merging; a group sums to 1."""
+    sums: Floats
+    """(f, h) released Σ_u w_f(P_uf − p̄_f)·scale, divided by the grid g."""
+    anchors: Floats
+    """(h,) released Σ_u β·scale, divided by the grid g."""
+    profile: Floats
+    """(f,) p̄."""
+    weights: Floats
+    """(f,) w."""
+    anchor: float
+    """β."""
+    deviation: float
+    """Of one cell's noise, divided by the grid g."""
+
+
+def shrunk_tastes(tastes: Tastes, shares: Floats, users: float) -> Shrunk:
+    """B (f × h): by how much, relatively, feature f is liked more in context j than on average.
+
+    The anchors tell how many users the sums stand for, W: a user whose row was scaled down counts
+    for less than one. d_fj = (S_jf/(w_f·n_j) − plain mean over j)/p̄_f with n_j = W·share_j.
+    """
+    weight = represented(tastes, users)
+    people = np.maximum(weight * shares, 2.0)
+    unit = tastes.weights[:, None] * people
+    means = tastes.sums / unit
+    raw = (means - means.mean(axis=1, keepdims=True)) / tastes.profile[:, None]
+    noise = (tastes.deviation / (unit * tastes.profile[:, None])) ** 2
+    h = len(shares)
+    others = noise.sum(axis=1, keepdims=True) - noise
+    return mvshrink(raw, noise * (1 - 1 / h) ** 2 + others / h**2 + np.finfo(float).tiny)
+
+
+def represented(tastes: Tastes, users: float) -> float:
+    """W: how many whole users the sums stand for, within 5% and all of them.
+
+    One deviation is added to the noisy sum: too small a W would stretch every taste.
+    """
+    noisy = float(tastes.anchors.sum()) + np.sqrt(len(tastes.anchors)) * tastes.deviation
+    return float(np.clip(noisy / tastes.anchor, _FEWEST * users, users))
+
+
+def odds(mean: Floats, users: float, *, repeats: bool) -> Floats:
+    """How far a liking can raise each item: less where most people have it already.
+
+    Likings act on the odds of having an item, c/(n̂ − c): an item that everyone has cannot be more
+    popular anywhere. Several records per person have no such limit.
+    """
+    if repeats:
+        return np.ones_like(mean)
+    return np.asarray(1.0 - np.minimum(np.maximum(mean, 0.0) / max(users, 1.0), _HAVING))
