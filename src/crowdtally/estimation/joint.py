@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.estimation.likelihoods import BELOW, FINENESS, Noise, rows
-from crowdtally.estimation.posteriors import Floats, Ints, Posterior, on_grid
+from crowdtally.estimation.posteriors import Floats, Ints, Posterior
+from crowdtally.estimation.prior import Prior
 
 _MOST_ROWS = 6000
 """Of different pairs in an EM step; more are taken together more coarsely."""
@@ -49,16 +50,16 @@ def twice_binned(first: Floats, noise: Noise, also: Again, grid: Floats) -> tupl
 
 
 def seen_twice(
-    first: Floats, noise: Noise, also: Again, grid: Floats, prior: Floats, level: Fraction
+    first: Floats, noise: Noise, also: Again, prior: Prior, level: Fraction
 ) -> Posterior:
     """The posterior of each cell that was measured twice, from its own two values. In units."""
     found = Posterior.empty(len(also.places))
     one = first[also.places]
     for start in range(0, len(one), _CHUNK):
         part = slice(start, start + _CHUNK)
-        likelihoods = _likelihoods(one[part], also.values[part], noise, also.noise, grid)
+        likelihoods = _likelihoods(one[part], also.values[part], noise, also.noise, prior.grid)
         places = np.arange(start, start + len(likelihoods))
-        found.put(places, on_grid(likelihoods, prior, grid, level))
+        found.put(places, prior.posterior(likelihoods, level))
     return found
 
 

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike
 
 from crowdtally.estimation.joint import Again, seen_twice, twice_binned
 from crowdtally.estimation.likelihoods import BELOW, FAR, Noise, grid_of, rows
-from crowdtally.estimation.posteriors import LEVEL, Floats, Ints, Posterior, left_alone, on_grid
+from crowdtally.estimation.posteriors import LEVEL, Floats, Ints, Posterior, left_alone
+from crowdtally.estimation.prior import Prior
 from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.laws.law import NoiseLaw
 
-STEPS = 100
-"""EM steps."""
 FEW = 200
 """Fewer cells say too little about their own prior: it is flat."""
 
@@ -71,29 +70,11 @@ def _mixed(values: Floats, law: NoiseLaw, level: Fraction, also: Again | None) -
     if also is not None:
         again, times = twice_binned(values, noise, also, grid)
         matrix, weights = np.concatenate([matrix, again]), np.concatenate([weights, times])
-    prior = fit_prior(matrix, weights)
-    found.put(near, bins.spread(on_grid(likelihoods, prior, grid, level)))
+    prior = Prior.fitted(grid, matrix, weights)
+    found.put(near, bins.spread(prior.posterior(likelihoods, level)))
     if also is not None:
-        found.put(also.places, seen_twice(values, noise, also, grid, prior, level))
+        found.put(also.places, seen_twice(values, noise, also, prior, level))
     return found
-
-
-def fit_prior(likelihoods: Floats, counts: Floats) -> Floats:
-    """The prior on the grid, after 100 EM steps from a uniform one.
-
-    Args:
-        likelihoods: of each distinct value (row) under each true count (column).
-        counts: how many cells have the value.
-    """
-    size = likelihoods.shape[1]
-    prior = np.full(size, 1.0 / size)
-    shares = counts / max(counts.sum(), 1e-300)
-    if not len(counts):
-        return prior
-    for _ in range(STEPS):
-        prior = prior * ((shares / (likelihoods @ prior)) @ likelihoods)
-        prior = np.maximum(prior, 1e-300)
-    return np.asarray(prior / prior.sum(), dtype=np.float64)
 
 
 class Bins:
