@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.estimation.measured_lifts import Head, Rows, factors, head_lifts, row_lifts
+from crowdtally.estimation.measured_lifts import Head, Lifts, Rows, head_lifts, row_lifts
 from crowdtally.estimation.shrinking import Shrunk
 from crowdtally.estimation.tastes import Tastes, odds, shrunk_tastes
 
@@ -29,6 +29,8 @@ Ints = NDArray[np.int64]
 LARGEST = 5_000_000
 """Cells of a matrix that is still built whole."""
 _CHUNK = 500_000
+LEVEL = 0.1
+"""How far the largest items as a whole may be more or less popular in a context."""
 UNMEASURED = 0.3
 """How far lifts are taken to scatter where no item's own lift was measured: an assumption. It was
 0.08 to 0.14 for groups of persons and 0.3 to 0.9 for times of the day or week in real data."""
@@ -96,24 +98,17 @@ class Cells:
 
 
 @dataclass(frozen=True, eq=False)
-class _Known:
-    """Lifts that were measured for some items, or for some features."""
-
-    factor: Floats
-    """(rows, h) factors of the cells (items), or logarithms of factors (features)."""
-    found: Shrunk
-    rows: Ints
-    """(m,) the row of each item; −1: none. Empty for features."""
-
-
-@dataclass(frozen=True, eq=False)
 class ContextEstimates:
     """The estimates of all cells; one context's column at a time, or the whole matrix."""
 
     items: Items
     facts: ContextFacts
-    tastes: _Known | None = field(default=None, repr=False)
-    measured: _Known | None = field(default=None, repr=False)
+    tastes: Shrunk | None = field(default=None, repr=False)
+    """(f, h) shrunk likings of the features."""
+    measured: Lifts | None = field(default=None, repr=False)
+    """(K, h) lifts of the items that were counted in the contexts."""
+    rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    """(m,) the row in ``measured`` of each item, −1: none; empty where nothing was measured."""
 
     @property
     def same_ranking(self) -> bool:
@@ -129,7 +124,7 @@ class ContextEstimates:
         """Whether each of these items was counted in the contexts itself."""
         if self.measured is None:
             return np.zeros(len(places), dtype=np.bool_)
-        return np.asarray(self.measured.rows[places] >= 0)
+        return np.asarray(self.rows[places] >= 0)
 
     def at(self, places: Ints) -> Cells:
         """(len(places), h): these items in every context."""
@@ -140,8 +135,10 @@ class ContextEstimates:
         own = self._variance(places, parts)
         gain = self._gain(places)
         # Where a cell was measured it corrects a wrong share; the lift then is off by it instead.
-        of_cell = own + (1 - gain) ** 2 * self.facts.shares_variance
-        of_lift = own + gain**2 * self.facts.shares_variance
+        wrong = self.facts.shares_variance
+        level = LEVEL**2 * (1 - gain) if self.facts.rows is None else 0.0
+        of_cell = own + level + (1 - gain) * wrong
+        of_lift = own + level + gain * wrong
         return Cells(
             count * parts,
             parts * np.sqrt(spread**2 + count**2 * of_cell),
@@ -179,7 +176,7 @@ class ContextEstimates:
         """p_ij: how each item divides over the contexts."""
         weights = _expected_parts(self, places)
         if self.measured is not None:
-            rows = self.measured.rows[places]
+            rows = self.rows[places]
             weights = weights * np.where(rows[:, None] >= 0, self.measured.factor[rows], 1.0)
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
@@ -187,15 +184,15 @@ class ContextEstimates:
         """The relative variance of p_ij beside the shares' own, once Σ_j p_ij = 1."""
         total = np.zeros_like(parts)
         if self.tastes is not None and self.facts.tastes is not None:
-            own = _projected(self.tastes.found.covariance, self.shares)  # (f, h)
+            own = _projected(self.tastes.covariance, self.shares)  # (f, h)
             total += self._reach(places) ** 2 * (self.facts.tastes.features[places] ** 2 @ own)
         if self.measured is None:
             return total + UNMEASURED**2
-        found, rows = self.measured.found, self.measured.rows[places]
+        found, rows = self.measured.found, self.rows[places]
         inside = rows >= 0
         # Outside, an item's own lift is as unknown as the lifts of the head are scattered.
         total[~inside] += _projected(found.spread[None], self.shares)
-        factor = self.measured.factor[rows[inside]]
+        factor = np.maximum(1.0 + found.mean[rows[inside]], 0.05)
         relative = found.covariance[rows[inside]] / (factor[:, :, None] * factor[:, None, :])
         total[inside] = _projected(relative, parts[inside])
         return total
@@ -204,8 +201,8 @@ class ContextEstimates:
         """(places, h) how far each cell was measured itself."""
         if self.measured is None:
             return np.zeros((len(places), len(self.shares)))
-        rows = self.measured.rows[places]
-        return np.asarray(np.where(rows[:, None] >= 0, self.measured.found.gain[rows], 0.0))
+        rows = self.rows[places]
+        return np.asarray(np.where(rows[:, None] >= 0, self.measured.gain[rows], 0.0))
 
     def _reach(self, places: Ints) -> Floats:
         count = np.asarray(self.items.mean)[places]
@@ -216,8 +213,7 @@ def estimate_contexts(items: Items, facts: ContextFacts) -> ContextEstimates:
     """Cells of every item and context, with Σ_j e_ij = c_i."""
     tastes = None
     if facts.tastes is not None:
-        liked = shrunk_tastes(facts.tastes, facts.shares, facts.users)
-        tastes = _Known(liked.mean, liked, np.empty(0, dtype=np.int64))
+        tastes = shrunk_tastes(facts.tastes, facts.shares, facts.shares_variance, facts.users)
     kinds = ContextEstimates(items, facts, tastes)
     chosen = facts.head or facts.rows
     if chosen is None or not len(chosen.places):
@@ -225,13 +221,14 @@ def estimate_contexts(items: Items, facts: ContextFacts) -> ContextEstimates:
     counts = np.maximum(np.asarray(items.mean)[chosen.places], 0.0)
     parts = kinds.at(chosen.places).lift * facts.shares
     if facts.head is not None:
-        found = head_lifts(facts.head, counts[:, None] * parts)
+        level = LEVEL**2 + facts.shares_variance
+        lifts = head_lifts(facts.head, counts[:, None] * parts, level)
     else:
         assert facts.rows is not None
-        found = row_lifts(facts.rows, counts, parts)
+        lifts = row_lifts(facts.rows, counts, parts)
     rows = np.full(len(items.mean), -1, dtype=np.int64)
     rows[chosen.places] = np.arange(len(chosen.places))
-    return ContextEstimates(items, facts, tastes, _Known(factors(found), found, rows))
+    return ContextEstimates(items, facts, tastes, lifts, rows)
 
 
 def _expected_parts(estimates: ContextEstimates, places: Ints) -> Floats:
@@ -239,7 +236,7 @@ def _expected_parts(estimates: ContextEstimates, places: Ints) -> Floats:
     tastes, facts = estimates.tastes, estimates.facts
     if tastes is None or facts.tastes is None:
         return np.tile(facts.shares, (len(places), 1))
-    logs = estimates._reach(places) * (facts.tastes.features[places] @ tastes.factor)
+    logs = estimates._reach(places) * (facts.tastes.features[places] @ tastes.mean)
     logs -= logs.max(axis=1, keepdims=True)  # a common factor that the norm removes again
     return np.asarray(facts.shares * np.exp(logs))
 
