@@ -201,14 +201,23 @@ class _Asked:
         above = noisy is not None and floor is not None and noisy.count > floor
         if not in_order:  # more than one count speaks for it
             above = above or bool(of.low[place] > 0)
-        released: tuple[float | None, ...] = (None,) * 4
-        if noisy is not None:
-            released = (noisy.count, noisy.noise_std, noisy.low, noisy.high)
         return TopItem(
-            rank, line.item, float(of.mean[place]), float(of.low[place]), float(of.high[place]),
-            covers, float(of.median[place]), chance, *released, float(of.deviation[place]),
-            floor, above,
-        )  # fmt: skip
+            rank,
+            line.item,
+            float(of.mean[place]),
+            float(of.low[place]),
+            float(of.high[place]),
+            covers,
+            float(of.median[place]),
+            chance,
+            None if noisy is None else noisy.count,
+            None if noisy is None else noisy.noise_std,
+            None if noisy is None else noisy.low,
+            None if noisy is None else noisy.high,
+            float(of.deviation[place]),
+            floor,
+            above,
+        )
 
     def answer(self, rows: list[TopItem]) -> TopList:
         """The list, and what must be said beside it."""
