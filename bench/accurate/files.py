@@ -33,8 +33,8 @@ _FILMS = (
     "USING (user_id)"
 )
 _GENRES = (
-    "SELECT movie_id AS item, genres AS genre, (year // 10 * 10)::VARCHAR AS decade "
-    "FROM {ml1m_movies}"
+    "SELECT movie_id AS item, unnest(string_split(genres, '|')) AS genre, "
+    "(year // 10 * 10)::VARCHAR AS decade FROM {ml1m_movies}"
 )
 _PURCHASES = (
     "SELECT user_id AS user, item_id AS item, dayname(timestamp) AS weekday, "

@@ -87,7 +87,8 @@ def request_of(way: Way, subject: Subject, epsilon: str) -> Request:
     if way.is_auto:
         options = {"for_": way.aim, "repeats": None if file.repeats else "no"}
         if file.per_user and subject.has_contexts:
-            options |= {"context_per_user": ",".join(file.contexts), "features": subject.features}
+            options["context_per_user"] = ",".join(file.contexts)
+            options["features"] = None if way.aim == "top" else subject.features
     else:
         options = {**Method.of(way.method).options, "max_records": way.bound}
         if way.seed_method.startswith("dpsense") and held.what == "records":
