@@ -2,9 +2,8 @@
 
 Each file of the folder that ``CROWDTALLY_DATA`` names, and that has users, is released by ``auto``
 (``--for counts``, ``top`` and ``recommend``), and by every seed method and baseline at its paper's
-settings and tuned with hindsight (3 runs of at most 6 settings; the winner is run in full). Items
-are compared with releases of items alone, which have all of epsilon for them; items in context with
-releases of both. Runs are kept in a folder, so that a measurement goes on where it was interrupted.
+settings and tuned with hindsight (3 runs of at most 6 settings; the winner is run in full). A file
+with contexts is released with them; "alone" are its items without any contexts. Runs are kept in a folder, so that a measurement goes on where it was interrupted.
 The last line is one JSON object with the list ``missed``.
 """
 
@@ -72,9 +71,7 @@ class Measurement:
 
     def _plain(self, place: int) -> Iterator[Wanted]:
         subject = self._subjects[place]
-        ways = at_the_papers_settings(subject)
-        if subject.has_contexts or not subject.file.contexts:
-            ways = [*autos(), *ways]
+        ways = [*autos(subject), *at_the_papers_settings(subject)]
         for epsilon in self._epsilons:
             yield from (Wanted(place, way, epsilon, *self._full) for way in ways)
 
@@ -85,15 +82,12 @@ class Measurement:
 
     def _winners(self, place: int) -> Iterator[Wanted]:
         """Of each method the best by MSE and by KL, and of all the best by every other score."""
-        table = "edges" if self._subjects[place].has_contexts else "items"
+        judged = ("items", "edges") if self._subjects[place].has_contexts else ("items",)
         for epsilon in self._epsilons:
-            tried: dict[Way, dict[str, float]] = {}
-            for one in self._trials(place):
-                runs = self._found(one) if one.epsilon == epsilon else None
-                if runs:
-                    line = line_of("", table, epsilon, one.way, "", runs)
-                    tried[one.way] = {name: mean.value for name, mean in line.scores.items()}
-            for way in _winning(tried):
+            trials = [one for one in self._trials(place) if one.epsilon == epsilon]
+            found = {one.way: runs for one in trials if (runs := self._found(one))}
+            winners = [way for table in judged for way in _winning(found, table)]
+            for way in dict.fromkeys(winners):
                 yield Wanted(place, way, epsilon, *self._full)
 
     def _of(self, one: Wanted, key: int) -> dict[str, Any]:
@@ -141,16 +135,15 @@ class Measurement:
         runs, subject = self._found(one), self._subjects[one.subject]
         if not runs:
             return []
-        made = []
-        if one.way.is_auto or not subject.has_contexts:
-            name = items_name(subject) if subject.file.first else subject.name
-            made.append(line_of(name, "items", one.epsilon, one.way, kind, runs))
-        if subject.has_contexts:
-            made.append(line_of(subject.name, "edges", one.epsilon, one.way, kind, runs))
-        return made
+        first = subject.has_contexts and subject.file.first
+        names = {"items": subject.items_name if first else subject.name, "edges": subject.name}
+        judged = [table for table in names if table == "items" or subject.has_contexts]
+        return [line_of(names[table], table, one.epsilon, one.way, kind, runs) for table in judged]
 
 
-def _winning(tried: dict[Way, dict[str, float]]) -> Iterator[Way]:
+def _winning(found: dict[Way, list[list[Scores]]], table: str) -> Iterator[Way]:
+    lines = [line_of("", table, "", way, "", runs) for way, runs in found.items()]
+    tried = {line.way: {n: mean.value for n, mean in line.scores.items()} for line in lines}
     seen = set()
     names = list(next(iter(tried.values()), {}))
     methods = dict.fromkeys(way.method for way in tried)
@@ -164,12 +157,6 @@ def _winning(tried: dict[Way, dict[str, float]]) -> Iterator[Way]:
         if winner not in seen:
             seen.add(winner)
             yield winner
-
-
-def items_name(subject: Subject) -> str:
-    """What the items alone of a subject's file are called."""
-    counted = f", {subject.held.what}" if subject.file.repeats else ""
-    return subject.file.name.split(",")[0] + counted
 
 
 def subjects_in(folder: Path, work: Path, only: str) -> Iterator[Subject]:
@@ -215,7 +202,7 @@ def _files(given: argparse.Namespace) -> tuple[list[Line], dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="crowdtally-") as work:
         subjects = list(subjects_in(Path(folder), Path(work), given.only))
         lines = Measurement(subjects, Kept(given.results), given).lines()
-        return lines, {one.name: items_name(one) for one in subjects if one.has_contexts}
+        return lines, {one.name: one.items_name for one in subjects if one.has_contexts}
 
 
 def main() -> None:
