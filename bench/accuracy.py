@@ -3,8 +3,9 @@
 Each file of the folder that ``CROWDTALLY_DATA`` names, and that has users, is released by ``auto``
 (``--for counts``, ``top`` and ``recommend``), and by every seed method and baseline at its paper's
 settings and tuned with hindsight (3 runs of at most 6 settings; the winner is run in full). A file
-with contexts is released with them; "alone" are its items without any contexts. Runs are kept in a folder, so that a measurement goes on where it was interrupted.
-The last line is one JSON object with the list ``missed``.
+with contexts is released with them; "alone" are its items without any contexts. Runs are kept in a
+folder, so that a measurement goes on where it was interrupted. The last line is one JSON object
+with the list ``missed``.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Measurement:
     def __init__(self, subjects: Sequence[Subject], kept: Kept, given: argparse.Namespace) -> None:
         self._subjects, self._kept = subjects, kept
         self._processes = given.processes
+        self._methods = [name for name in given.methods.split(",") if name]
         self._epsilons = tuple(given.epsilon.split(","))
         self._full = (3, 1) if given.quick else (5, 4)
         self._trial = (1, 1) if given.quick else (3, 1)
@@ -71,14 +73,17 @@ class Measurement:
 
     def _plain(self, place: int) -> Iterator[Wanted]:
         subject = self._subjects[place]
-        ways = [*autos(subject), *at_the_papers_settings(subject)]
+        ways = [*autos(subject), *filter(self._is_wanted, at_the_papers_settings(subject))]
         for epsilon in self._epsilons:
             yield from (Wanted(place, way, epsilon, *self._full) for way in ways)
 
     def _trials(self, place: int) -> Iterator[Wanted]:
         for epsilon in self._epsilons:
-            for way in searched(self._subjects[place]):
+            for way in filter(self._is_wanted, searched(self._subjects[place])):
                 yield Wanted(place, way, epsilon, *self._trial)
+
+    def _is_wanted(self, way: Way) -> bool:
+        return not self._methods or way.seed_method in self._methods
 
     def _winners(self, place: int) -> Iterator[Wanted]:
         """Of each method the best by MSE and by KL, and of all the best by every other score."""
@@ -183,6 +188,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="3 runs, epsilon 1, 10^6 records")
     parser.add_argument("--only", default="", help="the files whose name has this in it")
     parser.add_argument("--epsilon", help=f"default: {','.join(EPSILONS)}; with --quick 1")
+    parser.add_argument("--methods", default="", help="compare with these alone: sra,hpa,gs")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=80, help="for the files; then it stops")
     parser.add_argument("--results", type=Path, default=Path("accuracy-results"))

@@ -81,7 +81,8 @@ def test_crowds_lead_auto_through_its_steps() -> None:
             rehearsal = shared.rehearsal(case, pair.database(with_user=True))
             released = rehearsal.run(0, SilentDraws())
         course = released.course
-        assert course is not None and course.spent <= 1
+        assert course is not None
+        assert course.spent <= 1
         seen |= {step.name for step in course.taken if step.epsilon}
     assert seen >= {"sizes", "items", "bins", "head", "contexts", "split_head", "head_rows"}
 
