@@ -13,7 +13,6 @@ from functools import lru_cache
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from crowdtally.laws.widths import Floats, Nodes, nodes
 

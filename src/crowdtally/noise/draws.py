@@ -60,9 +60,7 @@ class Draws(Protocol):
         """Returns an index distributed as Pr[i] ∝ exp(rate·scores[i])."""
         ...
 
-    def choose_among(
-        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
-    ) -> int:
+    def choose_among(self, scores: Scores, multiplicities: Multiplicities, rate: Fraction) -> int:
         """Returns an index distributed as Pr[i] ∝ multiplicities[i]·exp(rate·scores[i])."""
         ...
 
@@ -97,9 +95,7 @@ class SystemDraws(Draws):
         """See :func:`crowdtally.noise.choose.choose`."""
         return choose(scores, rate, self._source)
 
-    def choose_among(
-        self, scores: Scores, multiplicities: Multiplicities, rate: Fraction
-    ) -> int:
+    def choose_among(self, scores: Scores, multiplicities: Multiplicities, rate: Fraction) -> int:
         """See :func:`crowdtally.noise.choose.choose_among`."""
         return choose_among(scores, multiplicities, rate, self._source)
 

@@ -8,10 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, Rule
 from crowdtally.curator.choosing.dpsense_s import given_scalings
+from crowdtally.curator.request.options import is_given
 from crowdtally.values.counts import What
 from crowdtally.values.records import Records
 from crowdtally.values.whole import whole_number
@@ -43,6 +45,8 @@ def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
     """The rule that the options name, or the object that they hand over."""
     if records.user is None:
         return EveryRow()
+    if options["noise"] == "interval" and not is_given(options, "bounding"):
+        return Everyone()
     given = options["bounding"]
     rule: Rule = (
         BOUNDINGS.load(given).of(options) if isinstance(given, str) else OwnRule.handed(given)
