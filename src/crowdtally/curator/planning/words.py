@@ -79,7 +79,7 @@ def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
     noise = f"noise scale {table['noise_scale']}"
     if table["noise_scale"] is None:
-        noise = f"{table['noise']} noise"
+        noise = f"at most in each cell, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
         f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, {noise} "
