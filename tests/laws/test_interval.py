@@ -26,10 +26,8 @@ LEVEL = Fraction(19, 20)
 
 
 @cache
-def joint(
-    rate: Fraction, cells: int, phantoms: int, most: int = 24
-) -> dict[tuple[int, ...], float]:
-    """Pr of every vector of published noises, by definition: all z with a norm of at most ``most``."""
+def joint(rate: Fraction, cells: int, phantoms: int, most: int) -> dict[tuple[int, ...], float]:
+    """Pr of every vector of published noises, by definition, over all z within ±``most``."""
     found: dict[tuple[int, ...], float] = defaultdict(float)
     for z in product(range(-most, most + 1), repeat=cells + phantoms):
         norm = max(*z, 0) + max(*(-value for value in z), 0)
@@ -112,14 +110,14 @@ SIMULATED = [(Fraction(1), 7, 1), (Fraction(1, 10), 20, 2), (Fraction(1, 2000), 
 def test_deviations_and_intervals_hold_in_simulation(
     rate: Fraction, cells: int, phantoms: int
 ) -> None:
-    law, draws, times = IntervalNoise(rate, cells, phantoms), SystemDraws(Seeded(5)), 4000
+    law, draws, times = IntervalNoise(rate, cells, phantoms), SystemDraws(Seeded(5)), 1500
     drawn = np.stack([law.draw(draws, cells) for _ in range(times)]).astype(np.float64)
     for summed in (1, 3, cells):
         sums = drawn[:, :summed].sum(axis=1)
         std = law.std(Combination.of_cells(summed)) / float(law.unit)
         assert sums.std() == pytest.approx(std, rel=6 / sqrt(2 * times))
         inside = np.mean(np.abs(sums) <= law.half_width(LEVEL, summed))
-        assert abs(inside - 0.95) < 0.025
+        assert abs(inside - 0.95) < 0.034
         assert np.mean(np.abs(sums) <= 0.85 * law.half_width(LEVEL, summed)) < 0.94
     floor = law.floor(cells)
     assert np.mean(drawn.max(axis=1) > floor) <= 0.05
@@ -127,10 +125,9 @@ def test_deviations_and_intervals_hold_in_simulation(
 
 
 def test_wide_noise_is_a_scaled_picture_of_narrower_noise() -> None:
-    """Where it is made coarser: half the rate, twice the width, and no jump where a step doubles."""
-    widths = [
-        IntervalNoise(Fraction(1, n), 20, 2).half_width(LEVEL) / n for n in (16, 29, 64, 4096)
-    ]
+    """Where it is made coarser: half the rate, twice the width, no jump where a step doubles."""
+    laws = {n: IntervalNoise(Fraction(1, n), 20, 2) for n in (16, 29, 64, 4096)}
+    widths = [law.half_width(LEVEL) / n for n, law in laws.items()]
     assert max(widths) / min(widths) < 1.002
     law = IntervalNoise(Fraction(1, 4096), 20, 2)
     values = np.arange(-40, 41) * 20_000
@@ -144,8 +141,13 @@ def test_far_values_have_ever_smaller_probabilities() -> None:
     logs = law.log_probabilities(np.arange(0, 5000, 50))
     assert np.isfinite(logs).all()
     assert (np.diff(logs) < 0).all()
-    # one step of z is two units, and costs at least the rate in the end
-    assert np.diff(logs)[-1] == pytest.approx(-50 / 2 / 3, rel=0.05)
+    # By definition: Σ_s Pr[s]·(s+1−k)/(s+1)², up to fifteen deviations and then nearly so.
+    law, widths = IntervalNoise(Fraction(1, 3), 5), np.arange(4000.0)
+    weights = np.exp(6 * np.log1p(widths) - widths / 3 - 50)
+    for value, error in ((0, 1e-6), (5, 1e-6), (40, 1e-6), (100, 1e-6), (500, 0.1)):
+        own = (weights * np.maximum(widths + 1 - value, 0) / (widths + 1) ** 2).sum()
+        exact = float(np.log(own / weights.sum()))
+        assert law.log_probabilities([value])[0] == pytest.approx(exact, rel=error)
 
 
 class Given:
@@ -187,12 +189,12 @@ def test_blocks_are_independent_of_each_other() -> None:
     assert law.reach(LEVEL, of_one_item) < law.half_width(LEVEL, 3)
     assert law.reach(LEVEL, Combination(2.0, 2.0, within=4.0)) == law.half_width(LEVEL, 2)
     draws = SystemDraws(Seeded(8))
-    drawn = np.stack([law.draw(draws, 12) for _ in range(3000)]).reshape(-1, 4, 3)
+    drawn = np.stack([law.draw(draws, 12) for _ in range(1000)]).reshape(-1, 4, 3)
     found = np.corrcoef(drawn.reshape(-1, 12).T).reshape(4, 3, 4, 3)
-    assert abs(found[0, 0, 1, 0] - 0.5) < 0.1
-    assert abs(found[0, 0, 0, 1]) < 0.1
+    assert abs(found[0, 0, 1, 0] - 0.5) < 0.15
+    assert abs(found[0, 0, 0, 1]) < 0.19
     sums = drawn[:, 0, :].sum(axis=1)
-    assert abs(np.mean(np.abs(sums) <= law.reach(LEVEL, of_one_item)) - 0.95) < 0.03
+    assert abs(np.mean(np.abs(sums) <= law.reach(LEVEL, of_one_item)) - 0.95) < 0.042
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ CELLS, SOME = 3, Fraction(1, 2)
 
 @pytest.fixture(scope="module")
 def drawn() -> np.ndarray:
-    return seeded(CELLS, SOME, 12_000)
+    return seeded(CELLS, SOME, 6_000)
 
 
 def of_largest(cells: int, rate: Fraction, reach: int) -> np.ndarray:
