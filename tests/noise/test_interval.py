@@ -246,5 +246,6 @@ def test_wrong_sizes_and_rates_are_refused(rate: Any, size: int, words: str) -> 
         SystemDraws().interval(rate, size)
 
 
-def test_the_largest_number_of_cells_can_be_drawn() -> None:
-    assert SystemDraws().interval(Fraction(1, 10), MOST_CELLS).shape == (MOST_CELLS,)
+@pytest.mark.parametrize("cells", [600, pytest.param(MOST_CELLS, marks=pytest.mark.long)])
+def test_many_cells_can_be_drawn(cells: int) -> None:
+    assert SystemDraws().interval(Fraction(1, 10), cells).shape == (cells,)
