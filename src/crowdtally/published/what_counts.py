@@ -9,10 +9,15 @@ from crowdtally.published.metadata import BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.values.counted import Counted
 
+DISTINCT = "distinct"
+"""The bounding of a release that bounds nobody: each user counts once in each of their cells."""
+
 
 def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
+    if method.bounding == DISTINCT:
+        return Counted("users", 1, everywhere=True)
     if guarantee.unit != "user":
         return Counted("users", None, weight=guarantee.column)
     # A table of discovered items has its bound as its sensitivity, and no other.

@@ -9,6 +9,7 @@ from typing import Any
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.odds import PRIORS, odds
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
@@ -87,13 +88,14 @@ def _cells(of: str | None) -> int | None:
 def width_of(request: Request, target: Target) -> Fraction:
     """Half the width of the 95% noise interval that a request would give the target, as a count."""
     if request.discovery is not None:
-        law, squares = DiscreteLaplace(request.discovery.scale), 1.0
+        law: NoiseLaw = DiscreteLaplace(request.discovery.scale)
+        squares = 1.0
     else:
         table = request.tables[0 if target.cells is None else -1]
         law, cells = table.law, target.cells or 1
         dense = not table.publishing.leaves_out
         squares = table.transform.squares(table.cells, cells, dense=dense)
-    return Fraction(law.reach(INTERVAL_LEVEL, squares)) * law.unit
+    return Fraction(law.reach(INTERVAL_LEVEL, Combination(squares, squares))) * law.unit
 
 
 def check_target(request: Request, target: Target) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.options import NOISES
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError
 
@@ -41,6 +42,7 @@ _VALUES = {
     "one",
     "two",
     "spark",
+    *NOISES,
 }
 """Words that are typed after an option."""
 _BOTH = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Python ([^)]*)\)")

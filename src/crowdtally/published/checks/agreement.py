@@ -15,7 +15,7 @@ from math import isclose
 from typing import Any
 from unicodedata import is_normalized
 
-from crowdtally.laws.registry import knows
+from crowdtally.laws.registry import fault_of
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
@@ -38,8 +38,9 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     yield from _cost(metadata)
     yield from _hashes(metadata)
     for place, facts in enumerate(metadata["tables"]):
-        if not knows(facts["noise"]):
-            yield f"tables[{place}] ({facts['name']}) has noise of a law that is unknown here"
+        unread = fault_of(facts["noise"])
+        if unread is not None:
+            yield f"tables[{place}] ({facts['name']}) {unread}"
             continue
         table = TableFacts.from_json(facts, domain)
         for fault in chain(_table(table, domain), _noise(table)):

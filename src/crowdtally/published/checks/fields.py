@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Any
 
+from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS
 from crowdtally.published.checks.shape import (
     Each,
     Fields,
@@ -77,16 +78,20 @@ _DOMAIN = Having(
     Fields({"items": _ITEMS, "contexts": Each(_LISTED)}),
 )
 
-_NOISE = Fields(
-    {
-        "law": _TEXT,
-        "unit": _POSITIVE,
-        "scale": _POSITIVE,
-        "std": _FLOAT,
-        "interval_level": _LEVEL,
-        "interval_half_width": _MEASURE,
-    }
-)
+_ANY_NOISE: dict[str, Shape] = {
+    "law": _TEXT,
+    "unit": _POSITIVE,
+    "std": _FLOAT,
+    "interval_level": _LEVEL,
+    "interval_half_width": _MEASURE,
+}
+_INTERVAL: dict[str, Shape] = {
+    "rate": _POSITIVE,
+    "cells": whole_leaf(1, MOST_CELLS),
+    "phantoms": whole_leaf(0, MOST_PHANTOMS),
+    "blocks": whole_leaf(1),
+}
+_NOISE = Having("rate", Fields(_ANY_NOISE | _INTERVAL), Fields(_ANY_NOISE | {"scale": _POSITIVE}))
 _ORDERED = Each(_NAME, 1)
 _TRANSFORM = Tagged(
     "kind",

@@ -172,7 +172,7 @@ class _Asked:
         law, level = self.table.law, self.table.interval_level
         if not self.question.unweighted:
             return law.std(of), None
-        return law.std(of), as_counts(law.half_width(level, int(of.squares)), law.unit)
+        return law.std(of), as_counts(law.reach(level, of), law.unit)
 
     def _sampling_errors(
         self, path: Path, rows: list[Weights], column: str, names: list[Any]

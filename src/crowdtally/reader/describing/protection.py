@@ -8,6 +8,7 @@ from fractions import Fraction
 from crowdtally.published import Published
 from crowdtally.published.metadata import BoundFacts
 from crowdtally.published.table import TableFacts
+from crowdtally.published.what_counts import DISTINCT
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number, several
@@ -51,7 +52,7 @@ def protection_lines(published: Published) -> Iterator[str]:
     yield from _choice(published)
     for table in published.tables:
         yield _noise(published, table)
-    bounded = "" if published.method.bounding == "row" else _BOUNDED
+    bounded = "" if published.method.bounding in ("row", DISTINCT) else _BOUNDED
     yield (
         "The noise was drawn exactly, from a cryptographic source. An interval covers the noise "
         f"alone{bounded}."
@@ -63,6 +64,12 @@ def _bounding(published: Published) -> Iterator[str]:
     method, person = published.method, who(published)
     if method.bounding == "row":
         yield f"Nothing was cut: one {person} counts once in each table."
+        return
+    if method.bounding == DISTINCT:
+        yield (
+            f"Nothing was cut: one {person} counts once in each of their cells, however many these "
+            "are, and the noise covers all of them together."
+        )
         return
     if published.domain.is_discovered:
         (table,) = published.tables
@@ -117,7 +124,7 @@ def _started(sentence: str) -> str:
 
 def _choice(published: Published) -> Iterator[str]:
     method = published.method
-    if method.bounding == "row":
+    if method.bounding in ("row", DISTINCT):
         return
     if method.chosen_by is None:
         yield "The bound was given as a public number, not taken from the records by the program."
@@ -139,9 +146,12 @@ def _noise(published: Published, table: TableFacts) -> str:
     reach = f"lies within ±{amount(table.interval_half_width)}"
     if not table.interval_half_width:
         reach = "is 0"
+    changes = f"{_exactly(most)} in all, over all {each}s together"
+    if published.method.bounding == DISTINCT:
+        changes = f"1 in each {each}, in however many of them"
     return (
         f"Table {table.name!r}, ε {show(table.epsilon)}: one {person} changes it by at most "
-        f"{_exactly(most)} in all, over all {each}s together. Each {each} has noise of standard "
+        f"{changes}. Each {each} has noise of standard "
         f"deviation {amount(table.noise_std)}: {level} of the time it {reach}."
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crowdtally.published import Published
+from crowdtally.published.what_counts import DISTINCT
 from crowdtally.reader.describing.protection import KEPT, SCALED
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import who
@@ -42,7 +43,7 @@ def _parameters(published: Published) -> Iterator[str]:
         chosen = [f"the {len(names)} lists of values"]
     if published.domain.is_discovered:
         chosen = []
-    if method.bounding != "row" and method.chosen_by is None:
+    if method.bounding not in ("row", DISTINCT) and method.chosen_by is None:
         chosen.append("the bound")
     if records is not None and records.where is not None:
         chosen.append("the condition")
@@ -58,7 +59,7 @@ def _parameters(published: Published) -> Iterator[str]:
 
 def _rule(published: Published) -> Iterator[str]:
     rule = published.method.bounding
-    if rule not in KEPT and rule not in SCALED and rule != "row":
+    if rule not in KEPT and rule not in SCALED and rule not in ("row", DISTINCT):
         yield (
             f"The bounding rule {rule!r}: that it looks at each {who(published)}'s own records "
             "alone was not checked, and the whole promise rests on it."
@@ -68,7 +69,8 @@ def _rule(published: Published) -> Iterator[str]:
 def _left_out(published: Published) -> Iterator[str]:
     users = published.guarantee.unit in ("user", "same-person")
     without = ", or without a user," if users else ""
-    bounded = " How many records bounding left out is not told either." if users else ""
+    cut = users and published.method.bounding != DISTINCT
+    bounded = " How many records bounding left out is not told either." if cut else ""
     where = "" if published.domain.is_discovered else f" with values outside the lists{without}"
     if published.domain.is_discovered:
         where = " without a user or an item"
