@@ -6,58 +6,20 @@ too. Its maximum is approached by EM steps over the distinct values (Kiefer and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from crowdtally.estimation.likelihoods import Noise
+from crowdtally.estimation.joint import Again, seen_twice, twice_binned
+from crowdtally.estimation.likelihoods import BELOW, FAR, Noise, grid_of, rows
+from crowdtally.estimation.posteriors import LEVEL, Floats, Ints, Posterior, left_alone
+from crowdtally.estimation.prior import Prior
+from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.laws.law import NoiseLaw
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-LEVEL = Fraction(19, 20)
-"""Of an interval, unless another is asked for."""
-STEPS = 100
-"""EM steps."""
 FEW = 200
 """Fewer cells say too little about their own prior: it is flat."""
-_DENSE = 4_000_000
-"""Numbers in one matrix of likelihoods."""
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """What is known of each cell's count, as counts."""
-
-    mean: Floats
-    median: Floats
-    low: Floats
-    high: Floats
-    """An interval of the asked level: as much probability below as above."""
-    variance: Floats
-
-    def take(self, places: Ints) -> Posterior:
-        """Of some of the cells, in their order."""
-        return Posterior(*(part[places] for part in self.parts()))
-
-    def parts(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Mean, median, low, high and variance."""
-        return self.mean, self.median, self.low, self.high, self.variance
-
-
-@dataclass(frozen=True, eq=False)
-class Again:
-    """Some cells' second noisy values, already brought to the size of the first."""
-
-    places: Ints
-    """Which cells."""
-    values: Floats
-    """In units of the first table's law."""
-    noise: Noise
-    """Of those values: the law's units must be the first table's."""
 
 
 def posterior(
@@ -68,7 +30,9 @@ def posterior(
     also: Again | None = None,
     flat: bool = False,
 ) -> Posterior:
-    """The posterior of every cell of one table.
+    """The posterior of every cell of one table, as counts.
+
+    Without ``also``, a larger value never has a smaller mean, median or end of its interval.
 
     Args:
         values: the noisy values, in units.
@@ -77,4 +41,73 @@ def posterior(
         also: second values of some cells.
         flat: with a flat prior on counts of at least 0, as for fewer than 200 cells.
     """
-    raise NotImplementedError
+    noisy = np.asarray(values, dtype=np.float64)
+    if flat or noisy.size < FEW:
+        found = flat_posterior(noisy, law, level)
+    else:
+        found = _mixed(noisy, law, level, also)
+    return found.times(float(law.unit))
+
+
+def _mixed(values: Floats, law: NoiseLaw, level: Fraction, also: Again | None) -> Posterior:
+    noise = Noise(law)
+    limit = FAR * noise.deviation
+    found = Posterior.empty(len(values))
+    once = np.ones(values.shape, dtype=bool)
+    if also is not None:
+        once[also.places] = False
+        also, clear = also.parted(values, limit)
+        found.put(clear.places, clear.far_apart(values, noise, level))
+    far, near = np.flatnonzero(once & (values > limit)), np.flatnonzero(once & (values <= limit))
+    found.put(far, left_alone(values[far], law, level))
+    grid = _grid(values[near], values, noise, also)
+    bins = Bins(values[near], noise)
+    likelihoods, seen = rows(noise.log(bins.centres[:, None] - grid)), bins.counts > 0
+    matrix, counts = likelihoods[seen], bins.counts[seen]
+    if also is not None:
+        again, times = twice_binned(values, noise, also, grid)
+        # One prior for all: that of the chosen cells alone would believe in their noise.
+        matrix, counts = np.concatenate([matrix, again]), np.concatenate([counts, times])
+    prior = Prior.fitted(grid, matrix, counts)
+    found.put(near, bins.spread(prior.posterior(likelihoods, level)))
+    if also is not None:
+        found.put(also.places, seen_twice(values, noise, also, prior, level))
+    return found
+
+
+def _grid(near: Floats, values: Floats, noise: Noise, also: Again | None) -> Floats:
+    """Fine enough for the sharper of both noises."""
+    largest = float(near.max(initial=0.0))
+    if also is None:
+        return grid_of(noise.scale, largest)
+    return grid_of(min(noise.scale, also.noise.scale), max(largest, also.largest(values)))
+
+
+class Bins:
+    """Values taken together: 1/40 of the noise scale wide, or one unit where that is more."""
+
+    def __init__(self, values: Floats, noise: Noise) -> None:
+        values = np.maximum(values, -BELOW * max(noise.scale, 1.0))
+        self._width = noise.width
+        places: Ints = np.rint(values / self._width).astype(np.int64)
+        # One more on each side: values lie between two centres.
+        first = int(places.min()) - 1 if len(places) else 0
+        last = int(places.max()) + 1 if len(places) else 0
+        self.centres = self._width * np.arange(first, last + 1, dtype=np.float64)
+        """The value that each bin stands for, increasing."""
+        self.counts = np.bincount(places - first, minlength=len(self.centres)).astype(np.float64)
+        """How many values are in each."""
+        self._before: Ints = np.floor(values / self._width).astype(np.int64) - first
+        self._part = values / self._width - first - self._before
+
+    def spread(self, found: Posterior) -> Posterior:
+        """From one posterior for each bin to one for each value, linear between centres."""
+        # rounding must not turn two near values around
+        ordered = [np.maximum.accumulate(part) for part in found.parts()[:4]]
+        return Posterior(*(self._between(part) for part in (*ordered, found.variance)))
+
+    def _between(self, part: Floats) -> Floats:
+        if self._width == 1.0:
+            return np.asarray(part[self._before], dtype=np.float64)
+        rise = np.append(np.diff(part), 0.0)
+        return np.asarray(part[self._before] + self._part * rise[self._before], dtype=np.float64)
