@@ -22,6 +22,8 @@ class Shrunk:
     """(rows, h): the posterior means."""
     covariance: Floats
     """(rows, h, h): the posterior covariance of each row."""
+    gain: Floats
+    """(rows, h): how much of a cell's own value went into its mean, from 0 (nothing) to 1."""
     spread: Floats
     """(h, h): S, the covariance of the rows themselves."""
 
@@ -40,12 +42,12 @@ def mvshrink(values: Floats, variances: Floats) -> Shrunk:
     rows, width = values.shape
     noise = np.broadcast_to(variances, values.shape)
     spread = np.eye(width) * _start(values, noise)
-    mean, covariance = _posterior(values, noise, spread)
+    mean, covariance, gain = _posterior(values, noise, spread)
     for _ in range(STEPS if rows else 0):
         spread = (mean.T @ mean + covariance.sum(axis=0)) / rows
         spread += np.eye(width) * (RIDGE * np.trace(spread) / width)
-        mean, covariance = _posterior(values, noise, spread)
-    return Shrunk(mean, covariance, spread)
+        mean, covariance, gain = _posterior(values, noise, spread)
+    return Shrunk(mean, covariance, gain, spread)
 
 
 def _start(values: Floats, noise: Floats) -> float:
@@ -56,7 +58,7 @@ def _start(values: Floats, noise: Floats) -> float:
     return max(float(np.mean(squares - noise)), LEAST * float(np.mean(squares)), 1e-300)
 
 
-def _posterior(values: Floats, noise: Floats, spread: Floats) -> tuple[Floats, Floats]:
+def _posterior(values: Floats, noise: Floats, spread: Floats) -> tuple[Floats, Floats, Floats]:
     """Means S(S+V)⁻¹r and covariances S − S(S+V)⁻¹S: no inverse of S, which may be singular."""
     width = values.shape[1]
     total = spread + noise[:, :, None] * np.eye(width)
@@ -66,4 +68,5 @@ def _posterior(values: Floats, noise: Floats, spread: Floats) -> tuple[Floats, F
     gain = np.swapaxes(gain, 1, 2)  # S(S+V)⁻¹, since both are symmetric
     mean = np.einsum("ijk,ik->ij", gain, values)
     covariance = spread - gain @ spread
-    return mean, (covariance + np.swapaxes(covariance, 1, 2)) / 2
+    symmetric = (covariance + np.swapaxes(covariance, 1, 2)) / 2
+    return mean, symmetric, np.einsum("ijj->ij", gain)
