@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from crowdtally.curator.steps.auto.bins import Bins
+from crowdtally.curator.steps.auto.crowd import Crowd
 from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.head import Head
+from crowdtally.curator.steps.auto.items import Items
+from crowdtally.curator.steps.auto.pilot import Pilot
+from crowdtally.curator.steps.auto.planned import PlannedStep
 from crowdtally.curator.steps.auto.sizes import SizesStep
+from crowdtally.curator.steps.auto.zoom import Zoom
 from crowdtally.curator.steps.step import Step
 
 
 def auto_steps(design: Design) -> tuple[Step, ...]:
     """All steps; which of them run is decided on the way."""
-    return (SizesStep(design),)
+    return (
+        SizesStep(design),
+        PlannedStep(Pilot(design)),
+        PlannedStep(Crowd(design)),
+        PlannedStep(Items(design)),
+        PlannedStep(Zoom(design)),
+        PlannedStep(Bins(design)),
+        PlannedStep(Head(design)),
+    )

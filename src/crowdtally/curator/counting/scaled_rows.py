@@ -1,0 +1,73 @@
+"""The users' rows, or a part of each, scaled to a bound and added up by item.
+
+Contract: a row is divided by its own sum, over exactly the items that are counted. So every user
+adds at most ``bound``·g units in all, whatever she has anywhere else, and nothing of another user's
+depends on her: the totals have that L1 bound, for every database. The proof is in ``auto.md``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.bounding.dpsense import GRID, weighted
+from crowdtally.curator.counting.cells import Cells, cells_of
+from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.engine.relations import Rows, sum_of
+from crowdtally.values.counts import Counts
+
+NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
+"""No items."""
+UNIT = Fraction(1, GRID)
+"""What a unit of a scaled row means as a count."""
+
+
+def scaled_totals(visits: Visits, bound: int, size: int, *, without: NDArray[Any] = NONE) -> Counts:
+    """Totals of all ``size`` items but those ``without``, which count nothing: (item, units).
+
+    Args:
+        visits: the users' rows.
+        bound: what each row without them is scaled to, at most.
+        size: how many items there are.
+        without: the few items that leave every row.
+    """
+    rows = visits.items
+    if len(without):
+        rows = rows.filter(~rows.item.isin(without.tolist()))
+    return Counts(size, *_totals(visits, rows, bound), GRID * bound, UNIT)
+
+
+def scaled_inside(visits: Visits, bound: int, chosen: NDArray[Any]) -> Counts:
+    """Totals of the chosen items alone, in their order, each row scaled again inside them."""
+    listed = visits.engine.load(f"chosen_{visits.key}", {"chosen": chosen})
+    rows = visits.items.inner_join(listed, visits.items.item == listed.chosen)
+    found, values = _totals(visits, rows, bound)
+    return Counts(len(chosen), np.searchsorted(chosen, found), values, GRID * bound, UNIT)
+
+
+def scaled_groups(
+    visits: Visits, bound: int, groups: NDArray[Any], number: int, *, without: NDArray[Any]
+) -> Counts:
+    """Totals of groups of items; every item that is not ``without`` is in one of them.
+
+    A row is divided by its sum over all groups, and its weights are added up by group.
+    """
+    totals = scaled_totals(visits, bound, len(groups), without=without)
+    of = groups[totals.cells]
+    if (of < 0).any():
+        raise ValueError("an item that is counted is in no group")
+    values = np.zeros(number, dtype=np.int64)
+    np.add.at(values, of, totals.values)
+    return Counts(number, np.arange(number), values, totals.l1_bound, totals.unit)
+
+
+def _totals(visits: Visits, rows: Rows, bound: int) -> Cells:
+    """(user, item, amount) → by item, the sum of ⌊g·bound·x/R⌋, or of g·x where R ≤ bound."""
+    rows = rows.select("user", "amount", cell=rows.item)
+    sums = rows.group_by("user").agg(row_sum=sum_of(rows.amount))
+    weights = weighted(rows.inner_join(sums, "user"), bound)
+    found = weights.group_by("cell").agg(total=weights.weight.sum().cast("int64"))
+    return cells_of(visits.engine.columns(found), "total", visits.domain)

@@ -1,0 +1,56 @@
+"""Step 6, bins: totals of four popularity bins, hardly bounded; they say what bounding lost.
+
+Contract: every row without the crowd's items is scaled to C by its own sum over all the others,
+which are all in a bin, so one user changes the totals by at most g·C units, and discrete Laplace
+noise of scale g·C/ε is ε-differentially private. Bins and C follow from what was released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crowdtally.curator.bounding.auto import LARGEST_THETA
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
+from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.questions import Groups
+from crowdtally.curator.steps.step import Released
+from crowdtally.estimation.bounds import best_cap
+from crowdtally.estimation.estimates import equal_mass_groups
+from crowdtally.values.table_kinds import BINS
+
+NUMBER = 4
+"""G."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Totals of items of about the same popularity."""
+
+    design: Design
+    """What is public."""
+    name: str = BINS.name
+    """The step's."""
+
+    def plan(self, released: Released) -> Planned | Passed:
+        """Four totals of equal estimated mass."""
+        decided = decided_of(released)
+        if not decided.shares.bins:
+            return Passed(self._why_not(released))
+        cost = decided.shares.bins * self.design.epsilon
+        cap = min(best_cap(decided.sizes, NUMBER, float(cost)), LARGEST_THETA)
+        crowd = crowd_of(released).tolist()
+        groups = equal_mass_groups(item_estimates(self.design, released), NUMBER, crowd)
+        return Planned(
+            Groups(self.name, cap, groups, NUMBER), cost,
+            "totals of items of like popularity show how much the bound leaves out",
+            {"cap": cap, "items": self.design.items - len(crowd)},
+        )  # fmt: skip
+
+    def _why_not(self, released: Released) -> str:
+        decided = decided_of(released)
+        if decided.small:
+            return "the list of items is short: all of them are measured without bounds"
+        if self.design.is_sparse:
+            return "there are too many items to publish all"
+        return "the bound leaves out less than 3% of the records"

@@ -1,0 +1,219 @@
+"""What steps count: rows that are scaled, or distinct users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.bounding.dpsense import GRID
+from crowdtally.curator.counting.members import all_members, all_members_by_context, members
+from crowdtally.curator.counting.scaled_rows import (
+    UNIT,
+    scaled_groups,
+    scaled_inside,
+    scaled_totals,
+)
+from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.measured import Measured
+from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.table import Table
+from crowdtally.laws.interval import phantoms_for
+from crowdtally.values.counts import Counts
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.layout import Crossed, Layout, Numbered, Picked, grid
+from crowdtally.values.memberships import Memberships
+
+Ints = NDArray[np.int64]
+_CHOSEN = {"publishing": "chosen"}
+
+
+def _laplace(name: str, layout: Layout, epsilon: Epsilon, bound: int) -> Table:
+    return Table(name, AUTO_PART, layout, epsilon, GRID * bound, UNIT)
+
+
+@dataclass(frozen=True, eq=False)
+class AllItems:
+    """Rows without some items, scaled to a bound. L1 = the bound, in counts."""
+
+    design: Design
+    """What is public."""
+    name: str
+    """Of the table."""
+    bound: int
+    """What rows are scaled to."""
+    without: Ints
+    """The items that leave every row: the crowd."""
+
+    def count(self, visits: Visits) -> Counts:
+        """Totals of all items; 0 for those without."""
+        return scaled_totals(visits, self.bound, self.design.items, without=self.without)
+
+    def table(self, epsilon: Epsilon) -> Table:
+        """Every item; the items' own table as it is published, all of it or the most of it."""
+        if self.name != self.design.table.name:
+            return _laplace(self.name, self.design.cells, epsilon, self.bound)
+        return replace(self.design.table, epsilon=epsilon).settle(GRID * self.bound, UNIT)
+
+    def extra(self) -> Mapping[str, Any]:
+        """Nothing more."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenItems:
+    """Rows inside chosen items, scaled to a bound of their own. L1 = that bound."""
+
+    design: Design
+    """What is public."""
+    name: str
+    """Of the table."""
+    bound: int
+    """What rows are scaled to, inside."""
+    chosen: Ints
+    """The items, ascending."""
+
+    def count(self, visits: Visits) -> Counts:
+        """Totals of the chosen items."""
+        return scaled_inside(visits, self.bound, self.chosen)
+
+    def table(self, epsilon: Epsilon) -> Table:
+        """Every chosen item."""
+        return _laplace(self.name, Picked(self.design.cells, self.chosen), epsilon, self.bound)
+
+    def extra(self) -> Mapping[str, Any]:
+        """That items were chosen."""
+        return _CHOSEN
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Totals of groups of items, rows without some items scaled to a bound. L1 = the bound."""
+
+    name: str
+    """Of the table."""
+    bound: int
+    """C."""
+    groups: Ints
+    """The group of each item; −1: in none."""
+    number: int
+    """How many groups there are."""
+
+    def count(self, visits: Visits) -> Counts:
+        """Totals of the groups."""
+        without = np.flatnonzero(self.groups < 0)
+        return scaled_groups(visits, self.bound, self.groups, self.number, without=without)
+
+    def table(self, epsilon: Epsilon) -> Table:
+        """Every group."""
+        return _laplace(self.name, Numbered("bin", self.number), epsilon, self.bound)
+
+    def extra(self) -> Mapping[str, Any]:
+        """Which item is in which group: one character each."""
+        return {"groups": shown_groups(self.groups)}
+
+
+def shown_groups(groups: Ints) -> str:
+    """One character per item: its group, or - for none.
+
+    >>> shown_groups(np.array([0, 3, -1, 1]))
+    '03-1'
+    """
+    return (np.where(groups < 0, ord("-"), groups + ord("0")).astype(np.uint8)).tobytes().decode()
+
+
+def read_groups(shown: str) -> Ints:
+    """The same back.
+
+    >>> read_groups("03-1").tolist()
+    [0, 3, -1, 1]
+    """
+    found = np.frombuffer(shown.encode(), dtype=np.uint8).astype(np.int64)
+    return np.where(found == ord("-"), -1, found - ord("0"))
+
+
+def phantoms_of(design: Design, cells: int) -> int:
+    """D: empty cells that show the common shift, where counts matter; none where ranks do."""
+    return 0 if design.aim == "top" else phantoms_for(cells)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenMembers:
+    """Distinct users of chosen items: interval noise, nothing is bounded."""
+
+    design: Design
+    """What is public."""
+    name: str
+    """Of the table."""
+    chosen: Ints
+    """The items, ascending."""
+
+    def count(self, visits: Visits) -> Memberships:
+        """Users of each chosen item."""
+        return members(visits, self.chosen)
+
+    def table(self, epsilon: Epsilon) -> Measured:
+        """Every chosen item."""
+        layout = Picked(self.design.cells, self.chosen)
+        phantoms = phantoms_of(self.design, layout.size)
+        return Measured(self.name, AUTO_PART, layout, epsilon, phantoms)
+
+    def extra(self) -> Mapping[str, Any]:
+        """That items were chosen."""
+        return _CHOSEN
+
+
+@dataclass(frozen=True, eq=False)
+class AllMembers:
+    """Distinct users of every item: interval noise on the whole of a small domain."""
+
+    design: Design
+    """What is public."""
+
+    @property
+    def name(self) -> str:
+        """The items' own table."""
+        return self.design.table.name
+
+    def count(self, visits: Visits) -> Memberships:
+        """Users of each item."""
+        return all_members(visits, self.design.items)
+
+    def table(self, epsilon: Epsilon) -> Measured:
+        """Every item."""
+        phantoms = phantoms_of(self.design, self.design.items)
+        return Measured(self.name, AUTO_PART, self.design.cells, epsilon, phantoms)
+
+    def extra(self) -> Mapping[str, Any]:
+        """Nothing more."""
+        return {}
+
+
+@dataclass(frozen=True, eq=False)
+class AllMembersByContext:
+    """The same in each context, of which a user has one: a draw for each, at the same ε."""
+
+    design: Design
+    """What is public; its contexts are a property of the user."""
+    name: str
+    """Of the table."""
+
+    def count(self, visits: Visits) -> Memberships:
+        """Users of each item in each context."""
+        return all_members_by_context(visits, self.design.items, self.design.contexts)
+
+    def table(self, epsilon: Epsilon) -> Measured:
+        """Every item in every context; a block for each context."""
+        layout = Crossed(self.design.cells, grid(self.design.context_axes))
+        phantoms = phantoms_of(self.design, self.design.items)
+        return Measured(
+            self.name, AUTO_PART, layout, epsilon, phantoms, blocks=self.design.contexts
+        )
+
+    def extra(self) -> Mapping[str, Any]:
+        """Nothing more."""
+        return {}

@@ -1,0 +1,66 @@
+"""Step 5, zoom: the items that hold most, in rows of their own.
+
+Contract: the part of a row inside the chosen items is divided by its own sum inside them, so one
+user changes the table by at most g·θ₁ units, θ₁ ≥ 1, and discrete Laplace noise of scale g·θ₁/ε is
+ε-differentially private. The items are chosen by what was released.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.estimating import crowd_of, fact_of, item_estimates
+from crowdtally.curator.steps.auto.items import unreserved
+from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.questions import ChosenItems
+from crowdtally.curator.steps.step import Released
+from crowdtally.estimation.estimates import heaviest
+from crowdtally.values.table_kinds import ZOOM
+
+
+@dataclass(frozen=True, eq=False)
+class Zoom:
+    """A second look at the items that hold most of the estimated mass."""
+
+    design: Design
+    """What is public."""
+    name: str = ZOOM.name
+    """The step's."""
+
+    def plan(self, released: Released) -> Planned | Passed:
+        """The other half of what is left, for few items."""
+        decided = decided_of(released)
+        if not decided.zooms:
+            return Passed(self._why_not(released))
+        crowd = crowd_of(released).tolist()
+        chosen = heaviest(item_estimates(self.design, released), decided.zoom_mass, crowd)
+        if not len(chosen):
+            return Passed("no item stands above the noise: there is nothing to look at again")
+        theta = fact_of(released, self.design.table.name, "theta")
+        inside = zoom_theta(theta, decided.zoom_mass)
+        percent = round(100 * decided.zoom_mass)
+        return Planned(
+            ChosenItems(self.design, self.name, inside, chosen), unreserved(self.design, released),
+            f"few users per item: those that hold the top {percent}% are measured once more",
+            {"theta": inside, "items": len(chosen)},
+        )  # fmt: skip
+
+    def _why_not(self, released: Released) -> str:
+        decided = decided_of(released)
+        if decided.small:
+            return "the list of items is short: all of them are measured without bounds"
+        if not decided.sizes.reliable:
+            return "there are too few users to tell how long their rows are"
+        if self.design.is_sparse:
+            return "there are too many items to publish all"
+        return "there are enough users per item"
+
+
+def zoom_theta(theta: int, mass: float) -> int:
+    """θ₁: 3/10 of θ for 30% of the mass, 3/20 for 15%, and at least 1.
+
+    >>> zoom_theta(50, 0.3), zoom_theta(50, 0.15), zoom_theta(2, 0.3)
+    (15, 7, 1)
+    """
+    return max(1, 3 * theta // (10 if mass > 0.2 else 20))
