@@ -11,7 +11,9 @@ from importlib.metadata import version
 from typing import Any
 
 from crowdtally.budget import Reservation
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.own import OwnRule
+from crowdtally.curator.bounding.rule import Rule
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
@@ -48,7 +50,7 @@ def describe(
         "created": began.isoformat(timespec="seconds"),
         "guarantee": _guarantee(request),
         "records": _records(request.records),
-        "counted": "users" if request.method.discover else request.method.what,
+        "counted": _counted(request.method),
         "method": _method(request.method, request.records.record_id, released.bounds),
         "split": {name: show(share) for name, share in request.shares.items()},
         "tables": [table.description() for table in released.tables],
@@ -65,7 +67,29 @@ def describe(
         },
         "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
     }
-    return facts | ({"other": dict(released.other)} if released.other is not None else {})
+    facts |= {"other": dict(released.other)} if released.other is not None else {}
+    return facts | _auto(request.method.rule, released)
+
+
+def _counted(method: Method) -> str:
+    """Users where a user counts once at an item, also because that was declared."""
+    once = isinstance(method.rule, Auto) and not method.rule.repeats
+    return "users" if method.discover or once else method.what
+
+
+def _auto(rule: Rule, released: Released) -> dict[str, Any]:
+    """How ``auto`` spent ε, step by step; nothing where a method was named."""
+    if not isinstance(rule, Auto) or released.course is None:
+        return {}
+    return {
+        "auto": {
+            "for": rule.aim,
+            "repeats": rule.repeats,
+            "context_per_user": list(rule.per_user),
+            "steps": released.course.as_list(),
+            "unspent": show(released.course.left),
+        }
+    }
 
 
 def _guarantee(request: Request) -> dict[str, Any]:

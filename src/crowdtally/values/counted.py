@@ -43,6 +43,8 @@ class Counted:
     """The most that one record counts, where records count by a quantity."""
     everywhere: bool = False
     """Whether each user counts in all of their cells, and nobody is bounded."""
+    uncapped: bool = False
+    """Whether rows are scaled as they are, however often a user counts in one cell."""
     at_most: bool = False
     """Whether the bound is yet to be chosen, up to this one."""
 
@@ -68,6 +70,11 @@ class Counted:
         return "each row is counted once, as a person of its own"
 
     def _scaled(self) -> str:
+        if self.uncapped:
+            return (
+                "all records of each user are counted, and a user's row scaled down to a sum of at "
+                f"most {self.bound}"
+            )
         often = "once" if self.cap == 1 else f"{self.cap} times"
         times = "" if self.scaling == 1 else f", then multiplied by {show(self.scaling)}"
         return (

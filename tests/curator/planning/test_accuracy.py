@@ -160,9 +160,9 @@ def _ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_ledger")
 def test_the_command_finds_epsilon_and_says_what_to_type() -> None:
-    ended = crowdtally(*COMMAND, "--half-width", "20", "--for", "sum:4")
+    ended = crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4")
     assert ended.code == 0, str(ended)
-    facts = json.loads(crowdtally(*COMMAND, "--half-width", "20", "--for", "sum:4", "--json").out)
+    facts = json.loads(crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4", "--json").out)
     first = ended.out.splitlines()[0]
     assert f"a sum of 4 cells within ±20 type --epsilon {facts['epsilon']}:" in first
     again = crowdtally(*COMMAND, "--epsilon", facts["epsilon"], "--json")
@@ -170,7 +170,7 @@ def test_the_command_finds_epsilon_and_says_what_to_type() -> None:
     for more, words in (
         ([], "give --epsilon E, or --half-width N"),
         (["--epsilon", "1", "--half-width", "3"], "received both"),
-        (["--half-width", "3"], "say --for cell, or --for sum:R"),
+        (["--half-width", "3"], "say --accuracy-of cell, or --accuracy-of sum:R"),
     ):
         ended = crowdtally(*COMMAND, *more)
         assert ended.code == 2, str(ended)
@@ -180,9 +180,9 @@ def test_the_command_finds_epsilon_and_says_what_to_type() -> None:
 @pytest.mark.usefixtures("_ledger")
 def test_a_found_epsilon_is_checked_against_the_budget() -> None:
     assert crowdtally("ledger", "create", "x", "--epsilon", "1/100").code == 0
-    ended = crowdtally(*COMMAND, "--half-width", "2", "--for", "cell")
+    ended = crowdtally(*COMMAND, "--half-width", "2", "--accuracy-of", "cell")
     assert ended.code not in (0, 2), str(ended)
-    assert crowdtally(*COMMAND, "--half-width", "900", "--for", "cell").code == 0
+    assert crowdtally(*COMMAND, "--half-width", "900", "--accuracy-of", "cell").code == 0
 
 
 @pytest.mark.usefixtures("_ledger")

@@ -22,7 +22,7 @@ from crowdtally.published.checks.shape import (
     rational,
     whole_leaf,
 )
-from crowdtally.published.table import DENSE, DISCOVERED, SPARSE
+from crowdtally.published.table import CHOSEN, DENSE, DISCOVERED, SPARSE
 from crowdtally.values.table_kinds import KINDS
 from crowdtally.values.whole import is_whole
 
@@ -134,7 +134,8 @@ _SUMMARY: dict[str, Shape] = {
 _TABLES = Tagged(
     "publishing",
     {
-        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
+        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_CHECKED}),
+        CHOSEN: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
         **dict.fromkeys(SPARSE, Fields(_TABLE | _SUMMARY, _CHECKED)),
         DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, _CHECKED),
     },
@@ -150,6 +151,15 @@ _METHOD = Fields(
         "temper": maybe(_NOT_NEGATIVE),
         "cap": maybe(whole_leaf(1)),
         "record_id": maybe(_NAME),
+    }
+)
+_AUTO = Fields(
+    {
+        "for": choice("counts", "top", "recommend"),
+        "repeats": _FLAG,
+        "context_per_user": Each(_NAME),
+        "steps": Each(Fields({"name": _NAME, "epsilon": _NOT_NEGATIVE, "why": _NAME}), 1),
+        "unspent": _NOT_NEGATIVE,
     }
 )
 _GUARANTEE = Fields(
@@ -207,6 +217,6 @@ RELEASE = Fields(
         "charged": _PAID,
         "versions": Named(_TEXT),
     },
-    {"records": _RECORDS, "other": _OTHER, "sha256": HASH},
+    {"records": _RECORDS, "other": _OTHER, "auto": _AUTO, "sha256": HASH},
 )
 """``release.json`` as a whole; what depends on two fields at once is in ``agreement``."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published import Published
-from crowdtally.published.metadata import BoundFacts
+from crowdtally.published.metadata import AUTO, DISTINCT, BoundFacts
 from crowdtally.published.table import TableFacts
-from crowdtally.published.what_counts import DISTINCT
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number, several
@@ -40,6 +40,8 @@ PARTS = {
     "choose": "the private choice of the bound",
     "total": "the noisy mass of the items that are not released",
     "popularity": "the table 'popularity'",
+    "select": "the private selection of the items",
+    "measure": "how many users they have",
 }
 """What a part of ε paid for; other parts are tables."""
 
@@ -53,6 +55,8 @@ def protection_lines(published: Published) -> Iterator[str]:
     for table in published.tables:
         yield _noise(published, table)
     bounded = "" if published.method.bounding in ("row", DISTINCT) else _BOUNDED
+    if published.auto is not None:
+        bounded = ": what scaling down lost is not in it, and estimates have intervals of their own"
     yield (
         "The noise was drawn exactly, from a cryptographic source. An interval covers the noise "
         f"alone{bounded}."
@@ -71,6 +75,9 @@ def _bounding(published: Published) -> Iterator[str]:
             "are, and the noise covers all of them together."
         )
         return
+    if published.auto is not None:
+        yield from _scaled(published)
+        return
     if published.domain.is_discovered:
         (table,) = published.tables
         kept = KEPT["sra"].format(who=person)
@@ -86,6 +93,27 @@ def _bounding(published: Published) -> Iterator[str]:
             "The popularity was counted from at most "
             f"{several(published.method.popularity_records, 'record')} of each {person}, with "
             "noise of its own."
+        )
+
+
+def _scaled(published: Published) -> Iterator[str]:
+    """What ``auto`` bounded, and where it had to bound nobody."""
+    person, tables = who(published), published.tables
+    free = [repr(table.name) for table in tables if table.law.kind == IntervalNoise.kind]
+    scaled = [
+        f"{table.name!r} to {_exactly(table.sensitivity * table.law.unit)}"
+        for table in tables
+        if table.law.unit < 1 and table.law.kind != IntervalNoise.kind
+    ]
+    if scaled:
+        yield (
+            f"All records of a {person} count. Where a {person}'s counts would sum to more than a "
+            f"bound, all of them were scaled down to that sum: {listed(scaled)}."
+        )
+    if free:
+        yield (
+            f"In {listed(free)} nothing was cut: one {person} counts once in each cell, in however "
+            "many, and the noise covers all cells together."
         )
 
 
@@ -124,7 +152,7 @@ def _started(sentence: str) -> str:
 
 def _choice(published: Published) -> Iterator[str]:
     method = published.method
-    if method.bounding in ("row", DISTINCT):
+    if method.bounding in ("row", DISTINCT, AUTO):
         return
     if method.chosen_by is None:
         yield "The bound was given as a public number, not taken from the records by the program."
@@ -147,7 +175,7 @@ def _noise(published: Published, table: TableFacts) -> str:
     if not table.interval_half_width:
         reach = "is 0"
     changes = f"{_exactly(most)} in all, over all {each}s together"
-    if published.method.bounding == DISTINCT:
+    if table.law.kind == IntervalNoise.kind:
         changes = f"1 in each {each}, in however many of them"
     return (
         f"Table {table.name!r}, ε {show(table.epsilon)}: one {person} changes it by at most "
@@ -163,6 +191,9 @@ def _exactly(value: Fraction) -> str:
 def _parts(published: Published) -> Iterator[str]:
     epsilon = published.guarantee.epsilon
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
+    if published.auto is not None:
+        yield f"ε {show(epsilon)} was charged at once, before the first step was taken."
+        return
     if len(shares) == 1:
         yield f"All of ε {show(epsilon)} went into one table of {counts(published)}."
         return
