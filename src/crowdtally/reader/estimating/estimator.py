@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -37,7 +38,7 @@ from crowdtally.reader.estimating.item_facts import (
     table_facts,
 )
 from crowdtally.reader.estimating.shrunk import InContexts, shrink
-from crowdtally.reader.estimating.steps import Steps, counts, places
+from crowdtally.reader.estimating.steps import counts, places
 
 LEVEL = Fraction(19, 20)
 """Of the intervals."""
@@ -90,7 +91,9 @@ class Estimator:
     def items(self) -> OfItems | None:
         """Of every item (or cell of attributes); None where none can be given."""
         table = self.base
-        if table is None or not has_estimates(table):
+        if table is None:
+            return self._from_contexts()
+        if not has_estimates(table):
             return None
         made = store.kept(self.published, table.cells, lambda: self._estimated(table))
         calibrated, believed = bool(made.calibrated), made.believed
@@ -99,7 +102,7 @@ class Estimator:
         return OfItems(
             believed,
             BOUNDED if bounded else TRUE,
-            in_order=self._both is None and Steps.of(self.published) is None,
+            in_order=self._both is None and self.published.auto is None,
             whole=law.std(Combination.of_cells(len(believed))) / made.kept_share,
         )
 
@@ -112,6 +115,15 @@ class Estimator:
             facts = item_facts(self.published, table, lists)
         found = estimate_items(facts, LEVEL)
         return store.Made(_believed(found), found.calibrated, max(found.kept_share, 1e-3))
+
+    def _from_contexts(self) -> OfItems | None:
+        """Of items that were counted in each context alone, all of them without bounds."""
+        edges, found = self.published.table("edges"), self._edges
+        if edges is None or not isinstance(found, Believed):
+            return None
+        every = np.ones(prod(map(len, self.axes.contexts.values())), dtype=np.bool_)
+        whole = edges.law.std(Combination.of_cells(edges.cells))
+        return OfItems(_columns(found, every), TRUE, in_order=False, whole=whole)
 
     @cached_property
     def crowd(self) -> Crowd | None:
@@ -147,7 +159,7 @@ class Estimator:
         edges = self.published.table("edges")
         if edges is None or not has_estimates(edges) or edges.transform.kind != "none":
             return None
-        if self._both is not None and self.items is not None:
+        if self._both is not None and self.base is not None and self.items is not None:
             return shrink(self.items.believed, self._both.contexts, self._both.context_variance)
         facts = table_facts(self.published, edges, self.axes.of(edges))
         return _believed(estimate_items(facts, LEVEL))
