@@ -134,11 +134,13 @@ def top(
         raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
     item = next(iter(axes.by_name.values()))
     table = axes.find([item.name, *box])
-    if table is None and (raw or estimator.contexts is None):
+    if table is None and raw:
         raise UsageError(
             "this release has no noisy counts of items in contexts, only estimates: leave out "
             "--raw, or ask without a context."
         )
+    if table is None and estimator.contexts is None:
+        table = axes.table([item.name, *box])
     noisy = None if table is None else NoisyLines.of(axes, table, item, box)
     asked = _Asked(axes, estimator, item, min(int(k), len(item)), box, table, noisy)
     rows = asked.as_released() if raw else asked.as_believed()

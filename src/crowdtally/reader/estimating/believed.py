@@ -53,8 +53,9 @@ class Believed:
     def total(self, mask: Mask, level: Fraction, whole: float = 0.0) -> Total:
         """The sum of those that ``mask`` picks.
 
-        Own errors are independent; what all counts share adds up. The prior was learned from the
-        same noisy counts, so a sum that holds much of the whole is no better known than it is.
+        Own errors are independent, and what all counts share adds up: but the more of the whole a
+        sum holds, the more its error is that of the whole, which was measured (or, where nothing
+        was calibrated, is no better known than the sum of the noisy counts).
 
         Args:
             mask: which counts.
@@ -71,8 +72,8 @@ class Believed:
         own, deviation = self.own[picked], self.deviation[picked]
         shared = float(np.sqrt(np.maximum(deviation**2 - own**2, 0.0)).sum())
         mass = float(self.mean.sum())
-        part = whole * mean / mass if mass > 0 else 0.0
-        error = hypot(sqrt(float((own**2).sum())), shared, part)
+        part = mean / mass if mass > 0 else 0.0
+        error = hypot(sqrt(float((own**2).sum())), (1 - part) * shared, part * whole)
         return Total.normal(mean, error, level)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import prod
+from math import hypot, prod
 
 import numpy as np
 
@@ -42,6 +42,10 @@ from crowdtally.reader.estimating.steps import counts, places
 
 LEVEL = Fraction(19, 20)
 """Of the intervals."""
+_OF_TOTALS = 0.02
+"""The share of the sum of all counts that measured totals of groups may miss, beside noise."""
+_OF_LOST = 0.3
+"""How far the share that bounding takes away is uncertain where no totals were measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,12 +102,23 @@ class Estimator:
         made = store.kept(self.published, table.cells, lambda: self._estimated(table))
         calibrated, believed = bool(made.calibrated), made.believed
         bounded = is_bounded(self.published) and not calibrated
-        law = table.law if self._both is None else _like(table.law, self._both.item_variance)
         return OfItems(
             believed,
             BOUNDED if bounded else TRUE,
             in_order=self._both is None and self.published.auto is None,
-            whole=law.std(Combination.of_cells(len(believed))) / made.kept_share,
+            whole=self._whole(table, made),
+        )
+
+    def _whole(self, table: TableFacts, made: store.Made) -> float:
+        """The standard deviation of the sum of all estimates."""
+        cells, total = len(made.believed), float(made.believed.mean.sum())
+        bins = self.published.table("bins")
+        if bins is not None:
+            return hypot(bins.law.std(Combination.of_cells(bins.cells)), _OF_TOTALS * total)
+        law = table.law if self._both is None else _like(table.law, self._both.item_variance)
+        lost = 1 - made.kept_share
+        return hypot(
+            law.std(Combination.of_cells(cells)) / made.kept_share, _OF_LOST * lost * total
         )
 
     def _estimated(self, table: TableFacts) -> store.Made:
