@@ -30,7 +30,7 @@ def count_tastes(visits: Visits, profile: Profile, contexts: int) -> Counts:
     sums = engine.materialise(_sums(visits, profile), f"profiles_{visits.key}")
     rows = engine.materialise(_centred(sums, profile), f"tastes_{visits.key}")
     scaled = {f"cell_{f}": _scaled(rows[f"v_{f}"], rows.whole) for f in features}
-    scaled["cell_beta"] = _scaled(constant(BETA * FINE), rows.whole)
+    scaled["cell_beta"] = (constant(GRID * BETA * FINE) // rows.whole).cast("int64")
     cells = rows.select("context", **scaled)
     totals = {name: cells[name].sum().cast("int64") for name in scaled}
     found = engine.arrays(cells.group_by("context").agg(**totals))

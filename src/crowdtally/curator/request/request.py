@@ -12,6 +12,7 @@ from crowdtally.curator.bounding.everyone import Everyone
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.in_contexts import check_contexts, with_features
 from crowdtally.curator.request.method import Method, method_of, rule_of
 from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.refusals import Asked, refuse
@@ -136,12 +137,12 @@ def make_request(
     """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
     _check_kinds(records, domain, split)
     asked = _asked(completed(options), records, domain, Delta.of(delta))
-    refuse(asked)
-    _check_lists(records, asked.domain)
+    sources = sources or Sources(records)
+    asked = _together(asked, sources)
     method = method_of(asked.options, asked.rule)
     total = Epsilon.of(epsilon)
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
-    made = _checked(asked, method, total, shares, sources or Sources(records))
+    made = _checked(asked, method, total, shares, sources)
     return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))
 
 
@@ -153,10 +154,17 @@ def make_subject(
     given = completed(options)
     # δ is a part of the cost: whatever it will be, it is there where items are discovered.
     delta = Delta.of("1e-9") if given["discover_items"] else Delta()
-    asked = _asked(given, records, domain, delta)
+    sources = sources or Sources(records)
+    asked = _together(_asked(given, records, domain, delta), sources)
+    return Subject(sources, asked.domain, method_of(asked.options, asked.rule))
+
+
+def _together(asked: Asked, sources: Sources) -> Asked:
+    """What was asked, once all of it goes together; public features are read here."""
     refuse(asked)
-    _check_lists(records, asked.domain)
-    return Subject(sources or Sources(records), asked.domain, method_of(asked.options, asked.rule))
+    _check_lists(asked.records, asked.domain)
+    check_contexts(asked)
+    return with_features(asked, sources)
 
 
 def share_dropped(most: object, *, strict: bool) -> Fraction | None:
