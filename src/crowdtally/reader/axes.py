@@ -49,11 +49,16 @@ class Axes:
     def table(self, named: Iterable[str]) -> TableFacts:
         """The table to ask about these columns: the smallest that has all of them."""
         wanted = set(named)
-        for table in self._answering:
-            if wanted <= set(table.axes):
-                return table
+        found = self.find(wanted)
+        if found is not None:
+            return found
         names = ", ".join(sorted(wanted))
         raise UsageError(f"no table of this release has all of the columns {names}.")
+
+    def find(self, named: Iterable[str]) -> TableFacts | None:
+        """The same, or None where no table has all of them."""
+        wanted = set(named)
+        return next((one for one in self._answering if wanted <= set(one.axes)), None)
 
     def of(self, table: TableFacts) -> tuple[AxisLookup, ...]:
         """The axes of a table's cells, slowest first."""

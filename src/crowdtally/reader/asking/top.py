@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.laws.law import Combination, as_counts
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
-from crowdtally.reader import tables
-from crowdtally.reader.asking.answering import in_units
-from crowdtally.reader.asking.boxes import Summed, leaves, summed
-from crowdtally.reader.asking.floor import floor_of, floor_words
+from crowdtally.reader.asking.floor import floor_words
+from crowdtally.reader.asking.noisy_lines import NoisyLine, NoisyLines
 from crowdtally.reader.asking.notebook import top_line, top_table
 from crowdtally.reader.asking.printing import printed
+from crowdtally.reader.asking.ranking import Ranked, by_estimate, with_crowd
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
+from crowdtally.reader.estimating.believed import Believed
+from crowdtally.reader.estimating.covering import NOISE
+from crowdtally.reader.estimating.covering import words as covering_words
+from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, Mask
-from crowdtally.reader.tables import Weights
-
-_MOST = 2**62
-"""More lines than any release has: what SQL takes as a limit."""
-_Found = tuple[Any, float, float]
-"""An item, its count as it stands, and what it counts for."""
 
 
 @dataclass(frozen=True)
@@ -37,26 +30,43 @@ class TopItem:
     """One line of a top list."""
 
     rank: int
-    """1 for the largest estimate; equal ones keep the order of the item list."""
+    """1 for the largest estimate; equal ones keep the order of their noisy counts, then of the item
+    list."""
     item: str | int
     """The item."""
-    count: float
-    """Its noisy count, as released: it can be negative. Whole, unless rows were scaled."""
-    noise_std: float
+    estimate: float
+    """What its count is believed to be, from all that the release says; with ``raw``, or where
+    cells have no estimates of their own, what ``count`` alone stands for: the same, but where cells
+    were sampled at least the threshold."""
+    estimate_low: float | None
+    """The lower end of the 95% interval of the estimate; None where counts enter by weights."""
+    estimate_high: float | None
+    """Its upper end."""
+    covers: str
+    """What that interval covers: the true counts, the bounded counts, or the noise only."""
+    median: float | None
+    """As likely too large as too small: for small counts nearer than ``estimate``, which is the
+    mean. None with ``raw``."""
+    chance_in_top: float | None
+    """How likely the item is one of the k largest, k being how many were asked for; None with
+    ``raw``."""
+    count: float | None
+    """Its noisy count, as released: it can be negative. Whole, unless rows were scaled. None where
+    items in contexts have no noisy counts, only estimates."""
+    noise_std: float | None
     """Standard deviation of the noise in ``count``."""
     low: float | None
     """``count`` less the half width of the noise interval; None where counts enter by weights."""
     high: float | None
     """``count`` plus the same."""
-    estimate: float
-    """What ``count`` stands for: the same, but where cells were sampled at least the threshold."""
     standard_error: float
-    """How far ``estimate`` typically is from what it is unbiased for, by noise and by sampling."""
-    floor: float
+    """How far ``estimate`` typically is from what it is an estimate of."""
+    floor: float | None
     """The noise floor of the list: where nobody is counted, the largest count of all items exceeds
     it with a probability of at most 5%."""
     above_floor: bool
-    """Whether ``count`` is above it; else the item is not told apart from noise."""
+    """Whether ``count`` is above it, or what else was measured shows that somebody is counted; else
+    the item is not told apart from noise."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +77,16 @@ class TopList:
     """The items, largest estimate first; fewer than asked for where fewer were published."""
     counted: str
     """What a count counts: records or users."""
-    floor: float
-    """The noise floor, the same for all items."""
+    floor: float | None
+    """The noise floor, the same for all items; None where there are no noisy counts."""
     ranked: int
     """How many items there are to rank, published or not: the floor follows from it."""
     floor_words: str
     """What the floor is, in a sentence."""
     what_counts: str
     """What is counted of one user, and what noise intervals do not cover, in a sentence."""
+    estimate_words: str
+    """What the estimates are estimates of, in a sentence or two."""
 
     def __iter__(self) -> Any:
         return iter(self.rows)
@@ -84,6 +96,11 @@ class TopList:
 
     def __getitem__(self, index: int) -> TopItem:
         return self.rows[index]
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said beside the list."""
+        return [one for one in (self.estimate_words, self.floor_words, self.what_counts) if one]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Plain dictionaries, for a DataFrame or for JSON."""
@@ -97,17 +114,18 @@ class TopList:
         return top_line(self.rows, self.counted)
 
     def _repr_html_(self) -> str:
-        return top_table(self.rows, self.counted, [self.floor_words, self.what_counts])
+        return top_table(self.rows, self.counted, self.notes)
 
     def __str__(self) -> str:
-        lines = printed(self.rows, self.floor)
-        return "\n".join([*lines, self.floor_words, self.what_counts])
+        return "\n".join([*printed(self.rows, self.floor), *self.notes])
 
 
-def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
+def top(
+    axes: Axes, estimator: Estimator, k: int, context: Mapping[str, object], *, raw: bool = False
+) -> TopList:
     """The k items with the largest estimates, overall or where the context has these values.
 
-    A context that is not named is summed over, and the noise of the sum is what is reported.
+    A context that is not named is summed over. With ``raw``, noisy counts alone decide.
     """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
@@ -115,80 +133,112 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
     if not axes.published.domain.has_items:
         raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
     item = next(iter(axes.by_name.values()))
-    table = axes.table([item.name, *box])
-    lists = axes.of(table)
-    question = summed(table, lists, box).at_each(0)
-    column, rows = _item_rows(table, item, question)
-    asked = _Asked(table, Sampled.of(table), question, floor_of(table, len(item), question))
-    path, least = axes.published.path(table), asked.sampled.threshold * float(table.law.unit)
-    once = len(lists) == 1 and not rows
-    found = tables.largest(path, rows, column, least, min(int(k), _MOST), once=once)
-    lines = asked.lines(found, path, rows, column)
-    return TopList(
-        tuple(lines),
-        table.kind.counts(axes.published.counted),
-        asked.floor,
-        len(item),
-        floor_words(table, len(item), asked.floor),
-        what_counts(axes.published, table).sentence(),
-    )
+    table = axes.find([item.name, *box])
+    if table is None and raw:
+        raise UsageError(
+            "this release has no noisy counts of items in contexts, only estimates: leave out "
+            "--raw, or ask without a context."
+        )
+    if table is None and estimator.contexts is None:
+        table = axes.table([item.name, *box])
+    noisy = None if table is None else NoisyLines.of(axes, table, item, box)
+    asked = _Asked(axes, estimator, item, min(int(k), len(item)), box, table, noisy)
+    rows = asked.as_released() if raw else asked.as_believed()
+    return asked.answer(rows)
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A question to a table that is asked for each item."""
+    """A question for a list."""
 
-    table: TableFacts
-    """The table."""
-    sampled: Sampled
-    """How its cells were chosen."""
-    question: Summed
-    """What is summed for an item."""
-    floor: float
-    """What its largest count rarely exceeds by noise alone."""
+    axes: Axes
+    estimator: Estimator
+    item: AxisLookup
+    k: int
+    box: Mapping[str, Mask]
+    table: TableFacts | None
+    """The table that has noisy counts of just this."""
+    noisy: NoisyLines | None
+    """What is asked of it."""
 
-    def lines(
-        self, found: Sequence[_Found], path: Path, rows: list[Weights], column: str
-    ) -> list[TopItem]:
-        """The lines for the items that were found."""
-        noise = cache(self._noise)  # many lines have the same
-        if self.table.summary is None:
-            of = self.question.combination
-            errors = [(noise(of)[0], of)] * len(found)
-        else:
-            errors = self._sampling_errors(path, rows, column, [name for name, _, _ in found])
-        lines = []
-        for rank, (one, (error, of)) in enumerate(zip(found, errors, strict=True), start=1):
-            (name, count, estimate), (std, reach) = one, noise(of)
-            low, high = (None, None) if reach is None else (count - reach, count + reach)
-            above = count > self.floor
-            lines.append(
-                TopItem(rank, name, count, std, low, high, estimate, error, self.floor, above)
-            )
-        return lines
-
-    def _noise(self, of: Combination) -> tuple[float, float | None]:
-        """The standard deviation of the noise in such a sum, and half its interval's width."""
-        law, level = self.table.law, self.table.interval_level
-        if not self.question.unweighted:
-            return law.std(of), None
-        return law.std(of), as_counts(law.reach(level, of), law.unit)
-
-    def _sampling_errors(
-        self, path: Path, rows: list[Weights], column: str, names: list[Any]
-    ) -> list[tuple[float, Combination]]:
-        """For each item: the standard error of its estimate, and its published cells' weights."""
-        if not names:
+    def as_released(self) -> list[TopItem]:
+        """By noisy counts alone."""
+        if self.noisy is None:
             return []
-        chosen = Weights({column: np.array(names, dtype=object)})
-        counts, weights, owners = tables.weighed(path, [*rows, chosen], column)
-        values, errors = in_units(self.table, counts), []
-        for name in names:
-            own = np.flatnonzero(owners == name)
-            sum_ = weighted_sum(values[own], weights[own], self.question.combination, self.sampled)
-            squares, total = float((weights[own] ** 2).sum()), float(weights[own].sum())
-            errors.append((sum_.standard_error, Combination(squares, total)))
-        return errors
+        lines = self.noisy.lines(self.noisy.largest(self.k))
+        return [self._plain(rank, line) for rank, line in enumerate(lines, start=1)]
+
+    def as_believed(self) -> list[TopItem]:
+        """By estimates, where there are any."""
+        of_items, estimator = self.estimator.items, self.estimator
+        if self.box:
+            believed = estimator.in_contexts(estimator.context_mask(self.box))
+        else:
+            believed = None if of_items is None else of_items.believed
+        if believed is None or of_items is None:
+            return self.as_released()
+        in_order = of_items.in_order and not self.box
+        lines = by_estimate(self.k, self.item, believed, self.noisy, in_order=in_order)
+        if not self.box:
+            lines = with_crowd(lines, estimator.crowd)
+        chances = believed.chance_among(self.k)
+        return [
+            self._line(rank, line, believed, of_items.covers, float(chances[line.place]), in_order)
+            for rank, line in enumerate(lines, start=1)
+        ]
+
+    def _plain(self, rank: int, line: NoisyLine) -> TopItem:
+        floor = None if self.noisy is None else self.noisy.floor
+        return TopItem(
+            rank, line.item, line.stands_for, line.low, line.high, NOISE, None, None,
+            line.count, line.noise_std, line.low, line.high, line.standard_error,
+            floor, floor is None or line.count > floor,
+        )  # fmt: skip
+
+    def _line(
+        self, rank: int, line: Ranked, of: Believed, covers: str, chance: float, in_order: bool
+    ) -> TopItem:
+        place, noisy = line.place, line.noisy
+        floor = None if self.noisy is None else self.noisy.floor
+        above = noisy is not None and floor is not None and noisy.count > floor
+        if not in_order:  # more than one count speaks for it
+            above = above or bool(of.low[place] > 0)
+        return TopItem(
+            rank,
+            line.item,
+            float(of.mean[place]),
+            float(of.low[place]),
+            float(of.high[place]),
+            covers,
+            float(of.median[place]),
+            chance,
+            None if noisy is None else noisy.count,
+            None if noisy is None else noisy.noise_std,
+            None if noisy is None else noisy.low,
+            None if noisy is None else noisy.high,
+            float(of.deviation[place]),
+            floor,
+            above,
+        )
+
+    def answer(self, rows: list[TopItem]) -> TopList:
+        """The list, and what must be said beside it."""
+        published = self.axes.published
+        table = self.table or self.axes.table([self.item.name])
+        floor = None if self.noisy is None else self.noisy.floor
+        covers = rows[0].covers if rows else NOISE
+        words = [covering_words(published, table, covers)]
+        if self.box and self.estimator.contexts is not None and covers != NOISE:
+            words.append(self.estimator.contexts.remark or "")
+        return TopList(
+            tuple(rows),
+            table.kind.counts(published.counted),
+            floor,
+            len(self.item),
+            "" if floor is None else floor_words(table, len(self.item), floor),
+            what_counts(published, table).sentence(),
+            " ".join(word for word in words if word),
+        )
 
 
 def _chosen(axes: Axes, name: str, value: object) -> Mask:
@@ -201,16 +251,3 @@ def _chosen(axes: Axes, name: str, value: object) -> Mask:
     if name not in contexts:
         raise UsageError(f"this release has no context {name!r}. {did_you_mean(name, contexts)}")
     return contexts[name].among([contexts[name].spelled(value)])
-
-
-def _item_rows(table: TableFacts, item: AxisLookup, question: Summed) -> tuple[str, list[Weights]]:
-    """The column that names items, and the rows that are about single ones."""
-    transform = table.transform
-    if transform.kind == "sketch" or (transform.kind == "haar" and item.name in transform.ordered):
-        raise UsageError(
-            f"this release holds its items as a {transform.kind} transform, which has no list "
-            "to rank: ask for the sum of each item."
-        )
-    if item.name in transform.ordered:
-        return f"{item.name}_first", [*question.rows, leaves(item)]
-    return item.name, question.rows
