@@ -141,6 +141,7 @@ def top(
         )
     if table is None and estimator.contexts is None:
         table = axes.table([item.name, *box])
+    _refuse_unnamed(axes, table, box)
     noisy = None if table is None else NoisyLines.of(axes, table, item, box)
     asked = _Asked(axes, estimator, item, min(int(k), len(item)), box, table, noisy)
     rows = asked.as_released() if raw else asked.as_believed()
@@ -239,6 +240,17 @@ class _Asked:
             what_counts(published, table).sentence(),
             " ".join(word for word in words if word),
         )
+
+
+def _refuse_unnamed(axes: Axes, table: TableFacts | None, box: Mapping[str, Mask]) -> None:
+    """Top items of each context are not those of all contexts together."""
+    if table is None or not table.is_chosen or set(box) == set(axes.contexts):
+        return
+    named = " ".join(f"--context {name}=VALUE" for name in axes.contexts)
+    raise UsageError(
+        f"this release has the top items of each context alone: name one, with {named} "
+        f"(in Python {', '.join(f'{name}=VALUE' for name in axes.contexts)})."
+    )
 
 
 def _chosen(axes: Axes, name: str, value: object) -> Mask:
