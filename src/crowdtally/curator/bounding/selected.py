@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 class Selected:
     """Contract: adding one user changes every cell by 0 or 1, and lowers none."""
 
-    name: ClassVar[str] = "selected"
+    name: ClassVar[str] = "distinct"
     takes: ClassVar[frozenset[str]] = frozenset({"context_per_user"})
     choices: ClassVar[tuple[str, ...]] = ()
     keeps_records: ClassVar[bool] = False
