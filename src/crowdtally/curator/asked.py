@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.budget import Asked
+from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
@@ -106,7 +107,7 @@ def _method(method: Method) -> dict[str, Any]:
     return {
         "count": method.what,
         "bounding": rule.name,
-        "max_records": rule.limit,
+        "max_records": None if isinstance(rule, Everyone) else rule.limit,
         "choose": method.choose,
         "popularity_records": method.popularity_records,
         "scalings": list(method.scalings) if "scalings" in rule.takes else [],
