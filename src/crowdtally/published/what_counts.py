@@ -16,7 +16,7 @@ DISTINCT = "distinct"
 def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
-    if method.bounding == DISTINCT:
+    if table.law.per_cell:
         return Counted("users", 1, everywhere=True)
     if guarantee.unit != "user":
         return Counted("users", None, weight=guarantee.column)
