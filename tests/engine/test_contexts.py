@@ -71,7 +71,9 @@ def test_a_user_has_one_of_her_own_contexts(crowds: Crowds, repeats: bool) -> No
         items = Counter[int]()
         for (item, _), number in RAW[user].items():
             items[item] += number
-        assert {i: n for (i, _), n in own.items()} == (items if repeats else dict.fromkeys(items, 1))
+        assert {i: n for (i, _), n in own.items()} == (
+            items if repeats else dict.fromkeys(items, 1)
+        )
     assert len(chosen) == CONTEXTS  # the hash decides, not the order of the list
     # An item that she has in two contexts is hers once, whichever survives elsewhere.
     assert any(len({c for _, c in own}) > 1 for own in RAW.values())
