@@ -43,7 +43,8 @@ def test_several_rows_of_an_item_are_equal_shares(tmp_path: Path, name: str) -> 
     assert found.shares.tolist() == [
         [342, 341, 341, 0], [PARTS, 0, 0, 0], [0, 0, 0, PARTS], [0, 0, 0, PARTS],
     ]  # fmt: skip
-    assert found.groups == (0, 0, 0, 0) and found.columns == ("genre",)
+    assert found.groups == (0, 0, 0, 0)
+    assert found.columns == ("genre",)
 
 
 def test_each_column_is_a_group_that_adds_up(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_a_bad_file_is_refused_in_words(tmp_path: Path, name: str) -> None:
 
 
 def test_a_missing_file_and_the_records_own_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(CrowdtallyError, match="no such file|does not exist|not found|no file"):
+    with pytest.raises(CrowdtallyError, match=r"none\.csv"):
         read_features(str(tmp_path / "none.csv"), ITEMS, sources(tmp_path))
     with pytest.raises(CrowdtallyError, match="is the records' own table"):
         read_features(str(tmp_path / "records.parquet"), ITEMS, sources(tmp_path))
@@ -109,8 +110,10 @@ def test_a_request_holds_its_features_and_the_ledger_their_hash(tmp_path: Path) 
     told = parameters(request)
     features = request.method.rule.features
     assert told["features"] == {"size": 4, "sha256": features.sha256}
-    assert told["context_per_user"] == ["sex"] and told["for"] == "counts"
-    assert told["repeats"] == "yes" and "max_records" not in told
+    assert told["context_per_user"] == ["sex"]
+    assert told["for"] == "counts"
+    assert told["repeats"] == "yes"
+    assert "max_records" not in told
     parquet.write_table(pa.table({"film": [1, 2], "genre": ["x", "y"]}), path)
     assert parameters(asked(tmp_path, context_per_user="sex", features=path)) != told
     assert np.array_equal(features.shares.sum(axis=1), [PARTS] * 4)

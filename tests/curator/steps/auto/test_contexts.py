@@ -111,7 +111,8 @@ def check_laplace(visited: Any, design: Design, question: Any) -> Fraction:
     for database in TRIED:
         for other in neighbours(database):
             for loss in losses({0: found[database]}, {0: found[other]}):
-                assert loss.exact is not None and loss.exact <= EPSILON.value, (database, other)
+                assert loss.exact is not None, (database, other)
+                assert loss.exact <= EPSILON.value, (database, other)
                 most = max(most, loss.exact)
     return most
 
@@ -175,7 +176,8 @@ def test_every_context_has_a_draw_of_its_own(visited: Any) -> None:
     noisy = table.publish(counted, draws)
     assert draws.asked == [(EPSILON.value, 2)] * SPACE.contexts
     assert (noisy.values - counted.values).reshape(2, 2).tolist() == [[1, 2], [1, 2]]
-    assert isinstance(table.law, IntervalNoise) and table.law.blocks == SPACE.contexts
+    assert isinstance(table.law, IntervalNoise)
+    assert table.law.blocks == SPACE.contexts
 
 
 def test_a_user_of_several_contexts_is_never_counted_in_blocks(visited: Any) -> None:
@@ -187,6 +189,16 @@ def test_a_user_of_several_contexts_is_never_counted_in_blocks(visited: Any) -> 
     ):
         with pytest.raises(CrowdtallyError, match="may be in several contexts"):
             count(visited(((0, 1),), DESIGNS["R"]))
+
+
+@pytest.mark.parametrize("heavy", [(0, 2, 2, 4, 4), (1, 3, 3, 5, 5)])
+def test_nobody_moves_another_user_to_another_context(visited: Any, heavy: tuple[int, ...]) -> None:
+    """A user of both contexts beside one who has many records in one of them, and alone."""
+    for key in range(8):
+        beside = visited(((0, 1, 5), heavy), DESIGNS["U"], key)
+        rows = sorted(row for row in beside.engine.rows(beside.rows) if row[0] == "1")
+        alone = visited(((0, 1, 5), ()), DESIGNS["U"], key)
+        assert rows == sorted(alone.engine.rows(alone.rows))
 
 
 def test_the_bound_of_contexts_is_half_of_the_mean_row() -> None:
@@ -280,14 +292,16 @@ LOOKED = [name for name, (_, wanted) in PATHS.items() if any("again" in one for 
 def test_every_path_spends_what_it_says(name: str, differ: bool) -> None:
     options, wanted = PATHS[name]
     released = run(asked(**options), differ)
-    assert released.course is not None and released.decided is not None
+    assert released.course is not None
+    assert released.decided is not None
     cost = spent(released)
     looked = any("differ" in step.facts for step in released.course.taken)
     assert looked == (name in LOOKED)
     if looked and not differ:
         wanted = wanted & {"tastes" if options.get("features") else "head_rows"}
     tables = {table.name for table in released.tables}
-    assert tables & OF_CONTEXTS == wanted and "contexts" in tables
+    assert tables & OF_CONTEXTS == wanted
+    assert "contexts" in tables
     assert tables == {step for step, epsilon in cost.items() if epsilon}
     assert cost["contexts"] == 2
     assert released.course.spent <= 100
@@ -301,7 +315,8 @@ def test_every_path_spends_what_it_says(name: str, differ: bool) -> None:
 
 def check_stopped(released: Released, cost: dict[str, Fraction]) -> None:
     """What the stop saved is in the zoom; the head is the plain one."""
-    assert released.course is not None and released.decided is not None
+    assert released.course is not None
+    assert released.decided is not None
     shares = released.decided.shares
     look = cost.get("tastes", 0) + cost.get("head_rows", 0)
     assert "split_head" not in {table.name for table in released.tables}
@@ -309,13 +324,15 @@ def check_stopped(released: Released, cost: dict[str, Fraction]) -> None:
     split = shares.head - HEAD if released.decided.split_head else 0
     saved = (shares.tastes + shares.head_rows + split) * 100 - look
     half = released.decided.zooms and released.decided.sizes.reliable
-    assert saved > 0 and cost["zoom"] == saved + (cost["items"] if half else 0)
+    assert saved > 0
+    assert cost["zoom"] == saved + (cost["items"] if half else 0)
 
 
 def test_a_second_half_measures_the_same_cells() -> None:
     released = run(asked(features=True, **U, for_="recommend"), differ=True)
     first, second = released.table("tastes"), released.table("tastes_again")
-    assert first is not None and second is not None
+    assert first is not None
+    assert second is not None
     assert first.values.tolist() == second.values.tolist()  # without noise
     assert first.law == second.law
     assert {k: first.facts[k] for k in first.facts} == {k: second.facts[k] for k in first.facts}
@@ -340,7 +357,8 @@ def test_the_mean_profile_follows_from_what_was_released() -> None:
         run(asked(features=True, **U, for_="counts"), draws=draws).table("tastes")
         for draws in (SilentDraws(), Loud())
     )
-    assert quiet is not None and loud is not None
+    assert quiet is not None
+    assert loud is not None
     means = [Fraction(table.facts["profile"][0]) for table in (quiet, loud)]
     assert means[1] > means[0] + Fraction(1, 10)
 
