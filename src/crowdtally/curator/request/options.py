@@ -91,10 +91,13 @@ class ReleaseOptions(TypedDict, total=False):
     """With ``auto``: the contexts that are a property of the user; each user has one value."""
     features: Annotated[
         str | os.PathLike[str] | None,
-        Option(None, "FILE", "auto: public features of the items (genres, decades).", "what"),
-    ]
-    """With ``auto``: a file of public features of the items: an item column and one or more columns
-    of features."""
+        Option(
+            None, "FILE[:COL]", "auto: public features of the items (genres, decades), in a file.",
+            "what",
+        ),
+    ]  # fmt: skip
+    """With ``auto``: a file of public features of the items: an item column (the one called as the
+    items are, else the first; or ``"FILE:COLUMN"``) and one or more columns of features."""
     repeats: Annotated[
         str | None,
         Option(
