@@ -59,9 +59,8 @@ def lines(facts: Facts) -> Iterator[str]:
     if facts["auto"] is not None:
         yield from course_lines(facts["auto"])
     else:
-        yield (
-            "Split: " + ", ".join(f"{name} {share}" for name, share in facts["split"].items()) + "."
-        )
+        shares = (f"{name} {share}" for name, share in facts["split"].items())
+        yield f"Split: {', '.join(shares)}."
     for table in facts["tables"]:
         yield _table(table)
         if table["noise_floor"] is not None:
