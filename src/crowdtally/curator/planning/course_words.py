@@ -89,13 +89,17 @@ def _step(step: Facts) -> str:
 
 
 def _error(error: Facts) -> str:
-    said = f"  Expected error: an item's estimate would be off by about {error['rmse']:.3g}"
+    said = f"  Expected error: an item's estimate would be off by about {_amount(error['rmse'])}"
     if error["rmse_top"] is None:
         return f"{said} (root mean square over all items)."
     return (
         f"{said} (root mean square over all items), and those of the {error['top']} largest, about "
-        f"{error['largest']:.3g} each, by about {error['rmse_top']:.3g}."
+        f"{_amount(error['largest'])} each, by about {_amount(error['rmse_top'])}."
     )
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _percent(share: str) -> str:

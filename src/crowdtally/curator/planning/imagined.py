@@ -53,7 +53,7 @@ class Imagined:
         """How many users have 2^k … 2^(k+1) − 1 records."""
         below = [_normal((k * log(2) - self._middle) / SPREAD) for k in range(1, BINS)]
         shares = np.diff([0.0, *below, 1.0])
-        return np.rint(self.users * shares).astype(np.int64)
+        return np.asarray(np.rint(self.users * shares), dtype=np.int64)
 
     def kept(self, bound: float) -> float:
         """The share of the records that is left of rows scaled to a bound."""
@@ -108,7 +108,8 @@ def evenly(size: int) -> Floats:
 def laplace_like(scale: float, size: int) -> Ints:
     """As many values as there are cells, spread as Laplace noise of that scale is."""
     middle = np.clip(evenly(size), 1e-12, 1 - 1e-12) - 0.5
-    return np.rint(-scale * np.sign(middle) * np.log1p(-2 * np.abs(middle))).astype(np.int64)
+    spread = -scale * np.sign(middle) * np.log1p(-2 * np.abs(middle))
+    return np.asarray(np.rint(spread), dtype=np.int64)
 
 
 def interval_like(rate: float, size: int) -> Ints:

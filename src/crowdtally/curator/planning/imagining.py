@@ -126,4 +126,5 @@ def _grouped(size: int, items: Floats, groups: Ints | None, world: Imagined) -> 
     """Totals of groups of items; of features, which sum up differences, a tenth of the users."""
     if groups is None:
         return np.full(size, 0.1 * world.users)
-    return np.bincount(groups[groups >= 0], items[groups >= 0], minlength=size)
+    totals = np.bincount(groups[groups >= 0], items[groups >= 0], minlength=size)
+    return np.asarray(totals, dtype=np.float64)

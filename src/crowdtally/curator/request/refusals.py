@@ -83,6 +83,9 @@ class Asked:
         return any(is_given(self.given, name) for name in names)
 
 
+_AUTO_ONLY = ("for_", "repeats", "features", "context_per_user")
+"""Options that mean nothing where a method is named."""
+
 Refusal = tuple[Callable[[Asked], bool], str]
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -118,6 +121,26 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.selects and a.domain is not None and not a.domain.has_items,
         "a table of attributes has no items to select: --top needs --item.",
+    ),
+    # ---- auto
+    (
+        lambda a: a.by_row and a.has(*_AUTO_ONLY),
+        "with --user-per-row each row is one person, so there is nothing that auto could decide: "
+        "remove --for, --repeats, --features and --context-per-user.",
+    ),
+    (
+        lambda a: a.rule.name not in ("auto", "distinct") and a.has(*_AUTO_ONLY),
+        "--for, --repeats, --features and --context-per-user are for auto, which decides on the "
+        "method itself: remove them, or what names a method (--bounding, --max-records, --choose, "
+        "--publishing, --transform, --pairs, --discover-items and what goes with them).",
+    ),
+    (
+        lambda a: (
+            a.rule.name == "auto" and a.has("features")
+            and "feature" in {name.lower() for name in a.records.contexts}
+        ),
+        "a context called 'feature' would clash with a column that the features of items need: "
+        "rename it, for example --context my_feature=feature.",
     ),
     # ---- the private choice of the bound
     (
