@@ -162,7 +162,9 @@ def _ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_finds_epsilon_and_says_what_to_type() -> None:
     ended = crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4")
     assert ended.code == 0, str(ended)
-    facts = json.loads(crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4", "--json").out)
+    facts = json.loads(
+        crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4", "--json").out
+    )
     first = ended.out.splitlines()[0]
     assert f"a sum of 4 cells within ±20 type --epsilon {facts['epsilon']}:" in first
     again = crowdtally(*COMMAND, "--epsilon", facts["epsilon"], "--json")
