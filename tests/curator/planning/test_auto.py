@@ -7,12 +7,15 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import crowdtally as ct
 from crowdtally.curator.planning.imagined import Imagined, laplace_like
 
-RECORDS = ct.read("nowhere.parquet", user="who", item="item", contexts=["sex"])
+FRAME = pa.table({"who": ["u"], "item": ["i7"], "sex": ["f"]})
+"""A plan reads none of it."""
+RECORDS = ct.read(FRAME, user="who", item="item", contexts=["sex"])
 ITEMS = [f"i{number}" for number in range(2000)]
 DOMAIN = ct.Domain(ITEMS, {"sex": ["f", "m"]})
 
@@ -99,7 +102,7 @@ def test_no_noise_is_told_that_is_not_known() -> None:
 
 def test_long_lists_are_planned_without_choosing_items() -> None:
     domain = ct.Domain([f"i{number}" for number in range(60_000)])
-    records = ct.read("nowhere.parquet", user="who", item="item")
+    records = ct.read(FRAME, user="who", item="item")
     plan = ct.plan(records, domain, epsilon=1, guess_users=9000, guess_records=90_000)
     found = plan.as_dict()["auto"]
     assert found["expected_error"]["rmse"] > 0
@@ -130,7 +133,7 @@ def test_what_auto_cannot_take_is_refused(options: dict[str, Any], words: str) -
 
 
 def test_rows_that_are_persons_are_as_before() -> None:
-    rows = ct.read("nowhere.parquet", user_per_row=True, item="item")
+    rows = ct.read(FRAME, user_per_row=True, item="item")
     domain = ct.Domain(ITEMS)
     assert ct.plan(rows, domain, epsilon=1).as_dict()["auto"] is None
     with pytest.raises(ct.UsageError, match="nothing that auto could decide"):
