@@ -58,8 +58,8 @@ class ReleaseOptions(TypedDict, total=False):
     bounding: Annotated[
         str | object,
         Option(
-            AUTO, "RULE", f"How a user is bounded: {BOUNDINGS.listed()}.", "method",
-            names=BOUNDINGS,
+            AUTO, "RULE", f"How a user is bounded: {BOUNDINGS.listed()}; auto measures, and "
+            "decides.", "method", names=BOUNDINGS,
         ),
     ]  # fmt: skip
     """The name of a rule (default ``auto``), or a rule object of your own."""
@@ -110,8 +110,8 @@ class ReleaseOptions(TypedDict, total=False):
     max_records: Annotated[
         int | None,
         Option(
-            None, "L", "The bound per user (without --bounding: sra); with --choose the largest "
-            "candidate.", "method", is_whole=True,
+            None, "L", "The bound per user (without --bounding, or with auto: sra); with --choose "
+            "the largest candidate.", "method", is_whole=True,
         ),
     ]  # fmt: skip
     """The bound per user; without ``bounding`` it means ``sra``. With ``choose``, the largest one

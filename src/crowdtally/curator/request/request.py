@@ -154,6 +154,11 @@ def make_request(
     asked = _together(asked, sources)
     method = method_of(asked.options, asked.rule)
     total = Epsilon.of(epsilon)
+    if split is not None and isinstance(method.rule, Auto):
+        raise UsageError(
+            "auto divides epsilon itself, step by step: remove --split, or name a method, for "
+            "example --max-records 10."
+        )
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
     made = _checked(asked, method, total, shares, sources)
     return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))
