@@ -52,6 +52,8 @@ class Axes:
         found = self.find(wanted)
         if found is not None:
             return found
+        if not self._answering:
+            raise UsageError("this release has its top items only: ask it for them, with top.")
         names = ", ".join(sorted(wanted))
         raise UsageError(f"no table of this release has all of the columns {names}.")
 

@@ -195,6 +195,15 @@ class Estimator:
             return None if found is None else found.column(mask, LEVEL)
         return _columns(found, mask)
 
+    def whole_of(self, mask: Mask, believed: Believed) -> float:
+        """The standard deviation of the sum of all items in the contexts of a mask."""
+        if self.items is None:
+            return 0.0
+        total = float(self.items.believed.mean.sum())
+        share = float(believed.mean.sum()) / total if total > 0 else 1.0
+        of_share = 0.0 if self.contexts is None else total * self.contexts.shares_error(mask)
+        return hypot(share * self.items.whole, of_share)
+
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         """Which combinations of contexts a box means, as one long mask."""
         mask = np.ones(1, dtype=np.bool_)
