@@ -55,6 +55,12 @@ class HalfCorrelated:
     def empty_cell(self, keeping: Keeping) -> EmptyCell:
         return EmptyCell(1 / 4, 0.0, float(self.scale) ** 2 / 4, 0.0)
 
+    def reach(self, level: Fraction, of: Combination) -> float:
+        return self.half_width(level, int(of.squares))
+
+    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
+        return None if sensitivity / epsilon == SCALE else "has a noise scale of another table"
+
     def to_json(self) -> dict[str, Any]:
         return {"law": self.words, "unit": show(self.unit), "scale": show(self.scale)}
 

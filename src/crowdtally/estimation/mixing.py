@@ -51,30 +51,36 @@ def posterior(
 
 def _mixed(values: Floats, law: NoiseLaw, level: Fraction, also: Again | None) -> Posterior:
     noise = Noise(law)
-    twice = np.zeros(values.shape, dtype=bool)
-    if also is not None:
-        twice[also.places] = True
-    far = (values > FAR * noise.deviation) & ~twice
-    near = np.flatnonzero(~far & ~twice)
+    limit = FAR * noise.deviation
     found = Posterior.empty(len(values))
-    found.put(np.flatnonzero(far), left_alone(values[far], law, level))
-    scale, largest = noise.scale, float(values[near].max(initial=0.0))
+    once = np.ones(values.shape, dtype=bool)
     if also is not None:
-        scale = min(scale, also.noise.scale)
-        largest = max(largest, also.largest(values))
-    grid = grid_of(scale, largest)
+        once[also.places] = False
+        also, clear = also.parted(values, limit)
+        found.put(clear.places, clear.far_apart(values, noise, level))
+    far, near = np.flatnonzero(once & (values > limit)), np.flatnonzero(once & (values <= limit))
+    found.put(far, left_alone(values[far], law, level))
+    grid = _grid(values[near], values, noise, also)
     bins = Bins(values[near], noise)
-    likelihoods, counts = rows(noise.log(bins.centres[:, None] - grid)), bins.counts
-    seen = counts > 0
-    matrix, weights = likelihoods[seen], counts[seen]
+    likelihoods, seen = rows(noise.log(bins.centres[:, None] - grid)), bins.counts > 0
+    matrix, counts = likelihoods[seen], bins.counts[seen]
     if also is not None:
         again, times = twice_binned(values, noise, also, grid)
-        matrix, weights = np.concatenate([matrix, again]), np.concatenate([weights, times])
-    prior = Prior.fitted(grid, matrix, weights)
+        # One prior for all: that of the chosen cells alone would believe in their noise.
+        matrix, counts = np.concatenate([matrix, again]), np.concatenate([counts, times])
+    prior = Prior.fitted(grid, matrix, counts)
     found.put(near, bins.spread(prior.posterior(likelihoods, level)))
     if also is not None:
         found.put(also.places, seen_twice(values, noise, also, prior, level))
     return found
+
+
+def _grid(near: Floats, values: Floats, noise: Noise, also: Again | None) -> Floats:
+    """Fine enough for the sharper of both noises."""
+    largest = float(near.max(initial=0.0))
+    if also is None:
+        return grid_of(noise.scale, largest)
+    return grid_of(min(noise.scale, also.noise.scale), max(largest, also.largest(values)))
 
 
 class Bins:

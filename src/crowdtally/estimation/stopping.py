@@ -13,8 +13,8 @@ Floats = NDArray[np.float64]
 
 THRESHOLD = 0.5
 """Standard deviations above what noise alone gives. Contexts that do not differ pass in three cases
-of ten, those that differ much fail in two of a hundred: who asks for rankings per context loses more
-by a stop too many than by one too few."""
+of ten, those that differ much fail in two of a hundred: who asks for rankings per context loses
+more by a stop too many than by one too few."""
 _SQUARES = 5.0
 """The variance of the square of Laplace noise, in squares of its variance."""
 

@@ -41,9 +41,10 @@ class Axes:
 
     @property
     def _answering(self) -> list[TableFacts]:
-        """The tables that answer questions, those with fewer cells first."""
+        """The tables that answer questions, those with fewer cells first; else the top items."""
         order = list(KINDS.values())
         tables = [table for table in self.published.tables if table.kind.answers]
+        tables = tables or [table for table in self.published.tables if table.is_chosen]
         return sorted(tables, key=lambda table: order.index(table.kind))
 
     def table(self, named: Iterable[str]) -> TableFacts:
@@ -52,8 +53,6 @@ class Axes:
         found = self.find(wanted)
         if found is not None:
             return found
-        if not self._answering:
-            raise UsageError("this release has its top items only: ask it for them, with top.")
         names = ", ".join(sorted(wanted))
         raise UsageError(f"no table of this release has all of the columns {names}.")
 

@@ -36,14 +36,12 @@ def selected(
     The noise of what was measured is independent of the selection. So a flat prior on counts of at
     least 0 is all that estimates add, and they have the order of the noisy counts.
     """
-    missing = [name for name in axes.contexts if name not in box]
-    if table.name == "heads" and missing:
+    if set(box) != set(axes.contexts):
+        named = " ".join(f"--context {name}=VALUE" for name in axes.contexts)
         raise UsageError(
-            f"this release has the top items of each context: name one, --context "
-            f"{missing[0]}=VALUE."
+            f"this release has the top items of each context alone: name one, with {named} "
+            f"(in Python {', '.join(f'{name}=VALUE' for name in axes.contexts)})."
         )
-    if table.name == "head" and box:
-        raise UsageError("this release has the top items overall: ask without --context.")
     path = axes.published.path(table)
     item = next(iter(axes.by_name.values()))
     names, counts = tables.column(path, item.name), tables.column(path, "count")
