@@ -55,7 +55,8 @@ def believed_sum(
         return None
     if estimator.base is not None and table.name == estimator.base.name:
         mask = reduce(np.logical_or, [_cells(box, lists) for box in found])
-        return BelievedSum(of_items.believed.total(mask, LEVEL, of_items.whole), of_items.covers)
+        total = of_items.believed.total(mask, LEVEL, of_items.whole, of_items.cell)
+        return BelievedSum(total, of_items.covers)
     return believed_in_contexts(estimator, lists[0], found)
 
 

@@ -49,9 +49,7 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
     if covers == NOISE:
         return ""
     if covers == TRUE and isinstance(table.law, IntervalNoise):
-        return (
-            "Estimates are of all users: nobody was left out, and 95% intervals are of the noise."
-        )
+        return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
     if covers == TRUE and is_bounded(published):
         return (
             "Estimates are of all records: what bounding each user left out was measured too, and "

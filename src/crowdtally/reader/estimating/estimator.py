@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import hypot, prod
+from math import hypot, inf, prod
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class OfItems:
     """Whether one table says all: then the noisy counts have the same order."""
     whole: float
     """The standard deviation of the sum of all of them."""
+    cell: float = inf
+    """That of one noisy count, where nothing was calibrated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,7 @@ class Estimator:
             BOUNDED if bounded else TRUE,
             in_order=self._both is None and self.published.auto is None,
             whole=self._whole(table, made),
+            cell=inf if calibrated else table.law.std(),
         )
 
     def _whole(self, table: TableFacts, made: store.Made) -> float:
