@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import hypot, prod
+from math import hypot, inf, prod
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class OfItems:
     """Whether one table says all: then the noisy counts have the same order."""
     whole: float
     """The standard deviation of the sum of all of them."""
+    cell: float = inf
+    """That of one noisy count, where nothing was calibrated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +109,7 @@ class Estimator:
             BOUNDED if bounded else TRUE,
             in_order=self._both is None and self.published.auto is None,
             whole=self._whole(table, made),
+            cell=inf if calibrated else table.law.std(),
         )
 
     def _whole(self, table: TableFacts, made: store.Made) -> float:
@@ -194,6 +197,15 @@ class Estimator:
         if found is None or isinstance(found, InContexts):
             return None if found is None else found.column(mask, LEVEL)
         return _columns(found, mask)
+
+    def whole_of(self, mask: Mask, believed: Believed) -> float:
+        """The standard deviation of the sum of all items in the contexts of a mask."""
+        if self.items is None:
+            return 0.0
+        total = float(self.items.believed.mean.sum())
+        share = float(believed.mean.sum()) / total if total > 0 else 1.0
+        of_share = 0.0 if self.contexts is None else total * self.contexts.shares_error(mask)
+        return hypot(share * self.items.whole, of_share)
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         """Which combinations of contexts a box means, as one long mask."""

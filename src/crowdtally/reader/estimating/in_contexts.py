@@ -26,7 +26,11 @@ from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
 
 _TOO_FEW = "Each context has the overall ranking: too few people per context."
 _ALIKE = "Each context has the overall ranking: no difference between contexts is above the noise."
-_KIND = "Items outside the largest are ranked in a context by what the users there like."
+_KIND = (
+    "Items that were not measured in each context are ranked there by what the users there like: "
+    "by their kind."
+)
+_ONLY_HEAD = "Items that were not measured in each context have the overall ranking there."
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +45,16 @@ class AutoContexts:
     """Whether a first look found that contexts hardly differ."""
 
     @property
-    def remark(self) -> str | None:
+    def remark(self) -> str:
         """What must be said beside every list of one context."""
         if not self.found.same_ranking:
-            return _KIND
+            return _ONLY_HEAD if self.found.tastes is None else _KIND
         return _ALIKE if self.alike else _TOO_FEW
+
+    def shares_error(self, mask: Mask) -> float:
+        """How uncertain the share of some contexts is, as a part of all records."""
+        facts = self.found.facts
+        return float(np.sqrt((facts.shares**2 * facts.shares_variance)[mask].sum()))
 
     def column(self, mask: Mask, level: Fraction) -> Believed:
         """Of every item, summed over the contexts of a mask."""
