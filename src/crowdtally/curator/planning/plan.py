@@ -145,7 +145,7 @@ class Plan:
             "delta": str(request.delta),
             "split": {name: show(share) for name, share in request.shares.items()},
             "bounding": method.rule.name,
-            "max_records": None if self.course or request.measured else method.rule.limit,
+            "max_records": None if self.course or request.bounds_nobody else method.rule.limit,
             "chosen_by": method.choose,
             "what_counts": self.counted(),
             "tables": self.tables(),
@@ -173,6 +173,8 @@ class Plan:
             return []
         if request.discovery is not None:
             return [_discovered(request, request.discovery)]
+        if request.selection is not None:
+            return [planned_table(request, request.selection.planned(), self.guessed)]
         ranked = [request.popularity] if request.popularity is not None else []
         return [planned_table(request, table, self.guessed) for table in (*ranked, *request.tables)]
 
@@ -187,7 +189,7 @@ class Plan:
         if self.course is not None:
             return [*unseen, *self._unmeasured()]
         outside = "how many rows lie outside the lists or lack a user"
-        if self.request.measured:
+        if self.request.bounds_nobody:
             return [*unseen, outside]
         words = [
             *unseen,
@@ -250,7 +252,7 @@ def make_plan(
         check_named(request)
         request = smallest_epsilon(request, target)
     has_items = request.domain is not None and request.domain.has_items
-    bounds = course is None and not request.measured
+    bounds = course is None and not request.bounds_nobody
     both = guess_users and guess_records and has_items and bounds
     trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
     guessed = guessed_total(request, guess_users, guess_records)
@@ -262,7 +264,7 @@ def counted_of(request: Request) -> Counted:
     method, records = request.method, request.records
     if records.user is None:
         return Counted("users", None, weight=records.weight)
-    if request.measured:
+    if request.bounds_nobody:
         return Counted("users", 1, everywhere=True)
     cap = method.rule.facts().get("cap")
     return Counted(

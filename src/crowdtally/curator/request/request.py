@@ -104,6 +104,11 @@ class Request:
         return tuple(table for table in self.tables if isinstance(table, Measured))
 
     @property
+    def bounds_nobody(self) -> bool:
+        """Whether each user counts in all of her cells: interval noise covers them together."""
+        return bool(self.measured) or self.selection is not None
+
+    @property
     def subject(self) -> Subject:
         """The request without its cost and its form."""
         return Subject(self.sources, self.domain, self.method)
