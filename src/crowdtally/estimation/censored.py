@@ -51,7 +51,9 @@ def sparse_posterior(summary: Summary, size: int, level: Fraction) -> tuple[Post
         kept.put(near, flat_posterior(values[near], summary.law, level))
         others = on_grid(missing[None, :], np.gradient(grid), grid, level)
     else:
-        prior = Prior.fitted(grid, matrix, counts)
+        # Missing cells hardly say which small count they have: where few are kept, it is 0.
+        empty = max(1 - 2 * len(values) / size, 0.0)
+        prior = Prior.fitted(grid, matrix, counts, empty)
         kept.put(near, bins.spread(prior.posterior(likelihoods, level)))
         others = prior.posterior(missing[None, :], level)
     return kept.times(unit), others.times(unit)

@@ -10,6 +10,7 @@ import numpy as np
 from crowdtally.estimation.likelihoods import BELOW, FINENESS, Noise, rows
 from crowdtally.estimation.posteriors import Floats, Ints, Posterior
 from crowdtally.estimation.prior import Prior
+from crowdtally.estimation.widening import normal
 
 _MOST_ROWS = 6000
 """Of different pairs in an EM step; more are taken together more coarsely."""
@@ -32,6 +33,20 @@ class Again:
         """The largest value of either kind."""
         values = np.concatenate([self.values, first[self.places]])
         return float(values.max(initial=0.0))
+
+    def parted(self, first: Floats, far: float) -> tuple[Again, Again]:
+        """Cells of which no value is above ``far``, and the others."""
+        near = np.maximum(first[self.places], self.values) <= far
+        return (
+            Again(self.places[near], self.values[near], self.noise),
+            Again(self.places[~near], self.values[~near], self.noise),
+        )
+
+    def far_apart(self, first: Floats, noise: Noise, level: Fraction) -> Posterior:
+        """Of values far above the noise: weighted by their variances, whatever the prior."""
+        one, two = 1 / noise.deviation**2, 1 / self.noise.deviation**2
+        mean = (one * first[self.places] + two * self.values) / (one + two)
+        return normal(mean, np.full(mean.shape, 1 / (one + two)), level)
 
 
 def twice_binned(first: Floats, noise: Noise, also: Again, grid: Floats) -> tuple[Floats, Floats]:

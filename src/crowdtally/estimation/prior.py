@@ -29,21 +29,25 @@ class Prior:
     """
 
     @classmethod
-    def fitted(cls, grid: Floats, likelihoods: Floats, counts: Floats) -> Prior:
+    def fitted(cls, grid: Floats, likelihoods: Floats, counts: Floats, empty: float = 0.0) -> Prior:
         """The prior after 100 EM steps from a uniform one.
 
         Args:
             grid: true counts, in units.
             likelihoods: of each distinct value (row) under each of them (column).
             counts: how many cells have the value.
+            empty: the share of the cells that are taken for empty at first.
         """
-        weights = np.full(len(grid), 1.0 / len(grid))
+        weights = np.full(len(grid), (1 - empty) / len(grid))
+        weights[0] += empty
         cells = float(counts.sum())
         if cells <= 0:
             return cls(grid, weights, weights)
         shares = counts / cells
         for _ in range(STEPS):
-            weights = weights * ((shares / (likelihoods @ weights)) @ likelihoods)
+            # einsum: its sums do not depend on how many threads a machine has, nor wait for them
+            chances = np.einsum("ij,j->i", likelihoods, weights)
+            weights = weights * np.einsum("i,ij->j", shares / chances, likelihoods)
             weights = np.maximum(weights, 1e-300)
         weights /= weights.sum()
         anywhere = np.gradient(grid)

@@ -23,6 +23,7 @@ from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.lab.remembering import remembering
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
+from crowdtally.values.memberships import Memberships
 
 _LARGEST_KEY = 2**63
 _MIXED = 0x9E3779B97F4A7C15
@@ -107,7 +108,7 @@ class Rehearsal:
     def kept(self, halfway: Halfway) -> dict[str, float]:
         """By table, the total of the bounded counts, as a count; none where nobody is bounded."""
         first, *rest = halfway.counted.found
-        if isinstance(first, Counts) or self.request.discovery is not None:
+        if isinstance(first, Counts | Memberships) or self.request.discovery is not None:
             return {}
         pairs = zip(self.request.tables, rest[0], strict=False)
         return {table.name: float(int(c.values.sum()) * c.unit) for table, c in pairs}

@@ -41,9 +41,10 @@ class Axes:
 
     @property
     def _answering(self) -> list[TableFacts]:
-        """The tables that answer questions, those with fewer cells first."""
+        """The tables that answer questions, those with fewer cells first; else the top items."""
         order = list(KINDS.values())
         tables = [table for table in self.published.tables if table.kind.answers]
+        tables = tables or [table for table in self.published.tables if table.is_chosen]
         return sorted(tables, key=lambda table: order.index(table.kind))
 
     def table(self, named: Iterable[str]) -> TableFacts:

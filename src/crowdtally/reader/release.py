@@ -10,8 +10,8 @@ from typing import Any
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published, WithdrawalNote, parquet
 from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
-from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
+from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.describing.description import Description
 from crowdtally.reader.describing.description import describe as _describe

@@ -96,6 +96,10 @@ def _alone_in(request: Request) -> Iterator[Pair]:
         yield _alone(f"records of different cells: {words}", _spread(request, number), request)
     if request.domain is not None and request.domain.contexts:
         yield _alone("records of one item in every context", _in_contexts(request, most), request)
+    if request.measured:
+        every = _cells(request, _MOST_RECORDS)
+        yield _alone("once in every cell, which moves all counts the same way", every, request)
+        yield _alone("once in every other cell", every[::2], request)
     if isinstance(request.method.rule, DPSense):
         cells = _cells(request, min(most + 1, max(1, _MOST_RECORDS // cap)))
         full = [cell for cell in cells for _ in range(cap)]

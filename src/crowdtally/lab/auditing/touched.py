@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Released
-from crowdtally.curator.table import Table
 from crowdtally.lab.auditing.databases import Pair
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
@@ -34,7 +34,7 @@ def touched_cells(request: Request, pair: Pair) -> Touched:
     }
 
 
-def _published(request: Request, table: Table, pair: Pair) -> NDArray[np.int64]:
+def _published(request: Request, table: AnyTable, pair: Pair) -> NDArray[np.int64]:
     assert request.domain is not None
     if isinstance(table.cells, Pairs):
         items = sorted({record.cell[0] for record in pair.hers})

@@ -55,7 +55,8 @@ def believed_sum(
         return None
     if estimator.base is not None and table.name == estimator.base.name:
         mask = reduce(np.logical_or, [_cells(box, lists) for box in found])
-        return BelievedSum(of_items.believed.total(mask, LEVEL, of_items.whole), of_items.covers)
+        total = of_items.believed.total(mask, LEVEL, of_items.whole, of_items.cell)
+        return BelievedSum(total, of_items.covers)
     return believed_in_contexts(estimator, lists[0], found)
 
 
@@ -65,11 +66,12 @@ def believed_in_contexts(
     """The same over items in contexts, box by box: boxes have no cell in common."""
     of_items, totals = estimator.items, list[Total]()
     for box in found:
-        believed = estimator.in_contexts(estimator.context_mask(box))
+        contexts = estimator.context_mask(box)
+        believed = estimator.in_contexts(contexts)
         if believed is None or of_items is None:
             return None
         mask = box.get(item.name, np.ones(len(item), dtype=np.bool_))
-        totals.append(believed.total(mask, LEVEL, of_items.whole))
+        totals.append(believed.total(mask, LEVEL, estimator.whole_of(contexts, believed)))
     if of_items is None:
         return None
     if len(totals) == 1:

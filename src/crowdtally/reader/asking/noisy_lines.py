@@ -120,7 +120,7 @@ class NoisyLines:
         law, level = self.table.law, self.table.interval_level
         if not self.question.unweighted:
             return law.std(of), None
-        return law.std(of), as_counts(law.half_width(level, int(of.squares)), law.unit)
+        return law.std(of), as_counts(law.reach(level, of), law.unit)
 
     def _sampling_errors(self, names: list[Any]) -> list[tuple[float, Combination]]:
         """For each item: the standard error of its estimate, and its published cells' weights."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
-from crowdtally.reader.asking.printing import chance_of, interval_of
+from crowdtally.reader.asking.printing import believed_interval, chance_of, interval_of, whole
 from crowdtally.showing import one_line, paragraph, plainly, table
 
 _BELIEVED = ("estimate", "95% within", "chance in top")
@@ -18,7 +18,7 @@ _FEW = 3
 
 def top_line(lines: Sequence[Any], counted: str) -> str:
     """The first of them with their estimates, and how many more there are."""
-    first = [f"{line.item!r} {shown(line.estimate)}" for line in lines[:_FEW]]
+    first = [f"{line.item!r} {whole(line.estimate)}" for line in lines[:_FEW]]
     more = f" … and {len(lines) - len(first):,} more" if len(lines) > len(first) else ""
     return one_line(f"<TopList of {len(lines):,}, {counted}: {', '.join(first)}{more}>")
 
@@ -46,7 +46,7 @@ def _cells(line: Any, believed: bool, sampled: bool) -> tuple[object, ...]:
     cells: list[object] = [line.rank, plainly(line.item)]
     if believed:
         chance = "" if line.chance_in_top is None else chance_of(line.chance_in_top)
-        cells += [shown(line.estimate), interval_of(line.estimate_low, line.estimate_high), chance]
+        cells += [whole(line.estimate), believed_interval(line), chance]
     cells += ["" if line.count is None else shown(line.count), interval_of(line.low, line.high)]
     if sampled:
         cells += [shown(line.estimate), shown(line.standard_error)]

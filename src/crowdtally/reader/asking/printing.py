@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
 from crowdtally.reader.estimating.covering import NOISE
 from crowdtally.showing import plainly
+
+_SMALL = 10
+"""Estimates below are shown to a tenth."""
 
 
 def printed(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
@@ -21,9 +24,7 @@ def printed(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
     below = [row for row in rows if not row.above_floor]
     if not above:
         yield from _all_noise(below, floor)
-    columns = _believed if any(row.median is not None for row in rows) else _released
-    if columns is _released and any(row.estimate != row.count for row in rows):
-        columns = _sampled
+    columns = _columns_of(rows)
     yield columns(None, len(rows))
     yield from (columns(row, len(rows)) for row in above)
     if above and below:
@@ -31,13 +32,21 @@ def printed(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
     yield from (columns(row, len(rows)) for row in below)
 
 
+def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
+    """How the lines of a list are written."""
+    if any(row.median is not None for row in rows):
+        noisy = any(row.count is not None for row in rows)
+        return _believed if noisy else _only_believed
+    return _sampled if any(row.estimate != row.count for row in rows) else _released
+
+
 def sum_lines(answer: Any) -> Iterator[str]:
     """The lines of a :class:`Sum`."""
     counted, believed = answer.counted, answer.covers != NOISE
     if believed:
         yield (
-            f"{shown(answer.estimate)} {counted}, 95% of {answer.covers} within "
-            f"{shown(answer.estimate_low)} … {shown(answer.estimate_high)}"
+            f"{whole(answer.estimate)} {counted}, estimated; 95% interval of {answer.covers} "
+            f"{believed_interval(answer)}"
         )
     if answer.value is not None:
         noisy = "noisy sum " if believed else ""
@@ -92,15 +101,43 @@ def chance_of(chance: float) -> str:
     return "<1%" if 0 < chance < 0.01 else f"{chance:.0%}"
 
 
+def whole(value: float) -> str:
+    """An estimate for people: to a tenth only where it is small.
+
+    >>> whole(4231.6), whole(10.4), whole(3.62), whole(0.0)
+    ('4232', '10', '3.6', '0')
+    """
+    return shown(round(value) if abs(value) >= _SMALL else value)
+
+
+def believed_interval(row: Any) -> str:
+    """From one end of an estimate's interval to the other."""
+    if row.estimate_low is None or row.estimate_high is None:
+        return ""
+    return f"{whole(row.estimate_low)} … {whole(row.estimate_high)}"
+
+
 def _believed(row: Any, k: int) -> str:
     if row is None:
-        heads = f"{'rank':>4}  {'estimate':>10}  {'95% within':>19}"
-        return f"{heads}  {f'in top {k}':>9}  {'noisy count':>15}  item"
-    interval = interval_of(row.estimate_low, row.estimate_high)
+        heads = f"{'rank':>4}  {'estimate':>10}  {'95% within':>17}"
+        return f"{heads}  {f'in top {k}':>9}  {'noisy count':>17}  item"
     chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
     return (
-        f"{row.rank:>4}  {shown(row.estimate):>10}  {interval:>19}  {chance:>9}  "
-        f"{noisy_of(row):>15}  {plainly(row.item)}"
+        f"{row.rank:>4}  {whole(row.estimate):>10}  {believed_interval(row):>17}  {chance:>9}  "
+        f"{noisy_of(row):>17}  {plainly(row.item)}"
+    )
+
+
+def _only_believed(row: Any, k: int) -> str:
+    """Without noisy counts, where there are none."""
+    if row is None:
+        heads = f"{'rank':>4}  {'estimate':>10}  {'95% within':>17}"
+        return f"{heads}  {f'in top {k}':>9}  item"
+    chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
+    interval = believed_interval(row)
+    return (
+        f"{row.rank:>4}  {whole(row.estimate):>10}  {interval:>17}  {chance:>9}  "
+        f"{plainly(row.item)}"
     )
 
 

@@ -55,6 +55,19 @@ def by_estimate(
     return [Ranked(place, line.item, line) for place, line in pairs]
 
 
+def by_count(k: int, item: AxisLookup, noisy: NoisyLines, crowd: Crowd | None) -> list[Ranked]:
+    """The k items of the largest noisy counts; the crowd's are those that were measured."""
+    if crowd is None:
+        return [Ranked(-1, line.item, line) for line in noisy.lines(noisy.largest(k))]
+    lines = noisy.lines(noisy.largest(k + len(crowd.counts)))
+    values = item.axis.values
+    missing = {values[place] for place in crowd.counts} - {line.item for line in lines}
+    lines += noisy.lines(noisy.named(sorted(missing, key=item.places.__getitem__)))
+    found = with_crowd([Ranked(item.places[line.item], line.item, line) for line in lines], crowd)
+    found.sort(key=lambda one: -one.noisy.count if one.noisy is not None else 0.0)
+    return found[:k]
+
+
 def with_crowd(lines: Sequence[Ranked], crowd: Crowd | None) -> list[Ranked]:
     """The same lines with the noisy counts of the crowd, which the items' table leaves out."""
     if crowd is None:

@@ -104,6 +104,11 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
     if axes.find(stated.named) is None and estimator.contexts is not None:
         return _only_estimated(axes, estimator, stated)
     table = axes.table(stated.named)
+    if table.is_chosen:
+        raise UsageError(
+            "this release has its top items only, so that sums over a list cannot be known: ask "
+            f"for the top items, or look at the table {table.name!r}."
+        )
     lists, condition = axes.of(table), stated.condition
     if table.kind.is_pairs:
         condition = _mirrored(condition, lists)

@@ -2,122 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
-from crowdtally.reader.asking.floor import floor_words
-from crowdtally.reader.asking.noisy_lines import NoisyLine, NoisyLines
-from crowdtally.reader.asking.notebook import top_line, top_table
-from crowdtally.reader.asking.printing import printed
-from crowdtally.reader.asking.ranking import Ranked, by_estimate, with_crowd
+from crowdtally.reader.asking.floor import floor_of_cells, floor_words
+from crowdtally.reader.asking.noisy_lines import NoisyLines
+from crowdtally.reader.asking.ranking import Ranked, by_count, by_estimate, with_crowd
+from crowdtally.reader.asking.selected import selected, selected_table
+from crowdtally.reader.asking.top_list import TopItem, TopList
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.believed import Believed
+from crowdtally.reader.estimating.believed import TRUE, Believed
 from crowdtally.reader.estimating.covering import NOISE
 from crowdtally.reader.estimating.covering import words as covering_words
 from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, Mask
-
-
-@dataclass(frozen=True)
-class TopItem:
-    """One line of a top list."""
-
-    rank: int
-    """1 for the largest estimate; equal ones keep the order of their noisy counts, then of the item
-    list."""
-    item: str | int
-    """The item."""
-    estimate: float
-    """What its count is believed to be, from all that the release says; with ``raw``, or where
-    cells have no estimates of their own, what ``count`` alone stands for: the same, but where cells
-    were sampled at least the threshold."""
-    estimate_low: float | None
-    """The lower end of the 95% interval of the estimate; None where counts enter by weights."""
-    estimate_high: float | None
-    """Its upper end."""
-    covers: str
-    """What that interval covers: the true counts, the bounded counts, or the noise only."""
-    median: float | None
-    """As likely too large as too small: for small counts nearer than ``estimate``, which is the
-    mean. None with ``raw``."""
-    chance_in_top: float | None
-    """How likely the item is one of the k largest, k being how many were asked for; None with
-    ``raw``."""
-    count: float | None
-    """Its noisy count, as released: it can be negative. Whole, unless rows were scaled. None where
-    items in contexts have no noisy counts, only estimates."""
-    noise_std: float | None
-    """Standard deviation of the noise in ``count``."""
-    low: float | None
-    """``count`` less the half width of the noise interval; None where counts enter by weights."""
-    high: float | None
-    """``count`` plus the same."""
-    standard_error: float
-    """How far ``estimate`` typically is from what it is an estimate of."""
-    floor: float | None
-    """The noise floor of the list: where nobody is counted, the largest count of all items exceeds
-    it with a probability of at most 5%."""
-    above_floor: bool
-    """Whether ``count`` is above it, or what else was measured shows that somebody is counted; else
-    the item is not told apart from noise."""
-
-
-@dataclass(frozen=True)
-class TopList:
-    """The answer to ``top``: a sequence of :class:`TopItem`."""
-
-    rows: tuple[TopItem, ...]
-    """The items, largest estimate first; fewer than asked for where fewer were published."""
-    counted: str
-    """What a count counts: records or users."""
-    floor: float | None
-    """The noise floor, the same for all items; None where there are no noisy counts."""
-    ranked: int
-    """How many items there are to rank, published or not: the floor follows from it."""
-    floor_words: str
-    """What the floor is, in a sentence."""
-    what_counts: str
-    """What is counted of one user, and what noise intervals do not cover, in a sentence."""
-    estimate_words: str
-    """What the estimates are estimates of, in a sentence or two."""
-
-    def __iter__(self) -> Any:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, index: int) -> TopItem:
-        return self.rows[index]
-
-    @property
-    def notes(self) -> list[str]:
-        """What must be said beside the list."""
-        return [one for one in (self.estimate_words, self.floor_words, self.what_counts) if one]
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Plain dictionaries, for a DataFrame or for JSON."""
-        return [asdict(row) for row in self.rows]
-
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dicts(), ensure_ascii=False)
-
-    def __repr__(self) -> str:
-        return top_line(self.rows, self.counted)
-
-    def _repr_html_(self) -> str:
-        return top_table(self.rows, self.counted, self.notes)
-
-    def __str__(self) -> str:
-        return "\n".join([*printed(self.rows, self.floor), *self.notes])
 
 
 def top(
@@ -133,16 +36,19 @@ def top(
     if not axes.published.domain.has_items:
         raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
     item = next(iter(axes.by_name.values()))
+    asked = _Asked(axes, estimator, item, min(int(k), len(item)), box, raw)
+    only = selected_table(axes.published)
+    if only is not None:
+        return _of_selected(asked, only)
     table = axes.find([item.name, *box])
-    if table is None and (raw or estimator.contexts is None):
+    if table is None and raw:
         raise UsageError(
             "this release has no noisy counts of items in contexts, only estimates: leave out "
             "--raw, or ask without a context."
         )
-    noisy = None if table is None else NoisyLines.of(axes, table, item, box)
-    asked = _Asked(axes, estimator, item, min(int(k), len(item)), box, table, noisy)
-    rows = asked.as_released() if raw else asked.as_believed()
-    return asked.answer(rows)
+    if table is None and estimator.contexts is None:
+        table = axes.table([item.name, *box])  # which says what is wrong
+    return _of_table(asked, table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,89 +60,113 @@ class _Asked:
     item: AxisLookup
     k: int
     box: Mapping[str, Mask]
-    table: TableFacts | None
-    """The table that has noisy counts of just this."""
-    noisy: NoisyLines | None
-    """What is asked of it."""
+    raw: bool
 
-    def as_released(self) -> list[TopItem]:
-        """By noisy counts alone."""
-        if self.noisy is None:
-            return []
-        lines = self.noisy.lines(self.noisy.largest(self.k))
-        return [self._plain(rank, line) for rank, line in enumerate(lines, start=1)]
 
-    def as_believed(self) -> list[TopItem]:
-        """By estimates, where there are any."""
-        of_items, estimator = self.estimator.items, self.estimator
-        if self.box:
-            believed = estimator.in_contexts(estimator.context_mask(self.box))
-        else:
-            believed = None if of_items is None else of_items.believed
-        if believed is None or of_items is None:
-            return self.as_released()
-        in_order = of_items.in_order and not self.box
-        lines = by_estimate(self.k, self.item, believed, self.noisy, in_order=in_order)
-        if not self.box:
-            lines = with_crowd(lines, estimator.crowd)
-        chances = believed.chance_among(self.k)
-        return [
-            self._line(rank, line, believed, of_items.covers, float(chances[line.place]), in_order)
-            for rank, line in enumerate(lines, start=1)
-        ]
+@dataclass(frozen=True, eq=False)
+class _Beliefs:
+    """What is believed of the lines of a list."""
 
-    def _plain(self, rank: int, line: NoisyLine) -> TopItem:
-        floor = None if self.noisy is None else self.noisy.floor
+    of: Believed
+    """Each line has its place in it."""
+    covers: str
+    """What intervals cover."""
+    chances: Sequence[float | None]
+    """How likely each place is among the first k."""
+    in_order: bool
+    """Whether noisy counts have the same order."""
+
+
+def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
+    """From a table of all items, or from estimates where no table has just this."""
+    axes, estimator, item = asked.axes, asked.estimator, asked.item
+    noisy = None if table is None else NoisyLines.of(axes, table, item, asked.box)
+    crowd = None if asked.box else estimator.crowd
+    beliefs = None if asked.raw else _beliefs(asked)
+    if beliefs is not None:
+        lines = by_estimate(asked.k, item, beliefs.of, noisy, in_order=beliefs.in_order)
+        lines = with_crowd(lines, crowd)
+    else:
+        lines = [] if noisy is None else by_count(asked.k, item, noisy, crowd)
+    known = table or axes.table([item.name])
+    return _answer(asked, known, lines, beliefs, None if noisy is None else noisy.floor)
+
+
+def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
+    """From the table of selected items, which is all that there is."""
+    lines, believed = selected(asked.axes, table, asked.k, asked.box)
+    beliefs = _Beliefs(believed, TRUE, [None] * len(lines), in_order=True)
+    floor = floor_of_cells(table, table.cells)
+    return _answer(asked, table, lines, None if asked.raw else beliefs, floor)
+
+
+def _beliefs(asked: _Asked) -> _Beliefs | None:
+    """What is believed of every item; None where there are no estimates."""
+    estimator, of_items = asked.estimator, asked.estimator.items
+    if of_items is None:
+        return None
+    believed: Believed | None = of_items.believed
+    if asked.box:
+        believed = estimator.in_contexts(estimator.context_mask(asked.box))
+    if believed is None:
+        return None
+    in_order = of_items.in_order and not asked.box
+    chances = believed.chance_among(asked.k).tolist()
+    return _Beliefs(believed, of_items.covers, chances, in_order)
+
+
+def _answer(
+    asked: _Asked,
+    table: TableFacts,
+    lines: Sequence[Ranked],
+    beliefs: _Beliefs | None,
+    floor: float | None,
+) -> TopList:
+    """The list, and what must be said beside it."""
+    published, estimator = asked.axes.published, asked.estimator
+    covers = NOISE if beliefs is None else beliefs.covers
+    words = covering_words(published, table, covers)
+    if asked.box and beliefs is not None and estimator.contexts is not None:
+        words = f"{words} {estimator.contexts.remark}"
+    ranked = len(asked.item) if not table.is_chosen else table.cells
+    return TopList(
+        tuple(_line(rank, one, beliefs, floor) for rank, one in enumerate(lines, start=1)),
+        table.kind.counts(published.counted),
+        floor,
+        ranked,
+        "" if floor is None else floor_words(table, ranked, floor),
+        what_counts(published, table).sentence(),
+        words,
+    )
+
+
+def _line(rank: int, line: Ranked, beliefs: _Beliefs | None, floor: float | None) -> TopItem:
+    noisy, place = line.noisy, line.place
+    above = noisy is not None and floor is not None and noisy.count > floor
+    released = {
+        "count": None if noisy is None else noisy.count,
+        "noise_std": None if noisy is None else noisy.noise_std,
+        "low": None if noisy is None else noisy.low,
+        "high": None if noisy is None else noisy.high,
+    }
+    if beliefs is None:
+        if noisy is None:
+            raise TypeError("a line without estimates has a noisy count")
         return TopItem(
-            rank, line.item, line.stands_for, line.low, line.high, NOISE, None, None,
-            line.count, line.noise_std, line.low, line.high, line.standard_error,
-            floor, floor is None or line.count > floor,
+            rank=rank, item=line.item, estimate=noisy.stands_for, estimate_low=noisy.low,
+            estimate_high=noisy.high, covers=NOISE, median=None, chance_in_top=None, **released,
+            standard_error=noisy.standard_error, floor=floor, above_floor=above,
         )  # fmt: skip
-
-    def _line(
-        self, rank: int, line: Ranked, of: Believed, covers: str, chance: float, in_order: bool
-    ) -> TopItem:
-        place, noisy = line.place, line.noisy
-        floor = None if self.noisy is None else self.noisy.floor
-        above = noisy is not None and floor is not None and noisy.count > floor
-        if not in_order:  # more than one count speaks for it
-            above = above or bool(of.low[place] > 0)
-        return TopItem(
-            rank,
-            line.item,
-            float(of.mean[place]),
-            float(of.low[place]),
-            float(of.high[place]),
-            covers,
-            float(of.median[place]),
-            chance,
-            None if noisy is None else noisy.count,
-            None if noisy is None else noisy.noise_std,
-            None if noisy is None else noisy.low,
-            None if noisy is None else noisy.high,
-            float(of.deviation[place]),
-            floor,
-            above,
-        )
-
-    def answer(self, rows: list[TopItem]) -> TopList:
-        """The list, and what must be said beside it."""
-        published = self.axes.published
-        table = self.table or self.axes.table([self.item.name])
-        floor = None if self.noisy is None else self.noisy.floor
-        covers = rows[0].covers if rows else NOISE
-        words = [covering_words(published, table, covers)]
-        if self.box and self.estimator.contexts is not None and covers != NOISE:
-            words.append(self.estimator.contexts.remark or "")
-        return TopList(
-            tuple(rows),
-            table.kind.counts(published.counted),
-            floor,
-            len(self.item),
-            "" if floor is None else floor_words(table, len(self.item), floor),
-            what_counts(published, table).sentence(),
-            " ".join(word for word in words if word),
-        )
+    of = beliefs.of
+    if not beliefs.in_order:  # more than one count speaks for it
+        above = above or bool(of.low[place] > 0)
+    return TopItem(
+        rank=rank, item=line.item, estimate=float(of.mean[place]),
+        estimate_low=float(of.low[place]), estimate_high=float(of.high[place]),
+        covers=beliefs.covers, median=float(of.median[place]),
+        chance_in_top=beliefs.chances[place], **released,
+        standard_error=float(of.deviation[place]), floor=floor, above_floor=above,
+    )  # fmt: skip
 
 
 def _chosen(axes: Axes, name: str, value: object) -> Mask:

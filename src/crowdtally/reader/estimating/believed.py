@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import hypot, sqrt
+from math import hypot, inf, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -50,16 +50,19 @@ class Believed:
         """How likely each is one of the k largest."""
         return np.clip(chances_among(self.mean, self.own, k), 0.0, 1.0)
 
-    def total(self, mask: Mask, level: Fraction, whole: float = 0.0) -> Total:
+    def total(self, mask: Mask, level: Fraction, whole: float = 0.0, cell: float = inf) -> Total:
         """The sum of those that ``mask`` picks.
 
-        Own errors are independent; what all counts share adds up. The prior was learned from the
-        same noisy counts, so a sum that holds much of the whole is no better known than it is.
+        Own errors are independent, and what all counts share adds up: but the more of the whole a
+        sum holds, the more its error is that of the whole, which was measured (or, where nothing
+        was calibrated, is no better known than the sum of the noisy counts).
 
         Args:
             mask: which counts.
             level: of the interval.
             whole: the standard deviation of the sum of all counts.
+            cell: that of one noisy count, where nothing was calibrated: no sum of estimates is
+                less certain than that of the noisy counts.
         """
         picked = np.flatnonzero(mask)
         mean = float(self.mean[picked].sum())
@@ -71,8 +74,9 @@ class Believed:
         own, deviation = self.own[picked], self.deviation[picked]
         shared = float(np.sqrt(np.maximum(deviation**2 - own**2, 0.0)).sum())
         mass = float(self.mean.sum())
-        part = whole * mean / mass if mass > 0 else 0.0
-        error = hypot(sqrt(float((own**2).sum())), shared, part)
+        part = mean / mass if mass > 0 else 0.0
+        learned = min(part * whole, cell * sqrt(len(picked)))
+        error = hypot(sqrt(float((own**2).sum())), (1 - part) * shared, learned)
         return Total.normal(mean, error, level)
 
 

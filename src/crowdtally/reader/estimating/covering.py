@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
@@ -47,6 +48,8 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
     """What the estimates and their intervals cover, in a sentence; nothing of mere noise."""
     if covers == NOISE:
         return ""
+    if covers == TRUE and isinstance(table.law, IntervalNoise):
+        return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
     if covers == TRUE and is_bounded(published):
         return (
             "Estimates are of all records: what bounding each user left out was measured too, and "

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import hypot, inf, prod
 
 import numpy as np
 
@@ -37,10 +38,14 @@ from crowdtally.reader.estimating.item_facts import (
     table_facts,
 )
 from crowdtally.reader.estimating.shrunk import InContexts, shrink
-from crowdtally.reader.estimating.steps import Steps, counts, places
+from crowdtally.reader.estimating.steps import counts, places
 
 LEVEL = Fraction(19, 20)
 """Of the intervals."""
+_OF_TOTALS = 0.02
+"""The share of the sum of all counts that measured totals of groups may miss, beside noise."""
+_OF_LOST = 0.3
+"""How far the share that bounding takes away is uncertain where no totals were measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +60,8 @@ class OfItems:
     """Whether one table says all: then the noisy counts have the same order."""
     whole: float
     """The standard deviation of the sum of all of them."""
+    cell: float = inf
+    """That of one noisy count, where nothing was calibrated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +97,31 @@ class Estimator:
     def items(self) -> OfItems | None:
         """Of every item (or cell of attributes); None where none can be given."""
         table = self.base
-        if table is None or not has_estimates(table):
+        if table is None:
+            return self._from_contexts()
+        if not has_estimates(table):
             return None
         made = store.kept(self.published, table.cells, lambda: self._estimated(table))
         calibrated, believed = bool(made.calibrated), made.believed
         bounded = is_bounded(self.published) and not calibrated
-        law = table.law if self._both is None else _like(table.law, self._both.item_variance)
         return OfItems(
             believed,
             BOUNDED if bounded else TRUE,
-            in_order=self._both is None and Steps.of(self.published) is None,
-            whole=law.std(Combination.of_cells(len(believed))) / made.kept_share,
+            in_order=self._both is None and self.published.auto is None,
+            whole=self._whole(table, made),
+            cell=inf if calibrated else table.law.std(),
+        )
+
+    def _whole(self, table: TableFacts, made: store.Made) -> float:
+        """The standard deviation of the sum of all estimates."""
+        cells, total = len(made.believed), float(made.believed.mean.sum())
+        bins = self.published.table("bins")
+        if bins is not None:
+            return hypot(bins.law.std(Combination.of_cells(bins.cells)), _OF_TOTALS * total)
+        law = table.law if self._both is None else _like(table.law, self._both.item_variance)
+        lost = 1 - made.kept_share
+        return hypot(
+            law.std(Combination.of_cells(cells)) / made.kept_share, _OF_LOST * lost * total
         )
 
     def _estimated(self, table: TableFacts) -> store.Made:
@@ -112,6 +133,15 @@ class Estimator:
             facts = item_facts(self.published, table, lists)
         found = estimate_items(facts, LEVEL)
         return store.Made(_believed(found), found.calibrated, max(found.kept_share, 1e-3))
+
+    def _from_contexts(self) -> OfItems | None:
+        """Of items that were counted in each context alone, all of them without bounds."""
+        edges, found = self.published.table("edges"), self._edges
+        if edges is None or not isinstance(found, Believed):
+            return None
+        every = np.ones(prod(map(len, self.axes.contexts.values())), dtype=np.bool_)
+        whole = edges.law.std(Combination.of_cells(edges.cells))
+        return OfItems(_columns(found, every), TRUE, in_order=False, whole=whole)
 
     @cached_property
     def crowd(self) -> Crowd | None:
@@ -147,7 +177,7 @@ class Estimator:
         edges = self.published.table("edges")
         if edges is None or not has_estimates(edges) or edges.transform.kind != "none":
             return None
-        if self._both is not None and self.items is not None:
+        if self._both is not None and self.base is not None and self.items is not None:
             return shrink(self.items.believed, self._both.contexts, self._both.context_variance)
         facts = table_facts(self.published, edges, self.axes.of(edges))
         return _believed(estimate_items(facts, LEVEL))
@@ -167,6 +197,15 @@ class Estimator:
         if found is None or isinstance(found, InContexts):
             return None if found is None else found.column(mask, LEVEL)
         return _columns(found, mask)
+
+    def whole_of(self, mask: Mask, believed: Believed) -> float:
+        """The standard deviation of the sum of all items in the contexts of a mask."""
+        if self.items is None:
+            return 0.0
+        total = float(self.items.believed.mean.sum())
+        share = float(believed.mean.sum()) / total if total > 0 else 1.0
+        of_share = 0.0 if self.contexts is None else total * self.contexts.shares_error(mask)
+        return hypot(share * self.items.whole, of_share)
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         """Which combinations of contexts a box means, as one long mask."""

@@ -13,18 +13,24 @@ from crowdtally.estimation.contexts import (
     ContextFacts,
     Head,
     Rows,
+    Tastes,
     estimate_contexts,
 )
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.published import Published
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed, Floats, Ints, Mask, deviations
-from crowdtally.reader.estimating.steps import Steps, counts, places
+from crowdtally.reader.estimating.steps import counts, found_alike, places
 from crowdtally.reader.lookup import AxisLookup
+from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
 
 _TOO_FEW = "Each context has the overall ranking: too few people per context."
 _ALIKE = "Each context has the overall ranking: no difference between contexts is above the noise."
-_KIND = "Items outside the largest are ranked in a context by what the users there like."
+_KIND = (
+    "Items that were not measured in each context are ranked there by what the users there like: "
+    "by their kind."
+)
+_ONLY_HEAD = "Items that were not measured in each context have the overall ranking there."
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,15 +41,20 @@ class AutoContexts:
     """Of items overall."""
     found: ContextEstimates
     """Of items in contexts."""
-    measured: bool
-    """Whether anything but the totals of contexts was measured."""
+    alike: bool
+    """Whether a first look found that contexts hardly differ."""
 
     @property
-    def remark(self) -> str | None:
+    def remark(self) -> str:
         """What must be said beside every list of one context."""
         if not self.found.same_ranking:
-            return _KIND
-        return _ALIKE if self.measured else _TOO_FEW
+            return _ONLY_HEAD if self.found.tastes is None else _KIND
+        return _ALIKE if self.alike else _TOO_FEW
+
+    def shares_error(self, mask: Mask) -> float:
+        """How uncertain the share of some contexts is, as a part of all records."""
+        facts = self.found.facts
+        return float(np.sqrt((facts.shares**2 * facts.shares_variance)[mask].sum()))
 
     def column(self, mask: Mask, level: Fraction) -> Believed:
         """Of every item, summed over the contexts of a mask."""
@@ -73,39 +84,64 @@ class AutoContexts:
 def auto_contexts(axes: Axes, items: Believed) -> AutoContexts | None:
     """The estimates of a release of ``auto`` that has contexts; None for any other."""
     published = axes.published
-    steps, totals = Steps.of(published), published.table("contexts")
+    auto, totals = published.auto, published.table("contexts")
     sizes, base = published.table("sizes"), published.table("items")
-    if steps is None or totals is None or sizes is None or base is None:
+    if auto is None or totals is None or sizes is None or base is None:
         return None
-    lists = axes.of(base)
-    users = read_sizes(counts(published, sizes), sizes.law.std()).users
-    head, rows = _cells(published, "split_head", lists), _cells(published, "head_rows", lists)
+    lists, alike = axes.of(base), found_alike(auto)
+    head = None if alike else _cells(published, "split_head", lists)
+    rows = None if alike else _cells(published, "head_rows", lists)
     facts = ContextFacts(
         counts(published, totals),
         totals.law.std(),
-        users,
-        steps.repeats,
+        read_sizes(counts(published, sizes), sizes.law.std()).users,
+        auto.repeats,
         None if head is None else Head(*head),
-        None,
+        None if alike else _tastes(published),
         None if rows is None else Rows(*rows),
     )
-    measured = head is not None or rows is not None
-    return AutoContexts(items, estimate_contexts(items, facts), measured)
+    return AutoContexts(items, estimate_contexts(items, facts), alike)
+
+
+def _tastes(published: Published) -> Tastes | None:
+    """What users of each context like; the last row of the table is what every user adds."""
+    table = published.table("tastes")
+    if table is None:
+        return None
+    profile = Profile.from_dict(table.more)
+    values, deviation = _pooled(published, "tastes")
+    values = values.reshape(profile.size + 1, -1)
+    return Tastes(
+        profile.shares,
+        values[:-1],
+        values[-1],
+        profile.means / FINE,
+        profile.weights / WEIGHT,
+        BETA / WEIGHT,
+        deviation,
+    )
+
+
+def _pooled(published: Published, name: str) -> tuple[Floats, float]:
+    """The values of a table and the deviation of one.
+
+    Where it was measured in two halves of equal noise, their mean is as good as one whole.
+    """
+    known = [published.table(one) for one in (name, f"{name}_again")]
+    halves = [table for table in known if table is not None]
+    values = np.mean([counts(published, table) for table in halves], axis=0)
+    deviation = float(np.sqrt(sum(table.law.std() ** 2 for table in halves))) / len(halves)
+    return values, deviation
 
 
 def _cells(
     published: Published, name: str, lists: Sequence[AxisLookup]
 ) -> tuple[Ints, Floats, float] | None:
-    """Items, their values in each context, and the deviation of one value's noise.
-
-    Where it was measured in two halves of equal noise, their mean is as good as one whole.
-    """
-    halves = [published.table(one) for one in (name, f"{name}_again")]
-    known = [table for table in halves if table is not None]
-    if not known:
+    """Items, their values in each context, and the deviation of one value's noise."""
+    table = published.table(name)
+    if table is None:
         return None
-    where = places(published, known[0], lists)
+    where = places(published, table, lists)
     chosen = where[np.sort(np.unique(where, return_index=True)[1])]
-    values = np.mean([counts(published, table) for table in known], axis=0)
-    deviation = float(np.sqrt(sum(table.law.std() ** 2 for table in known))) / len(known)
+    values, deviation = _pooled(published, name)
     return chosen, values.reshape(len(chosen), -1), deviation

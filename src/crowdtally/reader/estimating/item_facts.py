@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -12,10 +12,11 @@ from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Noisy, Summar
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.law import ONE_CELL, Combination
 from crowdtally.published import Published
+from crowdtally.published.auto import AutoFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.estimating.believed import Floats
-from crowdtally.reader.estimating.steps import Steps, counts, groups, places
+from crowdtally.reader.estimating.steps import counts, groups, number, places
 from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.dyadic import DyadicAxis
 
@@ -36,8 +37,11 @@ def has_estimates(table: TableFacts) -> bool:
 
 def item_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
     """All that was released about the cells of the items' table, which has estimates."""
-    found, steps = table_facts(published, table, lists), Steps.of(published)
-    return found if steps is None else _with_steps(found, published, steps, lists)
+    found, auto = table_facts(published, table, lists), published.auto
+    if auto is None:
+        return found
+    theta = number(auto, table.name, "theta")
+    return _with_steps(replace(found, theta=theta), published, auto, lists)
 
 
 def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
@@ -66,13 +70,13 @@ def single_counts(published: Published, table: TableFacts, lists: Sequence[AxisL
 
 
 def _with_steps(
-    found: ItemFacts, published: Published, steps: Steps, lists: Sequence[AxisLookup]
+    found: ItemFacts, published: Published, auto: AutoFacts, lists: Sequence[AxisLookup]
 ) -> ItemFacts:
     def chosen(name: str) -> Chosen | None:
         table = published.table(name)
         if table is None:
             return None
-        theta = steps.number(name, "theta")
+        theta = number(auto, name, "theta")
         return Chosen(places(published, table, lists), counts(published, table), table.law, theta)
 
     sizes, bins = published.table("sizes"), published.table("bins")
@@ -82,18 +86,18 @@ def _with_steps(
         None if sizes is None else Noisy(counts(published, sizes), sizes.law),
         chosen("crowd"),
         chosen("zoom"),
-        None if bins is None else _binned(published, bins, steps),
+        None if bins is None else _binned(published, bins, auto),
         chosen("head") or _summed_head(published, lists),
         found.summary,
-        steps.repeats,
-        steps.number("items", "theta") or steps.number("cells", "theta"),
+        auto.repeats,
+        found.theta,
         exact=found.exact,
     )
 
 
-def _binned(published: Published, table: TableFacts, steps: Steps) -> Binned:
-    cap = steps.number("bins", "cap", "theta") or 1
-    return Binned(groups(published, "bins"), counts(published, table), table.law, cap)
+def _binned(published: Published, table: TableFacts, auto: AutoFacts) -> Binned:
+    cap = number(auto, table.name, "cap") or 1
+    return Binned(groups(table), counts(published, table), table.law, cap)
 
 
 def _summed_head(published: Published, lists: Sequence[AxisLookup]) -> Chosen | None:

@@ -1,47 +1,29 @@
-"""What a release of ``auto`` says about its steps, as its ``release.json`` tells it."""
+"""What the tables of a release's steps hold, as arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from crowdtally.published import Published
+from crowdtally.published.auto import AutoFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.estimating.believed import Floats, Ints
 from crowdtally.reader.lookup import AxisLookup
 
 
-@dataclass(frozen=True)
-class Steps:
-    """The facts of an ``auto`` release that estimates need."""
-
-    repeats: bool
-    """Whether a user may have an item several times."""
-    taken: Mapping[str, Mapping[str, Any]]
-    """What was decided for each step, by its name."""
-
-    @classmethod
-    def of(cls, published: Published) -> Steps | None:
-        """None where the release was made by another method."""
-        facts = published.metadata.get("auto")
-        if facts is None:
-            return None
-        return cls(bool(facts["repeats"]), {step["name"]: step for step in facts["steps"]})
-
-    def number(self, step: str, *names: str) -> int | None:
-        """A whole number that was decided for a step, by the first of these names it has."""
-        facts = self.taken.get(step, {})
-        found = next((facts[name] for name in names if facts.get(name) is not None), None)
-        return None if found is None else int(found)
+def number(auto: AutoFacts, step: str, name: str) -> int | None:
+    """A whole number that was decided for a step; None where it was not taken."""
+    found = auto.step(step)
+    value = None if found is None else found.facts.get(name)
+    return None if value is None else int(value)
 
 
-def entry(published: Published, name: str) -> Mapping[str, Any]:
-    """What ``release.json`` says about a table beside what every table has."""
-    return next(one for one in published.metadata["tables"] if one["name"] == name)
+def found_alike(auto: AutoFacts) -> bool:
+    """Whether a first look at the contexts found that they hardly differ."""
+    return any(step.facts.get("differ") is False for step in auto.steps)
 
 
 def counts(published: Published, table: TableFacts) -> Floats:
@@ -60,7 +42,7 @@ def places(published: Published, table: TableFacts, lists: Sequence[AxisLookup])
     return numbers
 
 
-def groups(published: Published, name: str) -> Ints:
-    """The group of every item, one character for each; a sign that is no digit: in none."""
-    written = str(entry(published, name)["groups"])
-    return np.array([int(sign) if sign.isdecimal() else -1 for sign in written], dtype=np.int64)
+def groups(table: TableFacts) -> Ints:
+    """The group of every item, one character for each; ``-``: in none."""
+    signs = np.frombuffer((table.groups or "").encode(), dtype=np.uint8).astype(np.int64)
+    return np.where(signs == ord("-"), -1, signs - ord("0"))
