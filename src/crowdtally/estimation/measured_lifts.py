@@ -46,21 +46,26 @@ class Rows:
 class Lifts:
     """Lifts of chosen items against what was expected of their cells."""
 
-    factor: Floats
-    """(K, h) what the expected cells are multiplied by, before they are normalised."""
     found: Shrunk
-    """The lifts of single items behind it."""
-    gain: Floats
-    """(K, h) how much of a wrong share or level of the context the measurement corrects, 0 to 1."""
+    """The lifts of single items, relative: ρ (K × h)."""
+    level: Floats
+    """(h,) u_j: by how much more than expected all chosen items were found in a context."""
+    certain: Floats
+    """(h,) how far the level was measured: 0 (not at all) to 1 (exactly)."""
+
+    @property
+    def factor(self) -> Floats:
+        """(K, h) 1 + ρ_ij, at least a little."""
+        return np.asarray(np.maximum(1.0 + self.found.mean, _LEAST))
 
 
 def head_lifts(head: Head, expected: Floats, level_variance: Floats) -> Lifts:
     """Lifts of the head against what was expected of its cells, e_ij.
 
-    y_ij = e_ij·(1 + u_j)(1 + ρ_ij) + a_j + noise. Each context's interval noise is one common shift
-    a_j plus one number per cell, of equal variance. The shift is estimated first: taken for lifts it
-    would raise or lower a context's whole head. The level u_j looks much like it, and is told apart
-    only as far as their variances allow. A second round knows how far lifts scatter.
+    y_ij = e_ij·(1 + u_j)(1 + ρ_ij) + a_j + noise. Each context's interval noise is one common
+    shift a_j plus one number per cell, of equal variance. The shift is estimated first: taken for
+    lifts it would raise or lower a context's whole head. The level u_j looks much like it, and is
+    told apart only as far as their variances allow. A second round knows how far lifts scatter.
 
     Args:
         head: What was released.
@@ -74,11 +79,10 @@ def head_lifts(head: Head, expected: Floats, level_variance: Floats) -> Lifts:
     for _ in range(2):
         trust = 1.0 / (own + safe**2 * spread)
         shift, level, left = _columns(apart, safe, trust, own, level_variance)
-        values = (apart - shift - safe * level) / (safe * (1.0 + level))
-        found = mvshrink(values, (own / safe**2) / (1.0 + level) ** 2)
+        unit = safe * (1.0 + level)
+        found = mvshrink((apart - shift - safe * level) / unit, own / unit**2)
         spread = np.diag(found.spread)
-    factor = (1.0 + level) * np.maximum(1.0 + found.mean, _LEAST)
-    return Lifts(factor, found, np.broadcast_to(1.0 - left / level_variance, expected.shape))
+    return Lifts(found, level, 1.0 - left / level_variance)
 
 
 def _columns(
@@ -109,4 +113,5 @@ def row_lifts(rows: Rows, counts: Floats, parts: Floats) -> Lifts:
     safe = np.maximum(np.maximum(sums, _EXPECTED * expected), 1e-3 * rows.deviation)
     unit = safe[:, None] * np.maximum(parts, 1e-12)
     found = mvshrink(rows.values / unit - 1.0, (rows.deviation / unit) ** 2)
-    return Lifts(np.maximum(1.0 + found.mean, _LEAST), found, found.gain)
+    # The columns' levels are part of ρ here: no shift has to be told apart from them.
+    return Lifts(found, np.zeros(parts.shape[1]), found.gain.mean(axis=0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from crowdtally.estimation.shrinking import Shrunk, mvshrink
 Floats = NDArray[np.float64]
 
 _FEWEST, _HAVING = 0.05, 0.9
+_STRONGEST = 1.0
+"""No liking is taken to be stronger: a dozen features cannot tell a very small context from noise,
+and on the scale of logarithms a chance of 2 would make items of a kind seven times as popular."""
 _LEAN = 0.15
 """How far a share of records may be from the share of users, relatively."""
 
@@ -44,13 +47,15 @@ def shrunk_tastes(tastes: Tastes, shares: Floats, shares_variance: Floats, users
     is blended with the context's own anchor.
     """
     people = _people(tastes, shares, shares_variance, users)
-    unit = tastes.weights[:, None] * people
-    means = tastes.sums / unit
-    raw = (means - means.mean(axis=1, keepdims=True)) / tastes.profile[:, None]
-    noise = (tastes.deviation / (unit * tastes.profile[:, None])) ** 2
-    h = len(shares)
-    others = noise.sum(axis=1, keepdims=True) - noise
-    return mvshrink(raw, noise * (1 - 1 / h) ** 2 + others / h**2 + np.finfo(float).tiny)
+    part = people / people.sum()
+    unit = tastes.weights[:, None] * people * tastes.profile[:, None]
+    raw = tastes.sums / unit
+    noise = (tastes.deviation / unit) ** 2
+    around = (noise * part**2).sum(axis=1, keepdims=True)
+    found = mvshrink(
+        raw - raw @ part[:, None], noise * (1 - 2 * part) + around + np.finfo(float).tiny
+    )
+    return replace(found, mean=np.clip(found.mean, -_STRONGEST, _STRONGEST))
 
 
 def represented(tastes: Tastes, users: float) -> float:
