@@ -98,7 +98,7 @@ def test_bins_add_up_scaled_rows(held: Any) -> None:
     counts = scaled_groups(visits, CAP, every, 4 * len(DATABASES), without=crowd)
     found = by_database(counts.dense(), 4)
     rows = scaled(OUTSIDE, CAP, repeats=repeats)
-    assert all((found[:, g] == rows[:, GROUPS == g].sum(axis=1)).all() for g in range(4))
+    assert all((found[:, g] == rows[:, g == GROUPS].sum(axis=1)).all() for g in range(4))
     norms = np.abs(changed(found)).sum(axis=1)
     assert norms.max() <= counts.l1_bound == GRID * CAP
     assert not repeats or (norms > GRID * CAP * 0.99).any()
