@@ -27,6 +27,7 @@ METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
     "sra": (True, {"max_records": 500}),
     "hpa": (False, {"bounding": "hpa", "max_records": 500, "popularity_records": 400}),
     "dpsense": (True, {"bounding": "dpsense", "max_records": 3, "cap": 2}),
+    "interval": (True, {"count": "users", "noise": "interval"}),
     "dpsense-s": (
         False,
         {"bounding": "dpsense-s", "max_records": 8, "choose": "dpsense", "count": "users"},
@@ -69,7 +70,10 @@ def tables(
     items = [f"i{number}" for number in range(20)]
     domain = ct.Domain(items, BOTH if contexts else {})
     request = make_request(
-        records, None if options.get("discover_items") else domain, epsilon=20, **options
+        records,
+        None if options.get("discover_items") else domain,
+        epsilon=20,
+        **({"max_records": 10} | options),
     )
     ledger = Ledger.open(target.parent / "ledger.sqlite", create=True)
     made = publish(
@@ -96,7 +100,7 @@ def test_each_row_as_many_persons_as_its_weight(start_engine: Start, tmp_path: P
     table = pa.table({"item": ["a", "b", "a", "b", "a", "a"], "weight": weights})
     records = read(table, item="item", user_per_row=True, weight="weight")
     made = publish(
-        make_request(records, ct.Domain(["a", "b", "c"]), epsilon=1), "town", tmp_path / "made",
+        make_request(records, ct.Domain(["a", "b", "c"]), epsilon=1, max_records=10), "town", tmp_path / "made",
         ledger=Ledger.open(tmp_path / "ledger.sqlite", create=True),
         draws=SilentDraws(), tell=lambda _: None,
         start_engine=start_engine,

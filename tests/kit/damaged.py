@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import crowdtally as ct
 from crowdtally.published.parquet import digest
 from crowdtally.published.seal import sealed
+from kit.adaptive import adaptive
 from kit.made import made, visits
 
 PLACES, DAYS = ["zoo", "arena", "mill", "quay", "pier"], ["Tue", "Mon", "Sun"]
@@ -23,6 +24,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
     "hand-picked": {"bounding": "hpa"},
     "scaled": {"bounding": "dpsense-s", "count": "users", "scalings": "1.2", "max_records": 2},
+    "interval": {"count": "users", "noise": "interval"},
     "pairs": {"pairs": True},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
     "filter": {"publishing": "filter", "cut": 9},
@@ -33,12 +35,15 @@ KINDS: dict[str, dict[str, Any]] = {
     "sketch": {"transform": "sketch", "buckets": 4},
     "attributes": {"publishing": "filter-priority", "size": 6, "sides": "one"},
     "long list": {},
+    "auto": {"for_": "recommend", "context_per_user": "day"},
 }
 """The options of each kind of release."""
 
 
 def of_kind(folder: Path, kind: str) -> Path:
     """A release of one kind, as this version writes it."""
+    if kind == "auto":
+        return adaptive(folder, **KINDS[kind])
     rows, roles = visits(CELLS, "day"), dict[str, Any]()
     domain: ct.Domain | None = ct.Domain(PLACES, {"day": DAYS})
     if kind == "discovered":

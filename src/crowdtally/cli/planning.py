@@ -61,7 +61,7 @@ def plan(
     accuracy_of: Annotated[
         str | None,
         typer.Option(
-            "--for",
+            "--accuracy-of",
             metavar="item|cell|sum:R",
             rich_help_panel="budget",
             help="With --half-width: of one item's count (the default), of one cell of the "

@@ -11,7 +11,9 @@ from importlib.metadata import version
 from typing import Any
 
 from crowdtally.budget import Reservation
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.own import OwnRule
+from crowdtally.curator.bounding.rule import Rule
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
@@ -48,7 +50,7 @@ def describe(
         "created": began.isoformat(timespec="seconds"),
         "guarantee": _guarantee(request),
         "records": _records(request.records),
-        "counted": "users" if request.method.discover else request.method.what,
+        "counted": _counted(request.method),
         "method": _method(request.method, request.records.record_id, released.bounds),
         "split": {name: show(share) for name, share in request.shares.items()},
         "tables": [table.description() for table in released.tables],
@@ -65,7 +67,29 @@ def describe(
         },
         "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
     }
-    return facts | ({"other": dict(released.other)} if released.other is not None else {})
+    facts |= {"other": dict(released.other)} if released.other is not None else {}
+    return facts | _auto(request.method.rule, released)
+
+
+def _counted(method: Method) -> str:
+    """Users where a user counts once at an item, also because that was declared."""
+    once = isinstance(method.rule, Auto) and not method.rule.repeats
+    return "users" if method.discover or once else method.what
+
+
+def _auto(rule: Rule, released: Released) -> dict[str, Any]:
+    """How ``auto`` spent ε, step by step; nothing where a method was named."""
+    if not isinstance(rule, Auto) or released.course is None:
+        return {}
+    return {
+        "auto": {
+            "for": rule.aim,
+            "repeats": rule.repeats,
+            "context_per_user": list(rule.per_user),
+            "steps": released.course.as_list(),
+            "unspent": show(released.course.left),
+        }
+    }
 
 
 def _guarantee(request: Request) -> dict[str, Any]:
@@ -143,13 +167,19 @@ def _domain(request: Request, released: Released) -> dict[str, Any]:
     if not domain.has_items:
         return {"attributes": [_axis(axis, listed=True) for axis in domain.axes]}
     # A long list of items is in the items' table, unless that is a summary or a transform.
-    items = request.tables[0]
-    in_table = items.layout is items.cells and not items.publishing.leaves_out
-    listed = len(domain.items) <= _LISTED or not in_table
+    listed = len(domain.items) <= _LISTED or not _lists_all_items(request)
     return {
         "items": _axis(domain.items, listed=listed),
         "contexts": [_axis(axis, listed=True) for axis in domain.contexts],
     }
+
+
+def _lists_all_items(request: Request) -> bool:
+    """Whether the first table has a row for every item."""
+    if not request.tables:
+        return False
+    items = request.tables[0]
+    return items.layout is items.cells and not items.publishing.leaves_out
 
 
 def _axis(axis: Axis, *, listed: bool) -> dict[str, Any]:

@@ -113,7 +113,7 @@ def _fit(
         found = found + np.clip(step, -0.5, 0.5)
         if np.abs(step).max() < 1e-10:
             break
-    return found, np.linalg.inv(information)
+    return found, np.asarray(np.linalg.inv(information), dtype=np.float64)
 
 
 def _to_the_edge(bounded: Floats, slopes: Floats, totals: Sequence[Total], found: Floats) -> float:

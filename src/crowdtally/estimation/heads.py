@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class Blend:
     variance: Floats
     """The same with the error of the calibration, which all items share."""
     scatter: float
-    """τ²: how far calibrated counts scatter beyond noise, relative to them, squared."""
+    """τ: how far calibrated counts scatter beyond noise, relative to them."""
 
 
 def total_of(head: Chosen) -> Total:
@@ -64,4 +65,4 @@ def blend(
     share = 1 - weight
     if repeats:  # how many records a user has of an item is as uncertain as the calibration
         own, share = own + weight**2 * scatter * counts**2, np.ones_like(weight)
-    return Blend(mean, own, own + (share * common * counts) ** 2, scatter)
+    return Blend(mean, own, own + (share * common * counts) ** 2, sqrt(scatter))

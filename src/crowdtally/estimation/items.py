@@ -10,7 +10,7 @@ from crowdtally.estimation.bounded import bounded_counts
 from crowdtally.estimation.calibrating import Calibration, Total, calibrate
 from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import Binned, Chosen, ItemFacts
-from crowdtally.estimation.heads import blend, total_of
+from crowdtally.estimation.heads import Blend, blend, total_of
 from crowdtally.estimation.posteriors import LEVEL, Posterior
 from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.estimation.widening import normal, widened
@@ -28,18 +28,14 @@ def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
     bounded = bounded_counts(facts, level)
     calibration, lost = _calibration(facts, bounded)
     factors = calibration.factors
-    counts = Posterior(
-        *(part * factors for part in bounded.parts()[:4]), bounded.variance * factors**2
-    )
-    own = widened(counts, _SCATTER * lost * counts.mean, level)
+    counts = bounded.times(factors)
+    blended = _blended(facts, counts, calibration)
+    scatter = _SCATTER * lost if blended is None else max(_SCATTER * lost, blended.scatter)
+    own = widened(counts, scatter * counts.mean, level)
     whole = widened(own, calibration.common * own.mean, level)
-    if facts.head is not None:
-        places = facts.head.places
-        variances, common = counts.variance[places], calibration.common[places]
-        blended = blend(facts.head, counts.mean[places], variances, common, repeats=facts.repeats)
-        if blended is not None:
-            own.put(places, normal(blended.mean, blended.own, level))
-            whole.put(places, normal(blended.mean, blended.variance, level))
+    if facts.head is not None and blended is not None:
+        own.put(facts.head.places, normal(blended.mean, blended.own, level))
+        whole.put(facts.head.places, normal(blended.mean, blended.variance, level))
     if facts.crowd is not None:
         _put_crowd(facts.crowd, own, whole, level)
     mass = float((bounded.mean * factors).sum())
@@ -71,6 +67,15 @@ def _totals(bins: Binned) -> list[Total]:
         Total(np.flatnonzero(bins.groups == group), float(value), deviation)
         for group, value in enumerate(bins.values)
     ]
+
+
+def _blended(facts: ItemFacts, counts: Posterior, calibration: Calibration) -> Blend | None:
+    """The head's items; None without a head, and where it says nothing."""
+    if facts.head is None or not len(facts.head.places):
+        return None
+    places = facts.head.places
+    mean, variance = counts.mean[places], counts.variance[places]
+    return blend(facts.head, mean, variance, calibration.common[places], repeats=facts.repeats)
 
 
 def _put_crowd(crowd: Chosen, own: Posterior, whole: Posterior, level: Fraction) -> None:

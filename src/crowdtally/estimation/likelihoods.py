@@ -41,7 +41,7 @@ class Noise:
 
     @property
     def scale(self) -> float:
-        """B of a Laplace law of the same variance."""
+        """The scale b of a Laplace law of the same variance."""
         return self.deviation / sqrt(2)
 
     @property
@@ -73,4 +73,4 @@ def grid_of(scale: float, largest: float) -> Floats:
 def rows(log_likelihoods: Floats) -> Floats:
     """Likelihoods, each row over its largest: so that none vanishes."""
     shifted = log_likelihoods - log_likelihoods.max(axis=1, keepdims=True)
-    return np.exp(np.maximum(shifted, -700.0))
+    return np.asarray(np.exp(np.maximum(shifted, -700.0)), dtype=np.float64)

@@ -36,8 +36,8 @@ class Posterior:
         """Of some of the cells, in their order."""
         return Posterior(*(part[places] for part in self.parts()))
 
-    def times(self, factor: float) -> Posterior:
-        """Of so many times the counts: from units to counts, for one."""
+    def times(self, factor: float | Floats) -> Posterior:
+        """Of so many times the counts: from units to counts, for one; or a factor for each."""
         mean, median, low, high, variance = self.parts()
         return Posterior(
             mean * factor, median * factor, low * factor, high * factor, variance * factor**2
@@ -58,8 +58,8 @@ def on_grid(likelihoods: Floats, weights: Floats, grid: Floats, level: Fraction)
     """The posterior of each row of likelihoods, under the prior ``weights`` on ``grid``."""
     joint = likelihoods * weights
     joint /= joint.sum(axis=1, keepdims=True)
-    mean = joint @ grid
-    variance = np.maximum(joint @ grid**2 - mean**2, 0.0)
+    mean = np.einsum("ij,j->i", joint, grid)
+    variance = np.maximum(np.einsum("ij,j->i", joint, grid**2) - mean**2, 0.0)
     below = np.cumsum(joint, axis=1)
     tail = float(1 - level) / 2
     low, median, high = (_quantile(below, grid, share) for share in (tail, 0.5, 1 - tail))

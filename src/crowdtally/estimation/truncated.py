@@ -25,7 +25,7 @@ def flat_posterior(values: Floats, law: NoiseLaw, level: Fraction) -> Posterior:
     noise = Noise(law)
     step = max(1.0, float(np.rint(_REACH * noise.scale / _POINTS)))
     side = int(min(_POINTS, np.ceil(_REACH * noise.scale / step) + 1))
-    points = step * np.arange(-side, side + 1)
+    points = step * np.arange(-side, side + 1, dtype=np.float64)
     log = noise.log(points)
     # From the left end on, so that small sums are sums of small numbers.
     chance = np.exp(np.maximum(log - log.max(), -700.0))

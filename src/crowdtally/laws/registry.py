@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crowdtally.errors import InputError
+from crowdtally.errors import InputError, UsageError
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw
@@ -13,9 +13,16 @@ from crowdtally.laws.law import NoiseLaw
 _LAWS: tuple[type[NoiseLaw], ...] = (DiscreteLaplace, IntervalNoise)
 
 
-def knows(noise: Mapping[str, Any]) -> bool:
-    """Whether a table's ``noise`` is of a law that is listed here."""
-    return any(law.words == noise["law"] for law in _LAWS)
+def fault_of(noise: Mapping[str, Any]) -> str | None:
+    """Why a table's ``noise`` cannot be read as that of a law listed here, in words, or None."""
+    for law in _LAWS:
+        if law.words == noise["law"]:
+            try:
+                law.from_json(noise)
+            except (KeyError, UsageError):
+                return "has noise whose numbers are not those of its law"
+            return None
+    return "has noise of a law that is unknown here"
 
 
 def law_of(noise: Mapping[str, Any]) -> NoiseLaw:

@@ -11,6 +11,7 @@ nothing here can see a record.
     table        what is said about a table: its law, transform, publishing
     domain       the public lists
     metadata     guarantee, method, charge
+    auto         the steps by which `auto` spent epsilon
     checks/    damage is seen
     parquet    the tables' files
     seal       release.json carries its own hash

@@ -13,6 +13,7 @@ from typing import Any
 
 from crowdtally import durable
 from crowdtally.errors import InputError
+from crowdtally.published.auto import AutoFacts
 from crowdtally.published.checks.files import check_table
 from crowdtally.published.checks.parsing import parsed
 from crowdtally.published.domain import PublicDomain
@@ -84,6 +85,12 @@ class Published:
     def method(self) -> MethodFacts:
         """How the records were bounded."""
         return MethodFacts.from_json(self.metadata["method"])
+
+    @cached_property
+    def auto(self) -> AutoFacts | None:
+        """How ``auto`` spent ε; None where a method was named."""
+        facts = self.metadata.get("auto")
+        return None if facts is None else AutoFacts.from_json(facts)
 
     @cached_property
     def charged(self) -> Charged:

@@ -9,6 +9,11 @@ from typing import Any
 
 from crowdtally.published.numbers import exact_number, maybe_number
 
+AUTO = "auto"
+"""The bounding of a release that measured its own way: its steps say how it was made."""
+DISTINCT = "distinct"
+"""The bounding of a release that bounds nobody: each user counts once in each of their cells."""
+
 
 @dataclass(frozen=True)
 class Guarantee:

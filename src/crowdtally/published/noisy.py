@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.laws.law import NoiseLaw, as_counts
+from crowdtally.published.table import CHOSEN
 from crowdtally.values.integers import saturating_sum, within_64_bits
 from crowdtally.values.layout import Layout
 from crowdtally.values.rational import show
+from crowdtally.values.table_kinds import KINDS
 
 INTERVAL_LEVEL = Fraction(19, 20)
 """How likely the noise lies within ``low`` … ``high`` of a table."""
@@ -70,5 +72,6 @@ class NoisyTable:
             "columns": list(self.layout.names),
             "cells": self.layout.size,
             **self.facts,
+            **({"publishing": CHOSEN} if KINDS[self.name].chosen else {}),
             "noise": self._noise(),
         }

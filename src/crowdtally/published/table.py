@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -18,8 +18,12 @@ DENSE = "dense"
 """The publishing of every cell."""
 DISCOVERED = "threshold on unknown items"
 """The publishing of items that have no public list."""
+CHOSEN = "chosen"
+"""The publishing of some items, which the release chose from what it had released before."""
 SPARSE = ("filter", "threshold", "filter-threshold", "priority", "filter-priority")
 """Publishings that leave cells out."""
+CHOSEN = "chosen"
+"""The publishing of items that ``auto`` chose from what it had released, all cells of each."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,8 @@ class TableFacts:
     """Rows of the file; None in a release of before hashes were stored."""
     sha256: str | None = None
     """Of the file; None in a release of before hashes were stored."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What else a table of ``auto`` says: the groups of its bins, the names of its features."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], domain: PublicDomain) -> TableFacts:
@@ -126,7 +132,7 @@ class TableFacts:
             kind,
             facts["file"],
             tuple(facts["columns"]),
-            kind.axes(domain.names),
+            _axes(kind, domain),
             facts["cells"],
             exact_number(facts["epsilon"], "epsilon"),
             facts["sensitivity"],
@@ -140,6 +146,7 @@ class TableFacts:
             facts.get("threshold"),
             facts.get("rows"),
             facts.get("sha256"),
+            {name: value for name, value in facts.items() if name not in _PARSED},
         )
 
     @property
@@ -158,6 +165,20 @@ class TableFacts:
         return self.publishing == DISCOVERED
 
     @property
+    def is_chosen(self) -> bool:
+        """Whether it has the items that ``auto`` chose, and no others."""
+        return self.publishing == CHOSEN
+
+    @property
+    def groups(self) -> str | None:
+        """The bin of every item, a character for each; ``-`` for none. None where there are none.
+
+        The items are in the order of the list, cells of attributes in that of their table.
+        """
+        found: str | None = self.more.get("groups")
+        return found
+
+    @property
     def published_cells(self) -> int:
         """How many rows its file must have."""
         return self.cells if self.summary is None else self.summary.published_cells
@@ -166,3 +187,25 @@ class TableFacts:
     def keeping(self) -> Keeping:
         """The rule by which cells were kept; one that keeps all where none was left out."""
         return Keeping() if self.summary is None else self.summary.keeping
+
+
+_PARSED = frozenset({
+    "name", "file", "columns", "cells", "epsilon", "sensitivity", "noise", "publishing",
+    "transform", "threshold", "rows", "sha256",
+})  # fmt: skip
+"""Fields of a table's entry that are parsed above."""
+
+
+def _axes(kind: TableKind, domain: PublicDomain) -> tuple[str, ...]:
+    """The domain's lists that the cells of a table come from; its own numbers come from none."""
+    names, contexts = domain.names, [one.name for one in domain.contexts]
+    match kind.over:
+        case "items":
+            return tuple(names[: len(names) - len(contexts)])
+        case "contexts" | "own in context":
+            return tuple(contexts)
+        case "items in context":
+            return tuple(names)
+        case "own":
+            return ()
+    return kind.axes(names)

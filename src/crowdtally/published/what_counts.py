@@ -13,16 +13,20 @@ from crowdtally.values.counted import Counted
 def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
+    if table.law.per_cell:
+        return Counted("users", 1, everywhere=True)
     if guarantee.unit != "user":
         return Counted("users", None, weight=guarantee.column)
     # A table of discovered items has its bound as its sensitivity, and no other.
     bound = method.bounds.get(table.name, BoundFacts(table.sensitivity, Fraction(1)))
+    auto = published.auto
     return Counted(
         "users" if published.counted == "users" else "records",
         bound.bound,
-        method.cap is not None,
+        method.cap is not None or auto is not None,
         method.cap or 1,
         bound.scaling,
+        uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
         quantity=_quantity(published),
     )

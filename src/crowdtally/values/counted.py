@@ -19,6 +19,8 @@ class Counted:
     at most 10 records of each user are counted
     >>> print(Counted("records", 10, quantity=20).words())
     at most 10 records of each user are counted, each at most 20 times
+    >>> print(Counted("users", 1, everywhere=True).words())
+    each user is counted once in each of their cells, however many these are
     >>> print(Counted("users", 7, scaled=True).words())
     each user is counted at most once in a cell, and their row scaled down to a sum of at most 7
     """
@@ -39,11 +41,17 @@ class Counted:
     """The column that says how many persons a row stands for."""
     quantity: int | None = None
     """The most that one record counts, where records count by a quantity."""
+    everywhere: bool = False
+    """Whether each user counts in all of their cells, and nobody is bounded."""
+    uncapped: bool = False
+    """Whether rows are scaled as they are, however often a user counts in one cell."""
     at_most: bool = False
     """Whether the bound is yet to be chosen, up to this one."""
 
     def words(self) -> str:
         """Half a sentence."""
+        if self.everywhere:
+            return "each user is counted once in each of their cells, however many these are"
         if self.bound is None:
             return self._rows()
         found = self._scaled() if self.scaled else self._sampled()
@@ -52,7 +60,7 @@ class Counted:
     def sentence(self) -> str:
         """The same, and what the noise intervals beside such counts do not cover."""
         words = self.words()
-        if self.bound is None:
+        if self.bound is None or self.everywhere:
             return f"{words[0].upper()}{words[1:]}; noise intervals cover the noise only."
         return f"{words[0].upper()}{words[1:]}; {NOISE_ONLY}."
 
@@ -62,6 +70,11 @@ class Counted:
         return "each row is counted once, as a person of its own"
 
     def _scaled(self) -> str:
+        if self.uncapped:
+            return (
+                "all records of each user are counted, and a user's row scaled down to a sum of at "
+                f"most {self.bound}"
+            )
         often = "once" if self.cap == 1 else f"{self.cap} times"
         times = "" if self.scaling == 1 else f", then multiplied by {show(self.scaling)}"
         return (

@@ -85,15 +85,19 @@ CROWD = _step("crowd", "items", chosen=True, counted=_USERS)
 ZOOM = _step("zoom", "items", chosen=True)
 BINS = _step("bins", "own", "bin")
 HEAD = _step("head", "items", chosen=True, counted=_USERS)
+HEADS = _step("heads", "items in context", chosen=True, counted=_USERS)
 SPLIT_HEAD = _step("split_head", "items in context", chosen=True, counted=_USERS)
 CONTEXTS = _step("contexts", "contexts")
 TASTES = _step("tastes", "own in context", "feature")
+TASTES_AGAIN = _step("tastes_again", "own in context", "feature")
 HEAD_ROWS = _step("head_rows", "items in context", chosen=True)
+HEAD_ROWS_AGAIN = _step("head_rows_again", "items in context", chosen=True)
 
 STEPS = (
-    SIZES, PILOT, CROWD, ZOOM, BINS, HEAD, SPLIT_HEAD, CONTEXTS, TASTES, HEAD_ROWS,
+    SIZES, PILOT, CROWD, ZOOM, BINS, HEAD, SPLIT_HEAD, CONTEXTS, TASTES, TASTES_AGAIN,
+    HEAD_ROWS, HEAD_ROWS_AGAIN,
 )  # fmt: skip
-"""The tables of the steps of ``auto`` beside the items' own."""
+"""The tables of the steps of ``auto`` beside the items' own; the head is one of top items too."""
 
-KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS)}
+KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS, HEADS)}
 """Every kind by its name; those with fewer cells first."""

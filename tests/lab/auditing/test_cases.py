@@ -127,7 +127,8 @@ def test_made_up_records_may_have_columns_of_any_name() -> None:
     records = ct.read(pa.table({}), user="who", item="USER", contexts=["quantity"])
     domain = ct.Domain([3, 5], {"quantity": ["x"]}, item="USER")
     request = on_records(
-        make_request(records, domain, epsilon=1), [Record(HER, (1, 0)), Record(1, (0, 0))]
+        make_request(records, domain, epsilon=1, max_records=10),
+        [Record(HER, (1, 0)), Record(1, (0, 0))],
     )
     with DuckDBEngine() as engine:
         items, _ = Rehearsal(request, engine).run(0, SilentDraws()).tables

@@ -43,9 +43,7 @@ class Auto:
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
         """From the options of a release; features are read later, with the items."""
-        named = options["context_per_user"]
-        per_user = tuple(named.split(",")) if isinstance(named, str) else tuple(named)
-        return cls(_aim(options), _repeats(options), tuple(name.strip() for name in per_user))
+        return cls(_aim(options), _repeats(options), per_user_of(options))
 
     @property
     def limit(self) -> int:
@@ -65,6 +63,13 @@ class Auto:
     def facts(self) -> dict[str, Any]:
         """Said elsewhere, step by step."""
         return {}
+
+
+def per_user_of(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The contexts that are declared a property of the user."""
+    named = options["context_per_user"]
+    names = named.split(",") if isinstance(named, str) else named
+    return tuple(str(name).strip() for name in names)
 
 
 def _aim(options: Mapping[str, Any]) -> Aim:

@@ -40,6 +40,8 @@ class Visits:
     """The sampling key, which names what is made of the rows."""
     domain: Domain
     """The public lists that items and contexts are numbered by."""
+    one_context: bool = False
+    """Whether all rows of a user have one context: only then are contexts groups of users."""
 
     def sizes(self, bins: int) -> NDArray[np.int64]:
         """How many users have a row sum of 2^k … 2^(k+1) − 1, for k below ``bins`` − 1, or more."""
@@ -78,7 +80,10 @@ def make_visits(
     if width > 1 and repeats and not per_user:
         items = rows.group_by("user", "item").agg(amount=sum_of(rows.amount))
         items = engine.materialise(items.mutate(amount=_capped(items)), f"item_visits_{key}")
-    return Visits(engine, rows, items, dropped_in(engine, same), key, prepared.domain)
+    return Visits(
+        engine, rows, items, dropped_in(engine, same), key, prepared.domain,
+        one_context=per_user,
+    )  # fmt: skip
 
 
 def _capped(rows: Rows) -> Column:
@@ -105,7 +110,8 @@ def _least(engine: Engine, rows: Rows, key: int, width: int, told: list[Column])
 def _one_context(engine: Engine, rows: Rows, key: int, width: int) -> Rows:
     """Every row of a user in the one of her contexts whose hash is least.
 
-    Of her own distinct values alone, whatever is frequent among others.
+    Of her own distinct joint values alone, whatever is frequent among others, and of all of them:
+    were repeats left out before, she would be in as many groups as she has values.
     """
     chosen = rows.group_by("user").agg(
         own=_least(engine, rows, key, width, [rows.user, rows.context])

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.odds import PRIORS, odds
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
@@ -35,7 +37,7 @@ class Target:
 
     @classmethod
     def of(cls, half_width: object, of: str | None = None) -> Target:
-        """From ``--half-width`` and ``--for``; without the latter, an item's count.
+        """From ``--half-width`` and ``--accuracy-of``; without the latter, an item's count.
 
         >>> Target.of("50", "sum:7")
         Target(half_width=Fraction(50, 1), cells=7)
@@ -65,7 +67,9 @@ def check_either(epsilon: object, half_width: object, of: object) -> None:
             f"{received}."
         )
     if of is not None and half_width is None:
-        raise UsageError("--for says of what --half-width N is meant: give both, or neither.")
+        raise UsageError(
+            "--accuracy-of says of what --half-width N is meant: give both, or neither."
+        )
 
 
 def _cells(of: str | None) -> int | None:
@@ -75,11 +79,11 @@ def _cells(of: str | None) -> int | None:
         return 1
     kind, _, number = of.partition(":") if isinstance(of, str) else ("", "", "")
     if kind != "sum":
-        raise UsageError(f"--for takes {_TARGETS}: received {received(of)}.")
+        raise UsageError(f"--accuracy-of takes {_TARGETS}: received {received(of)}.")
     if not (number.isascii() and number.isdecimal()) or len(number) > 18 or int(number) < 1:
         raise UsageError(
-            f"--for sum:R needs a whole number of cells of at least 1, such as sum:7: received "
-            f"{of!r}."
+            "--accuracy-of sum:R needs a whole number of cells of at least 1, such as sum:7: "
+            f"received {of!r}."
         )
     return int(number)
 
@@ -87,13 +91,14 @@ def _cells(of: str | None) -> int | None:
 def width_of(request: Request, target: Target) -> Fraction:
     """Half the width of the 95% noise interval that a request would give the target, as a count."""
     if request.discovery is not None:
-        law, squares = DiscreteLaplace(request.discovery.scale), 1.0
+        law: NoiseLaw = DiscreteLaplace(request.discovery.scale)
+        squares = 1.0
     else:
         table = request.tables[0 if target.cells is None else -1]
         law, cells = table.law, target.cells or 1
         dense = not table.publishing.leaves_out
         squares = table.transform.squares(table.cells, cells, dense=dense)
-    return Fraction(law.reach(INTERVAL_LEVEL, squares)) * law.unit
+    return Fraction(law.reach(INTERVAL_LEVEL, Combination(squares, squares))) * law.unit
 
 
 def check_target(request: Request, target: Target) -> None:
@@ -101,19 +106,30 @@ def check_target(request: Request, target: Target) -> None:
     if target.cells is None:
         if request.domain is not None and not request.domain.has_items:
             raise UsageError(
-                "a table of attributes has no items: say --for cell, or --for sum:R with the "
-                "number of cells that a question sums over."
+                "a table of attributes has no items: say --accuracy-of cell, or --accuracy-of "
+                "sum:R with the number of cells that a question sums over."
             )
         return
     if request.discovery is not None:
         raise UsageError(
-            "which items will be discovered is not known, so nothing is summed: say --for item."
+            "which items will be discovered is not known, so nothing is summed: say --accuracy-of "
+            "item."
         )
     table = request.tables[-1]
     if target.cells > table.cells.size:
         raise UsageError(
-            f"--for sum:{target.cells} is more than the {table.cells.size} cells of the table "
-            f"{table.name!r}: give at most that."
+            f"--accuracy-of sum:{target.cells} is more than the {table.cells.size} cells of the "
+            f"table {table.name!r}: give at most that."
+        )
+
+
+def check_named(request: Request) -> None:
+    """Refuse a target for a release whose noise follows from what it measures itself."""
+    if isinstance(request.method.rule, Auto):
+        raise UsageError(
+            "--half-width asks for noise that is known beforehand, and auto decides its noise from "
+            "what it measures: name a method, for example --max-records 10, or give --epsilon E "
+            "with --guess-users and --guess-records to see the error to expect."
         )
 
 

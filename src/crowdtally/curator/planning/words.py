@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdtally.curator.planning.course_words import course_lines
 from crowdtally.laws.odds import percent
 from crowdtally.values.rational import recorded
 
@@ -55,7 +56,11 @@ def _standing(table: Facts) -> str:
 
 def lines(facts: Facts) -> Iterator[str]:
     """The plan's facts, a line each."""
-    yield "Split: " + ", ".join(f"{name} {share}" for name, share in facts["split"].items()) + "."
+    if facts["auto"] is not None:
+        yield from course_lines(facts["auto"])
+    else:
+        shares = (f"{name} {share}" for name, share in facts["split"].items())
+        yield f"Split: {', '.join(shares)}."
     for table in facts["tables"]:
         yield _table(table)
         if table["noise_floor"] is not None:
@@ -63,6 +68,8 @@ def lines(facts: Facts) -> Iterator[str]:
         if table["summary"]:
             yield _summary(table["summary"])
     yield f"Counted: {facts['what_counts']}"
+    if facts["interval_noise"] is not None:
+        yield facts["interval_noise"]["words"]
     if facts["advice"] is not None:
         yield _advice(facts["advice"])
     if "threshold" in facts:
@@ -75,10 +82,13 @@ def lines(facts: Facts) -> Iterator[str]:
 
 def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
+    noise = f"noise scale {table['noise_scale']}"
+    if table["noise_scale"] is None:
+        noise = f"at most in each cell, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
-        f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, noise scale "
-        f"{table['noise_scale']} (standard deviation {table['noise_std']:.4g}; 95% of the "
+        f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, {noise} "
+        f"(standard deviation {table['noise_std']:.4g}; 95% of the "
         f"noise within ±{table['noise_interval_half_width']:.10g})."
     )
 

@@ -8,9 +8,12 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.bounding.auto import per_user_of
+from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, Rule
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.dpsense_s import given_scalings
 from crowdtally.values.counts import What
 from crowdtally.values.records import Records
@@ -43,6 +46,10 @@ def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
     """The rule that the options name, or the object that they hand over."""
     if records.user is None:
         return EveryRow()
+    if options["top"] is not None:
+        return Selected(per_user_of(options))
+    if options["noise"] == "interval":
+        return Everyone()
     given = options["bounding"]
     rule: Rule = (
         BOUNDINGS.load(given).of(options) if isinstance(given, str) else OwnRule.handed(given)
@@ -62,7 +69,7 @@ def method_of(options: Mapping[str, Any], rule: Rule) -> Method:
     return Method(
         rule,
         options["choose"],
-        "users" if isinstance(rule, EveryRow) or options["count"] == "users" else "records",
+        "users" if counts_users(rule, options) else "records",
         _popularity_records(options) if ranked else None,
         given_scalings(options["scalings"], one=options["choose"] is None)
         if scaled
@@ -70,6 +77,11 @@ def method_of(options: Mapping[str, Any], rule: Rule) -> Method:
         options["pairs"],
         options["discover_items"],
     )
+
+
+def counts_users(rule: Rule, options: Mapping[str, Any]) -> bool:
+    """Whether distinct users are counted: because that was asked, or because the rule can only."""
+    return isinstance(rule, EveryRow | Everyone | Selected) or options["count"] == "users"
 
 
 def _popularity_records(options: Mapping[str, Any]) -> int:

@@ -49,9 +49,19 @@ class Asked:
         return bool(self.options["discover_items"])
 
     @property
+    def selects(self) -> bool:
+        """Whether only the top items are asked for."""
+        return self.options["top"] is not None
+
+    @property
     def pairs(self) -> bool:
         """Whether pairs of items are counted."""
         return bool(self.options["pairs"])
+
+    @property
+    def interval(self) -> bool:
+        """Whether the tables have interval noise."""
+        return bool(self.options["noise"] == "interval")
 
     @property
     def by_row(self) -> bool:
@@ -78,6 +88,9 @@ class Asked:
         return any(is_given(self.given, name) for name in names)
 
 
+_AUTO_ONLY = ("for_", "repeats", "features", "context_per_user")
+"""Options that mean nothing where a method is named."""
+
 Refusal = tuple[Callable[[Asked], bool], str]
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -90,6 +103,79 @@ REFUSALS: tuple[Refusal, ...] = (
         ),
         "with --user-per-row each row is one person, so there is nothing to bound or choose: "
         "remove --bounding, --choose, --pairs, --discover-items and what goes with them.",
+    ),
+    # ---- the top items alone
+    (
+        lambda a: a.selects and a.by_row,
+        "--top counts distinct users: with --user-per-row release all counts, and ask `crowdtally "
+        "top` of them.",
+    ),
+    (
+        lambda a: a.selects and a.has(
+            "bounding", "max_records", "choose", "cap", "scalings", "temper", "popularity_records",
+            "pairs", "discover_items", "transform", "publishing", "for_", "features", "repeats",
+        ),
+        "--top selects items by their numbers of distinct users and measures those: nobody is "
+        "bounded. Remove the options of other methods, or remove --top; --for top is the way to "
+        "good top lists beside all other counts.",
+    ),
+    (
+        lambda a: a.selects and a.quantity is not None,
+        "--top counts distinct users, whatever the quantity: remove --quantity and --max-quantity.",
+    ),
+    (
+        lambda a: a.selects and a.domain is not None and not a.domain.has_items,
+        "a table of attributes has no items to select: --top needs --item.",
+    ),
+    # ---- interval noise
+    (
+        lambda a: a.interval and a.by_row,
+        "with --user-per-row each row is one person, in one cell, where ordinary noise is "
+        "smaller: remove --noise interval.",
+    ),
+    (
+        lambda a: a.interval and a.options["count"] != "users",
+        "--noise interval is for counts of distinct users, which one user changes by at most 1 "
+        "in each cell: add --count users.",
+    ),
+    (
+        lambda a: (
+            a.interval
+            and a.has("bounding", "max_records", "choose", "cap", "popularity_records", "temper",
+                      "scalings")
+        ),
+        "--noise interval counts each user once in each of their cells, and bounds nobody: remove "
+        "--bounding, --max-records, --choose, --cap and what goes with them, or --noise interval.",
+    ),
+    (
+        lambda a: a.interval and (a.pairs or a.discovers),
+        "--noise interval is for tables of few cells, which are known beforehand: remove --pairs "
+        "or --discover-items, or --noise interval.",
+    ),
+    (
+        lambda a: a.interval and (a.publishing.leaves_out or a.transform.name != "none"),
+        "--noise interval is drawn for all cells of a table together, and all of them are "
+        "published as they are: remove --publishing or --transform, or --noise interval.",
+    ),
+    # ---- auto
+    (
+        lambda a: a.by_row and a.has(*_AUTO_ONLY),
+        "with --user-per-row each row is one person, so there is nothing that auto could decide: "
+        "remove --for, --repeats, --features and --context-per-user.",
+    ),
+    (
+        lambda a: a.rule.name not in ("auto", "distinct") and a.has(*_AUTO_ONLY),
+        "--for, --repeats, --features and --context-per-user are for auto, which decides on the "
+        "method itself: remove them, or what names a method (--bounding, --max-records, --choose, "
+        "--publishing, --transform, --pairs, --discover-items and what goes with them).",
+    ),
+    (
+        lambda a: (
+            a.rule.name == "auto" and a.has("features")
+            and "feature" in {name.lower() for name in a.records.contexts}
+        ),
+        "a context called 'feature' would clash with a column that the features of items need: "
+        "rename it, for example --context my_feature=feature.",
     ),
     # ---- the private choice of the bound
     (

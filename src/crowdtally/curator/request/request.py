@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
+from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.in_contexts import check_contexts, with_features
 from crowdtally.curator.request.method import Method, method_of, rule_of
-from crowdtally.curator.request.options import completed
+from crowdtally.curator.request.options import NOISES, completed
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.resolving import resolved
+from crowdtally.curator.request.selecting import top_request
 from crowdtally.curator.request.split import AUTO_PART, CHOOSE, TOTAL, complete_split
 from crowdtally.curator.request.tables import (
     check_names,
@@ -23,6 +27,7 @@ from crowdtally.curator.request.tables import (
     make_tables,
     popularity_table,
 )
+from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms import TRANSFORMS
@@ -33,6 +38,8 @@ from crowdtally.values.rational import exact
 from crowdtally.values.records import Records
 from crowdtally.values.table_kinds import ITEMS, POPULARITY
 from crowdtally.values.whole import whole_number
+
+AnyTableT = TypeVar("AnyTableT", Table, Measured)
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,14 @@ class Request:
     """How users are bounded and what is counted."""
     shares: Mapping[str, Fraction]
     """Each part's exact share of ε."""
-    tables: tuple[Table, ...]
+    tables: tuple[AnyTable, ...]
     """The tables of counts; none where the items are discovered."""
     popularity: Table | None = None
     """The table that items are ranked by, where a rule asks for one."""
     discovery: UnknownItems | None = None
     """How items are discovered, where they have no public list."""
+    selection: TopRequest | None = None
+    """What is asked for where only top items are; there are no other tables then."""
     guess_total: int = 0
     """A public guess of the total count, for advice."""
     most_dropped: Fraction | None = None
@@ -83,6 +92,21 @@ class Request:
     def records(self) -> Records:
         """The records and the roles of their columns."""
         return self.sources.declared
+
+    @property
+    def bounded(self) -> tuple[Table, ...]:
+        """The tables for which users are bounded."""
+        return tuple(table for table in self.tables if isinstance(table, Table))
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """The tables with interval noise, for which nobody is bounded."""
+        return tuple(table for table in self.tables if isinstance(table, Measured))
+
+    @property
+    def bounds_nobody(self) -> bool:
+        """Whether each user counts in all of her cells: interval noise covers them together."""
+        return bool(self.measured) or self.selection is not None
 
     @property
     def subject(self) -> Subject:
@@ -96,19 +120,24 @@ class Request:
     def at(self, epsilon: Epsilon) -> Request:
         """The same request with another ε: every share of it is as before."""
 
-        def paid(table: Table) -> Table:
+        def paid(table: AnyTableT) -> AnyTableT:
             return replace(table, epsilon=epsilon * self.shares[table.part])
 
-        tables = tuple(paid(table) for table in self.tables)
+        tables: tuple[AnyTable, ...] = tuple(map(paid, self.measured or self.bounded))
         popularity = None if self.popularity is None else paid(self.popularity)
         discovery = self.discovery
         if discovery is not None:
             discovery = replace(discovery, epsilon=epsilon * self.shares[ITEMS.name])
+        selection = self.selection
+        if selection is not None:
+            paid_for = {name: epsilon * self.shares[name] for name in (SELECT, MEASURE)}
+            selection = replace(selection, select=paid_for[SELECT], measure=paid_for[MEASURE])
         ranked = [popularity] if popularity is not None else []
         check_tables([*ranked, *tables], epsilon, self.method.rule)
         return replace(
-            self, epsilon=epsilon, tables=tables, popularity=popularity, discovery=discovery
-        )
+            self, epsilon=epsilon, tables=tables, popularity=popularity, discovery=discovery,
+            selection=selection,
+        )  # fmt: skip
 
 
 def make_request(
@@ -126,12 +155,17 @@ def make_request(
     """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
     _check_kinds(records, domain, split)
     asked = _asked(completed(options), records, domain, Delta.of(delta))
-    refuse(asked)
-    _check_lists(records, asked.domain)
+    sources = sources or Sources(records)
+    asked = _together(asked, sources)
     method = method_of(asked.options, asked.rule)
     total = Epsilon.of(epsilon)
+    if split is not None and isinstance(method.rule, Auto):
+        raise UsageError(
+            "auto divides epsilon itself, step by step: remove --split, or name a method, for "
+            "example --max-records 10."
+        )
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
-    made = _checked(asked, method, total, shares, sources or Sources(records))
+    made = _checked(asked, method, total, shares, sources)
     return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))
 
 
@@ -143,10 +177,17 @@ def make_subject(
     given = completed(options)
     # δ is a part of the cost: whatever it will be, it is there where items are discovered.
     delta = Delta.of("1e-9") if given["discover_items"] else Delta()
-    asked = _asked(given, records, domain, delta)
+    sources = sources or Sources(records)
+    asked = _together(_asked(given, records, domain, delta), sources)
+    return Subject(sources, asked.domain, method_of(asked.options, asked.rule))
+
+
+def _together(asked: Asked, sources: Sources) -> Asked:
+    """What was asked, once all of it goes together; public features are read here."""
     refuse(asked)
-    _check_lists(records, asked.domain)
-    return Subject(sources or Sources(records), asked.domain, method_of(asked.options, asked.rule))
+    _check_lists(asked.records, asked.domain)
+    check_contexts(asked)
+    return with_features(asked, sources)
 
 
 def share_dropped(most: object, *, strict: bool) -> Fraction | None:
@@ -175,6 +216,7 @@ def _asked(
     """Each part, checked by itself."""
     options = resolved(given, records)
     one_of(options["count"], ("records", "users"), "--count")
+    one_of(options["noise"], NOISES, "--noise")
     one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
@@ -201,8 +243,11 @@ def _checked(
 
     _check_theta(method, domain)
     _check_ordered(asked.transform.ordered, domain)
-    tables = make_tables(domain, method, options, epsilon_of)
-    popularity = discovery = None
+    selects = options["top"] is not None
+    tables = () if selects else make_tables(domain, method, options, epsilon_of)
+    popularity = discovery = selection = None
+    if selects and domain is not None:
+        selection = top_request(domain, asked, epsilon_of)
     if method.popularity_records is not None and domain is not None:
         popularity = popularity_table(
             domain, method.popularity_records, epsilon_of(POPULARITY.name)
@@ -213,7 +258,8 @@ def _checked(
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
     guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
     return Request(
-        sources, domain, total, asked.delta, method, shares, tables, popularity, discovery, guess,
+        sources, domain, total, asked.delta, method, shares, tables, popularity, discovery,
+        selection, guess,
     )  # fmt: skip
 
 
@@ -268,6 +314,8 @@ def _parts(method: Method, domain: Domain | None) -> list[str]:
     """The parts that ε is divided between, in the order in which they are drawn."""
     if isinstance(method.rule, Auto):
         return [AUTO_PART]
+    if isinstance(method.rule, Selected):
+        return [SELECT, MEASURE]
     paid_by = [part for _, part in counted_cells(domain, pairs=method.pairs)]
     return [
         *([CHOOSE] if method.choose else []),

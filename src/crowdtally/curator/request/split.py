@@ -58,6 +58,8 @@ def _defaults(used: Sequence[str], choose: str | None) -> dict[str, Fraction]:
         CHOOSE: Fraction(2, 100) if choose == "rank" else Fraction(1, 10),
         TOTAL: Fraction(2, 100),
         POPULARITY.name: Fraction(1, 10),
+        # Which items they are needs far more than how many users those have.
+        "select": Fraction(3, 4),
     }
     shares = {name: small[name] for name in used if name in small}
     tables = [name for name in used if name not in small]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from keyword import iskeyword
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.bounding.auto import AIMS
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.options import NOISES
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError
 
@@ -23,10 +26,9 @@ _OTHERWISE = {
     "--context": "contexts",
     "--join": "joins",
     "--attributes A,B,C": "attributes=[A, B, C]",
-    "--for item": "accuracy_of='item'",
-    "--for cell": "accuracy_of='cell'",
-    "--for sum:R": "accuracy_of='sum:R'",
-    "--for": "accuracy_of",
+    "--accuracy-of item": "accuracy_of='item'",
+    "--accuracy-of cell": "accuracy_of='cell'",
+    "--accuracy-of sum:R": "accuracy_of='sum:R'",
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
 }
 """What has another name, or another shape, in Python; the longer ones first."""
@@ -41,6 +43,10 @@ _VALUES = {
     "one",
     "two",
     "spark",
+    *NOISES,
+    *AIMS,
+    "yes",
+    "no",
 }
 """Words that are typed after an option."""
 _BOTH = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Python ([^)]*)\)")
@@ -61,6 +67,8 @@ def in_python(words: str) -> str:
     'give discover_items=True delta=D'
     >>> in_python("say that it is meant: --new-dataset (in Python new_dataset=True).")
     'say that it is meant: new_dataset=True.'
+    >>> in_python("remove --repeats yes, or give --for recommend with --context-per-user NAME.")
+    "remove repeats='yes', or give for_='recommend' with context_per_user=NAME."
     """
     pieces = _COMMAND.split(_BOTH.sub(r"\1", words))
     return "".join(_translated(p) if n % 2 == 0 else p for n, p in enumerate(pieces))
@@ -76,7 +84,7 @@ def _translated(words: str) -> str:
 
 def _parameter(found: re.Match[str]) -> str:
     option, after = found[1], found[2]
-    name = option.replace("-", "_")
+    name = parameter_of(option)
     if option in _FLAGS:
         return f"{name}=True" + (f" {after}" if after else "")
     if after is None:
@@ -85,6 +93,16 @@ def _parameter(found: re.Match[str]) -> str:
         return f"{name}={after!r}"
     is_value = after.isupper() or after[0].isdigit()
     return f"{name}={after}" if is_value else f"{name} {after}"
+
+
+def parameter_of(option: str) -> str:
+    """The name of an option in Python, where no parameter is called as a word of the language.
+
+    >>> parameter_of("max-records"), parameter_of("for")
+    ('max_records', 'for_')
+    """
+    name = option.replace("-", "_")
+    return f"{name}_" if iskeyword(name) else name
 
 
 @contextmanager

@@ -82,6 +82,12 @@ class Course:
         """The course with a step that is not taken."""
         return self._with(Taken(name, Fraction(0), why))
 
+    def note(self, **facts: Any) -> Course:
+        """The course with more said about its last step: what was read off its released table."""
+        *before, last = self.taken
+        noted = replace(last, facts={**last.facts, **facts})
+        return replace(self, taken=(*before, noted))
+
     def _with(self, step: Taken) -> Course:
         return replace(self, taken=(*self.taken, step))
 

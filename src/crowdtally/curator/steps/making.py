@@ -16,9 +16,11 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.line import auto_steps
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.steps.discovery import Discovery
+from crowdtally.curator.steps.measured import MeasuredTables
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.step import Step
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
+from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.epsilon import Epsilon
 
@@ -27,6 +29,8 @@ def steps_of(request: Request) -> tuple[Step, ...]:
     """The steps: popularity, the choice of the bounds, the tables; or a discovery."""
     if request.discovery is not None:
         return (Discovery(str(request.records.item), request.discovery, request.part(TOTAL)),)
+    if request.selection is not None:
+        return (SelectTop(request.selection), MeasureTop(request.selection))
     if isinstance(request.method.rule, Auto):
         return auto_steps(Design.of(request))
     steps: list[Step] = []
@@ -39,7 +43,7 @@ def steps_of(request: Request) -> tuple[Step, ...]:
 
 
 def _choice(request: Request, epsilon: Epsilon) -> Step:
-    method, rule, tables = request.method, request.method.rule, request.tables
+    method, rule, tables = request.method, request.method.rule, request.bounded
     if isinstance(rule, DPSenseS):
         return ChooseThetaAndScaling(tables, rule.theta, method.scalings, epsilon, rule.cap)
     if isinstance(rule, DPSense):
@@ -50,7 +54,10 @@ def _choice(request: Request, epsilon: Epsilon) -> Step:
 
 
 def _tables(request: Request) -> Step:
-    rule, tables = request.method.rule, request.tables
+    rule, measured = request.method.rule, request.measured
+    if measured:
+        return MeasuredTables(measured)
+    tables = request.bounded
     if isinstance(rule, EveryRow):
         return RowTables(tables)
     if isinstance(rule, DPSense):

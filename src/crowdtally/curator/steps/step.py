@@ -13,6 +13,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.engine import Engine
@@ -63,6 +66,8 @@ class Released:
     """The bound of each table of counts, as given or as chosen."""
     other: Mapping[str, Any] | None = None
     """The mass below the threshold, where items were discovered."""
+    picked: NDArray[np.int64] | None = None
+    """The cells that were selected, where the top items are asked for."""
     course: Course | None = None
     """How ``auto`` has spent ε so far."""
     decided: Decided | None = None

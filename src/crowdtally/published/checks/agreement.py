@@ -15,14 +15,23 @@ from math import isclose
 from typing import Any
 from unicodedata import is_normalized
 
-from crowdtally.laws.registry import knows
+from crowdtally.laws.interval import IntervalNoise
+from crowdtally.laws.registry import fault_of
+from crowdtally.published.checks.adaptive import auto_disagreements, is_auto
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.domain import PublicDomain, PublicList
-from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
+from crowdtally.published.metadata import (
+    AUTO,
+    DISTINCT,
+    Charged,
+    Guarantee,
+    MethodFacts,
+    RecordFacts,
+)
 from crowdtally.published.table import SummaryFacts, TableFacts
 from crowdtally.values.domain import RESERVED
 from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
+from crowdtally.values.table_kinds import CELLS, EDGES, HEAD, HEADS, ITEMS, PAIRS, POPULARITY
 
 _ROUNDING = 1e-9
 
@@ -33,16 +42,21 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     domain = PublicDomain.from_json(metadata["domain"])
     yield from _doubled("the table", names)
     yield from _lists(domain)
-    yield from _tables_there(metadata, domain, set(names))
+    if not is_auto(metadata):
+        yield from _tables_there(metadata, domain, set(names))
     yield from _declared(metadata, domain)
     yield from _cost(metadata)
     yield from _hashes(metadata)
     for place, facts in enumerate(metadata["tables"]):
-        if not knows(facts["noise"]):
-            yield f"tables[{place}] ({facts['name']}) has noise of a law that is unknown here"
-            continue
-        table = TableFacts.from_json(facts, domain)
-        for fault in chain(_table(table, domain), _noise(table)):
+        unread = fault_of(facts["noise"])
+        if unread is not None:
+            yield f"tables[{place}] ({facts['name']}) {unread}"
+            return
+    tables = [TableFacts.from_json(facts, domain) for facts in metadata["tables"]]
+    if is_auto(metadata):
+        yield from auto_disagreements(metadata, domain, tables)
+    for place, (facts, table) in enumerate(zip(metadata["tables"], tables, strict=True)):
+        for fault in chain(_free(table, metadata), _table(table, domain), _noise(table)):
             yield f"tables[{place}] ({facts['name']}) {fault}"
 
 
@@ -80,10 +94,11 @@ def _is_normal(value: str) -> bool:
 def _tables_there(
     metadata: Mapping[str, Any], domain: PublicDomain, names: set[str]
 ) -> Iterator[str]:
-    """Each table of counts has a bound, unless items were discovered; popularity has none."""
+    """Each table of counts has a bound, unless nobody is bounded; popularity has none."""
     method, found = MethodFacts.from_json(metadata["method"]), domain.is_discovered
     wanted, bounds = _wanted(domain, names), set(method.bounds)
-    if bounds != (set() if found else wanted):
+    free = found or method.bounding == DISTINCT
+    if bounds - wanted or (not free and bounds != wanted) or (found and bounds):
         yield f"method.bounds is about {_named(bounds)}, and the tables are {_named(names)}"
     if method.popularity_records is not None:
         wanted = wanted | {POPULARITY.name}
@@ -113,6 +128,8 @@ def _wanted(domain: PublicDomain, names: set[str]) -> set[str]:
     """The tables of counts that a release of this domain has."""
     if not domain.has_items:
         return {CELLS.name}
+    if names & {HEAD.name, HEADS.name}:
+        return {HEADS.name if domain.contexts else HEAD.name}
     if PAIRS.name in names:
         return {ITEMS.name, PAIRS.name}
     return {ITEMS.name, EDGES.name} if domain.contexts else {ITEMS.name}
@@ -143,7 +160,7 @@ def _hashes(metadata: Mapping[str, Any]) -> Iterator[str]:
     """All of them are there, or none: an older release has none."""
     has = ["sha256" in metadata]
     has += [name in table for table in metadata["tables"] for name in ("rows", "sha256")]
-    if any(has) and not all(has):
+    if (any(has) or "auto" in metadata) and not all(has):
         yield "some of its 'rows' and 'sha256' are missing"
 
 
@@ -154,7 +171,13 @@ def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
         yield "is published as discovered items are, or its domain says so, but not both"
         return
     yield from _transform(table, domain)
+    if table.is_chosen != table.kind.chosen:
+        yield f"is published as {table.publishing!r}, which such a table cannot be"
+        return
     cells = cells_of(table, domain)
+    each, items = cells.together, cells.items
+    if table.is_chosen and (table.cells % each or table.cells > each * items):
+        yield f"has {table.cells} cells, and they are some of {items} items, {each} cells of each"
     if table.columns != tuple(cells.columns):
         yield f"must have the columns {', '.join(cells.columns)}"
     if table.cells != cells.size:
@@ -189,6 +212,15 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> Iterator[str]:
         yield f"has a cut of {summary.keeping.cut} without being filtered"
     if publishing == "threshold" and summary.keeping.threshold is None:
         yield "is a threshold sample without a threshold"
+
+
+def _free(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Interval noise is for tables in which nobody is bounded, and they for it."""
+    bounding, is_interval = metadata["method"]["bounding"], table.law.kind == IntervalNoise.kind
+    if is_interval and bounding not in (AUTO, DISTINCT):
+        yield "has interval noise, and its users are bounded"
+    if not is_interval and bounding == DISTINCT:
+        yield "bounds nobody, and has no interval noise"
 
 
 def _noise(table: TableFacts) -> Iterator[str]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.table import TableFacts, TransformFacts
 from crowdtally.values.dyadic import DyadicAxis
+from crowdtally.values.table_kinds import HEADS
 
 Codes = NDArray[np.int64]
 Block = Mapping[str, NDArray[Any]]
@@ -135,6 +136,10 @@ class Cells:
     """The parts of a cell's name, in the order of the columns."""
     pairs: bool = False
     """Whether both factors are one list, and a cell is an unordered pair of its values."""
+    whole: int = 0
+    """Of a table of chosen items: how many factors, the last ones, each item has all codes of."""
+    chosen: int | None = None
+    """How many cells there are, where a release chose some of its items."""
 
     @property
     def columns(self) -> Mapping[str, str | None]:
@@ -144,9 +149,21 @@ class Cells:
     @property
     def size(self) -> int:
         """How many cells the public table has; a Python integer of any size."""
+        if self.chosen is not None:
+            return self.chosen
         if self.pairs:
             return self.factors[0].length * (self.factors[0].length - 1) // 2
         return prod(factor.length for factor in self.factors)
+
+    @property
+    def together(self) -> int:
+        """How many cells each chosen item has: one in each context, or one."""
+        return prod(factor.length for factor in self.factors[len(self.factors) - self.whole :])
+
+    @property
+    def items(self) -> int:
+        """How many items, or cells of attributes, could have been chosen."""
+        return prod(factor.length for factor in self.factors[: len(self.factors) - self.whole])
 
     def codes(self, rows: Block) -> list[Codes]:
         """The rows' codes, slowest factor first."""
@@ -165,7 +182,17 @@ def cells_of(table: TableFacts, domain: PublicDomain) -> Cells:
     if table.kind.is_pairs:
         items, (_, other) = domain.lists[0], table.axes
         return Cells((Values(items), Values(items.renamed(other))), pairs=True)
-    return Cells(tuple(_factor(domain.by_name[axis], transform) for axis in table.axes))
+    factors = tuple(_factor(domain.by_name[axis], transform) for axis in table.axes)
+    if table.kind.own is not None:
+        # How many numbers there are nothing but the table says: as many as go with its contexts.
+        length = table.cells // prod(factor.length for factor in factors)
+        return Cells((Numbers(table.kind.own, length), *factors))
+    if table.is_chosen:
+        # Top items of each context are others in each.
+        each = table.kind.over == "items in context" and table.kind is not HEADS
+        whole = len(domain.contexts) if each else 0
+        return Cells(factors, whole=whole, chosen=table.cells)
+    return Cells(factors)
 
 
 def _factor(axis: PublicList, transform: TransformFacts) -> Factor:

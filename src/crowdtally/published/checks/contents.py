@@ -48,6 +48,8 @@ def check_contents(folder: Path, domain: PublicDomain, table: TableFacts) -> Non
             raise damaged(path, "a row names no cell of the public lists")
         if not _ascends(codes, last):
             raise damaged(path, "its rows are not in the order of the lists, or one is there twice")
+        if not _complete(cells, codes, last):
+            raise damaged(path, "it has an item without some of its contexts")
         last = [int(code[-1]) for code in codes]
     if rows:
         raise damaged(path, f"{rows} rows that it should have cannot be read")
@@ -84,6 +86,38 @@ def _ascends(codes: list[Codes], last: list[int] | None) -> bool:
         step = np.diff(code)
         ascends = (step > 0) | ((step == 0) & ascends)
     return bool(np.all(ascends))
+
+
+def _complete(cells: Cells, codes: list[Codes], last: list[int] | None) -> bool:
+    """Whether rows that ascend have every chosen item with all of its cells.
+
+    Then the cells of an item count up from 0 to the last, and only then another item follows.
+    """
+    if cells.chosen is None or not cells.whole:
+        return True
+    first = len(cells.factors) - cells.whole
+    number, before = _within_item(cells, codes), -1
+    if last is not None:
+        before = int(_within_item(cells, [np.array([one]) for one in last])[0])
+    counts_up = number == (before + 1 + np.arange(len(number))) % cells.together
+    return bool(np.all(counts_up)) and all(
+        _changes_at_once(codes[place], number, None if last is None else last[place])
+        for place in range(first)
+    )
+
+
+def _within_item(cells: Cells, codes: list[Codes]) -> Codes:
+    """The number of each row's cell among those of its item."""
+    number = np.zeros(len(codes[0]), dtype=np.int64)
+    for place in range(len(codes) - cells.whole, len(codes)):
+        number = number * cells.factors[place].length + codes[place]
+    return number
+
+
+def _changes_at_once(code: Codes, number: Codes, last: int | None) -> bool:
+    """Whether an item's code is that of the row before, but where its first cell stands."""
+    before = np.concatenate(([code[0] if last is None else last], code[:-1]))
+    return bool(np.all((code == before) | (number == 0)))
 
 
 def _missing(cells: Cells, block: Block) -> Iterator[str]:

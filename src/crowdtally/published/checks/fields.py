@@ -6,6 +6,7 @@ import re
 import sys
 from typing import Any
 
+from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS
 from crowdtally.published.checks.shape import (
     Each,
     Fields,
@@ -21,7 +22,7 @@ from crowdtally.published.checks.shape import (
     rational,
     whole_leaf,
 )
-from crowdtally.published.table import DENSE, DISCOVERED, SPARSE
+from crowdtally.published.table import CHOSEN, DENSE, DISCOVERED, SPARSE
 from crowdtally.values.table_kinds import KINDS
 from crowdtally.values.whole import is_whole
 
@@ -77,16 +78,20 @@ _DOMAIN = Having(
     Fields({"items": _ITEMS, "contexts": Each(_LISTED)}),
 )
 
-_NOISE = Fields(
-    {
-        "law": _TEXT,
-        "unit": _POSITIVE,
-        "scale": _POSITIVE,
-        "std": _FLOAT,
-        "interval_level": _LEVEL,
-        "interval_half_width": _MEASURE,
-    }
-)
+_ANY_NOISE: dict[str, Shape] = {
+    "law": _TEXT,
+    "unit": _POSITIVE,
+    "std": _FLOAT,
+    "interval_level": _LEVEL,
+    "interval_half_width": _MEASURE,
+}
+_INTERVAL: dict[str, Shape] = {
+    "rate": _POSITIVE,
+    "cells": whole_leaf(1, MOST_CELLS),
+    "phantoms": whole_leaf(0, MOST_PHANTOMS),
+    "blocks": whole_leaf(1),
+}
+_NOISE = Having("rate", Fields(_ANY_NOISE | _INTERVAL), Fields(_ANY_NOISE | {"scale": _POSITIVE}))
 _ORDERED = Each(_NAME, 1)
 _TRANSFORM = Tagged(
     "kind",
@@ -126,10 +131,21 @@ _SUMMARY: dict[str, Shape] = {
     "short": _FLAG,
     "consistency": choice("none", "ancestors"),
 }
+_FEATURES: dict[str, Shape] = {
+    "features": Each(_NAME, 1),
+    "merged": Named(maybe(_NAME)),
+    "profile": Each(_SHARE, 1),
+    "weights": Each(_POSITIVE, 1),
+    "beta": _POSITIVE,
+    "parts": whole_leaf(1),
+    "kinds": Each(Each(whole_leaf(0), 1), 1),
+    "items": Each(whole_leaf(0), 1),
+}
 _TABLES = Tagged(
     "publishing",
     {
-        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
+        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_FEATURES, **_CHECKED}),
+        CHOSEN: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
         **dict.fromkeys(SPARSE, Fields(_TABLE | _SUMMARY, _CHECKED)),
         DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, _CHECKED),
     },
@@ -145,6 +161,15 @@ _METHOD = Fields(
         "temper": maybe(_NOT_NEGATIVE),
         "cap": maybe(whole_leaf(1)),
         "record_id": maybe(_NAME),
+    }
+)
+_AUTO = Fields(
+    {
+        "for": choice("counts", "top", "recommend"),
+        "repeats": _FLAG,
+        "context_per_user": Each(_NAME),
+        "steps": Each(Fields({"name": _NAME, "epsilon": _NOT_NEGATIVE, "why": _NAME}), 1),
+        "unspent": _NOT_NEGATIVE,
     }
 )
 _GUARANTEE = Fields(
@@ -202,6 +227,6 @@ RELEASE = Fields(
         "charged": _PAID,
         "versions": Named(_TEXT),
     },
-    {"records": _RECORDS, "other": _OTHER, "sha256": HASH},
+    {"records": _RECORDS, "other": _OTHER, "auto": _AUTO, "sha256": HASH},
 )
 """``release.json`` as a whole; what depends on two fields at once is in ``agreement``."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from crowdtally import showing
 from crowdtally.published import Published, WithdrawalNote
+from crowdtally.reader.describing.course import course_lines
 from crowdtally.reader.describing.promise import beliefs, promise_lines, remark_lines
 from crowdtally.reader.describing.protection import protection_lines
 from crowdtally.reader.describing.spending import spending_lines
@@ -22,6 +23,7 @@ _Lines = Callable[[Published], Iterable[str]]
 _SECTIONS: tuple[tuple[str, str, _Lines], ...] = (
     ("what", "What is counted", what_lines),
     ("from_whom", "From whom", whom_lines),
+    ("steps", "How ε was spent, step by step", course_lines),
     ("protection", "How it is protected", protection_lines),
     ("odds", "What ε means as odds", promise_lines),
     ("remark", "A remark on so large an ε", remark_lines),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published import Published
-from crowdtally.published.metadata import BoundFacts
+from crowdtally.published.metadata import AUTO, DISTINCT, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import who
@@ -39,6 +40,8 @@ PARTS = {
     "choose": "the private choice of the bound",
     "total": "the noisy mass of the items that are not released",
     "popularity": "the table 'popularity'",
+    "select": "the private selection of the items",
+    "measure": "how many users they have",
 }
 """What a part of ε paid for; other parts are tables."""
 
@@ -51,7 +54,9 @@ def protection_lines(published: Published) -> Iterator[str]:
     yield from _choice(published)
     for table in published.tables:
         yield _noise(published, table)
-    bounded = "" if published.method.bounding == "row" else _BOUNDED
+    bounded = "" if published.method.bounding in ("row", DISTINCT) else _BOUNDED
+    if published.auto is not None:
+        bounded = ": what scaling down lost is not in it, and estimates have intervals of their own"
     yield (
         "The noise was drawn exactly, from a cryptographic source. An interval covers the noise "
         f"alone{bounded}."
@@ -63,6 +68,15 @@ def _bounding(published: Published) -> Iterator[str]:
     method, person = published.method, who(published)
     if method.bounding == "row":
         yield f"Nothing was cut: one {person} counts once in each table."
+        return
+    if method.bounding == DISTINCT:
+        yield (
+            f"Nothing was cut: one {person} counts once in each of their cells, however many these "
+            "are, and the noise covers all of them together."
+        )
+        return
+    if published.auto is not None:
+        yield from _scaled(published)
         return
     if published.domain.is_discovered:
         (table,) = published.tables
@@ -79,6 +93,27 @@ def _bounding(published: Published) -> Iterator[str]:
             "The popularity was counted from at most "
             f"{several(published.method.popularity_records, 'record')} of each {person}, with "
             "noise of its own."
+        )
+
+
+def _scaled(published: Published) -> Iterator[str]:
+    """What ``auto`` bounded, and where it had to bound nobody."""
+    person, tables = who(published), published.tables
+    free = [repr(table.name) for table in tables if table.law.kind == IntervalNoise.kind]
+    scaled = [
+        f"{table.name!r} to {_exactly(table.sensitivity * table.law.unit)}"
+        for table in tables
+        if table.law.unit < 1 and table.law.kind != IntervalNoise.kind
+    ]
+    if scaled:
+        yield (
+            f"All records of a {person} count. Where a {person}'s counts would sum to more than a "
+            f"bound, all of them were scaled down to that sum: {listed(scaled)}."
+        )
+    if free:
+        yield (
+            f"In {listed(free)} nothing was cut: one {person} counts once in each cell, in however "
+            "many, and the noise covers all cells together."
         )
 
 
@@ -117,7 +152,7 @@ def _started(sentence: str) -> str:
 
 def _choice(published: Published) -> Iterator[str]:
     method = published.method
-    if method.bounding == "row":
+    if method.bounding in ("row", DISTINCT, AUTO):
         return
     if method.chosen_by is None:
         yield "The bound was given as a public number, not taken from the records by the program."
@@ -139,9 +174,12 @@ def _noise(published: Published, table: TableFacts) -> str:
     reach = f"lies within ±{amount(table.interval_half_width)}"
     if not table.interval_half_width:
         reach = "is 0"
+    changes = f"{_exactly(most)} in all, over all {each}s together"
+    if table.law.per_cell:
+        changes = f"1 in each {each}, in however many of them"
     return (
         f"Table {table.name!r}, ε {show(table.epsilon)}: one {person} changes it by at most "
-        f"{_exactly(most)} in all, over all {each}s together. Each {each} has noise of standard "
+        f"{changes}. Each {each} has noise of standard "
         f"deviation {amount(table.noise_std)}: {level} of the time it {reach}."
     )
 
@@ -153,6 +191,9 @@ def _exactly(value: Fraction) -> str:
 def _parts(published: Published) -> Iterator[str]:
     epsilon = published.guarantee.epsilon
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
+    if published.auto is not None:
+        yield f"ε {show(epsilon)} was charged at once, before the first step was taken."
+        return
     if len(shares) == 1:
         yield f"All of ε {show(epsilon)} went into one table of {counts(published)}."
         return

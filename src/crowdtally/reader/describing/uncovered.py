@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crowdtally.published import Published
+from crowdtally.published.metadata import AUTO, DISTINCT
+from crowdtally.reader.describing.course import assumed_lines
 from crowdtally.reader.describing.protection import KEPT, SCALED
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import listed
+from crowdtally.values.table_kinds import TASTES
 
 _FEW = 3
 
@@ -27,6 +30,7 @@ def uncovered_lines(published: Published) -> Iterator[str]:
     )
     yield from _rule(published)
     yield from _left_out(published)
+    yield from assumed_lines(published)
     yield (
         "That there is a release, when it was made and how long that took, and what whoever made "
         "it saw or told besides. Releases of copies of the records, under another name, are "
@@ -42,7 +46,9 @@ def _parameters(published: Published) -> Iterator[str]:
         chosen = [f"the {len(names)} lists of values"]
     if published.domain.is_discovered:
         chosen = []
-    if method.bounding != "row" and method.chosen_by is None:
+    if published.table(TASTES.name) is not None:
+        chosen.append("the features of items")
+    if method.bounding not in ("row", DISTINCT, AUTO) and method.chosen_by is None:
         chosen.append("the bound")
     if records is not None and records.where is not None:
         chosen.append("the condition")
@@ -58,7 +64,7 @@ def _parameters(published: Published) -> Iterator[str]:
 
 def _rule(published: Published) -> Iterator[str]:
     rule = published.method.bounding
-    if rule not in KEPT and rule not in SCALED and rule != "row":
+    if rule not in KEPT and rule not in SCALED and rule not in ("row", DISTINCT, AUTO):
         yield (
             f"The bounding rule {rule!r}: that it looks at each {who(published)}'s own records "
             "alone was not checked, and the whole promise rests on it."
@@ -68,7 +74,8 @@ def _rule(published: Published) -> Iterator[str]:
 def _left_out(published: Published) -> Iterator[str]:
     users = published.guarantee.unit in ("user", "same-person")
     without = ", or without a user," if users else ""
-    bounded = " How many records bounding left out is not told either." if users else ""
+    cut = users and published.method.bounding not in (DISTINCT, AUTO)
+    bounded = " How many records bounding left out is not told either." if cut else ""
     where = "" if published.domain.is_discovered else f" with values outside the lists{without}"
     if published.domain.is_discovered:
         where = " without a user or an item"

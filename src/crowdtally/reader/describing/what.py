@@ -9,8 +9,9 @@ from crowdtally.published import Published
 from crowdtally.published.domain import PublicList
 from crowdtally.published.metadata import RecordFacts
 from crowdtally.published.table import SummaryFacts, TableFacts
+from crowdtally.reader.describing.step_tables import step_table
 from crowdtally.reader.describing.words import amount, code, examples, listed, number, several
-from crowdtally.values.table_kinds import EDGES, PAIRS, POPULARITY
+from crowdtally.values.table_kinds import EDGES, HEAD, HEADS, PAIRS, POPULARITY
 
 _COUNTED = {"row": "rows, each of them one person", "person": "persons"}
 """What a count counts where there are no users."""
@@ -38,7 +39,14 @@ def _subject(published: Published) -> str:
     lists = [f"{one.name!r} ({_sized(one)})" for one in domain.lists]
     if not domain.has_items:
         return f"Noisy numbers of {counted}, for every combination of {listed(lists)}."
+    if published.table(HEAD.name) and published.auto is None:
+        return f"Noisy numbers of users of some of {lists[0]}: those that most users have."
+    if published.table(HEADS.name):
+        where = listed(lists[1:])
+        return f"Noisy numbers of users of some of {lists[0]}: the most common ones by {where}."
     inside = f", and in every combination with {listed(lists[1:])}" if lists[1:] else ""
+    if published.auto is not None and lists[1:] and published.table(EDGES.name) is None:
+        inside = f", and what is needed to estimate them by {listed(lists[1:])}"
     return f"Noisy numbers of {counted}, for every {lists[0]}{inside}."
 
 
@@ -109,6 +117,9 @@ def _cells(published: Published, table: TableFacts) -> str:
         )
     if table.kind is PAIRS:
         return f"{counted} for each unordered pair of items, {several(table.cells, 'cell')}"
+    step = step_table(published, table)
+    if step is not None:
+        return step
     over = listed([repr(axis) for axis in table.axes])
     if table.transform.kind != "none":
         cells = prod(published.domain.by_name[axis].length for axis in table.axes)

@@ -1,0 +1,118 @@
+"""9R, head rows: the largest items in each context, where a user may be in several contexts.
+
+Contract: the items are the largest by released counts. A user's row is what she has in the cells of
+these items and the contexts, scaled to a sum of at most 1 over exactly these cells: L1 = g units,
+so Laplace noise of scale g/ε is ε-differentially private. Where it is measured in two halves, each
+half is such a table, with a noise of its own. The proof is in ``contexts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.bounding.dpsense import GRID
+from crowdtally.curator.counting.in_context import UNIT, rows_of_chosen
+from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.steps.auto.deciding import ROWS_RECORD, ROWS_USER
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.ranking import top_places
+from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
+from crowdtally.curator.steps.auto.reserving import stopped
+from crowdtally.curator.steps.auto.stop import AGAIN, HALF, looks_at_rows
+from crowdtally.curator.steps.step import Released
+from crowdtally.curator.table import Table
+from crowdtally.values.counts import Counts
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.layout import Crossed, Picked, grid
+from crowdtally.values.table_kinds import HEAD_ROWS, HEAD_ROWS_AGAIN
+
+_WHY = "how the largest items are spread over the contexts"
+
+
+@dataclass(frozen=True, eq=False)
+class HeadRows:
+    """9R at once, or its first half."""
+
+    design: Design
+    """What is public."""
+    name: str = HEAD_ROWS.name
+    """The step's, which is its table's."""
+
+    def plan(self, released: Released) -> Planned | Passed:
+        """Where users may be in several contexts, or repeat, and there are enough of them."""
+        decided = decided_of(released)
+        if not decided.shares.head_rows or stopped(released):
+            return Passed(why_not(self.design, released, self._never()))
+        most = ROWS_USER if self.design.per_user else ROWS_RECORD
+        places = top_places(self.design, released, most)
+        if not len(places):
+            return Passed(NOTHING)
+        share = decided.shares.head_rows * (HALF if looks_at_rows(self.design, decided) else 1)
+        asked = RowsByContext(self.design, self.name, places)
+        return Planned(asked, share * self.design.epsilon, _WHY, {"items": len(places)})
+
+    def _never(self) -> str | None:
+        """Why such a request has no head rows."""
+        if self.design.aim == "counts":
+            return "they say more about ranks than about counts: for a release to recommend by"
+        if self.design.per_user and not self.design.repeats:
+            return "each user has one context and counts once: the split head says more"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class HeadRowsAgain:
+    """The second half of 9R, after a look that found differences: the same cells once more."""
+
+    design: Design
+    """What is public."""
+    name: str = HEAD_ROWS_AGAIN.name
+    """The step's, which is its table's."""
+
+    def plan(self, released: Released) -> Planned | Passed:
+        """With the items of the first half."""
+        decided, before = decided_of(released), released.table(HEAD_ROWS.name)
+        if before is None or not looks_at_rows(self.design, decided) or stopped(released):
+            return Passed(why_not(self.design, released))
+        places = _places(before.layout)
+        asked = RowsByContext(self.design, self.name, places)
+        share = decided.shares.head_rows * HALF
+        return Planned(asked, share * self.design.epsilon, AGAIN, {"items": len(places)})
+
+
+def _places(layout: Any) -> NDArray[np.int64]:
+    """The items of a table of chosen items in context."""
+    found: NDArray[np.int64] = layout.first.places
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class RowsByContext:
+    """Rows inside chosen items × contexts, scaled to 1. L1 = 1, in counts."""
+
+    design: Design
+    """What is public."""
+    name: str
+    """Of the table."""
+    chosen: NDArray[np.int64]
+    """The items, ascending."""
+
+    def count(self, visits: Visits) -> Counts:
+        """What the chosen items have in each context."""
+        return rows_of_chosen(visits, self.chosen, self.design.contexts)
+
+    def table(self, epsilon: Epsilon) -> Table:
+        """Every chosen item in every context."""
+        layout = Crossed(Picked(self.design.cells, self.chosen), grid(self.design.context_axes))
+        return Table(self.name, AUTO_PART, layout, epsilon, GRID, UNIT)
+
+    def extra(self) -> Mapping[str, Any]:
+        """That items were chosen."""
+        return {"publishing": "chosen"}

@@ -1,0 +1,37 @@
+"""Released counts of all items, as the steps of contexts choose by them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.estimating import item_estimates
+from crowdtally.curator.steps.step import Released
+from crowdtally.estimation.estimates import largest
+
+
+def estimated_counts(design: Design, released: Released) -> NDArray[np.float64]:
+    """The posterior mean of each item; of a summary, what it shows of each."""
+    if not design.is_sparse:
+        return item_estimates(design, released).mean
+    counts = np.zeros(design.items)
+    places, values = _shown(design, released)
+    counts[places] = np.maximum(values, 0.0)
+    return counts
+
+
+def top_places(design: Design, released: Released, most: int) -> NDArray[np.int64]:
+    """The items of the largest counts, at most so many, in the order of the list."""
+    if not design.is_sparse:
+        return np.sort(largest(item_estimates(design, released), most))
+    places, values = _shown(design, released)
+    return np.sort(places[np.argsort(-values, kind="stable")[:most]])
+
+
+def _shown(design: Design, released: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    table = released.table(design.table.name)
+    if table is None or table.cells is None:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    values = table.values.astype(float) * float(table.law.unit)
+    return np.asarray(table.cells, dtype=np.int64), values

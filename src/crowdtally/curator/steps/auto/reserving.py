@@ -1,0 +1,55 @@
+"""What is still set aside for later steps, and what a stop leaves over.
+
+Contract: a function of released values. On every path what was spent and what is set aside add up
+to at most ε: a step's share is set aside until it is spent, or until the stop gives it to the zoom.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from crowdtally.curator.steps.auto.deciding import HEAD
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.planned import course_of, decided_of
+from crowdtally.curator.steps.step import Released
+from crowdtally.values import table_kinds as kinds
+
+DIFFER = "differ"
+"""The fact by which a first look at contexts says whether they differ."""
+_SET_ASIDE = {
+    kind.name
+    for kind in (
+        kinds.BINS, kinds.HEAD, kinds.SPLIT_HEAD, kinds.CONTEXTS, kinds.TASTES, kinds.TASTES_AGAIN,
+        kinds.HEAD_ROWS, kinds.HEAD_ROWS_AGAIN,
+    )
+}  # fmt: skip
+"""The steps whose shares are fixed once the sizes are released."""
+
+
+def reserved(design: Design, released: Released) -> Fraction:
+    """ε that later steps may still take: nobody else may."""
+    set_aside = decided_of(released).shares.total * design.epsilon
+    taken = (step for step in course_of(released).taken if step.name in _SET_ASIDE)
+    spent = sum((step.epsilon for step in taken), Fraction(0))
+    return set_aside - spent - saved(design, released)
+
+
+def stopped(released: Released) -> bool:
+    """Whether a look found that contexts hardly differ: nothing more is spent on them."""
+    taken = released.course.taken if released.course is not None else ()
+    return any(step.facts.get(DIFFER) is False for step in taken)
+
+
+def saved(design: Design, released: Released) -> Fraction:
+    """ε that the stop leaves to the zoom; 0 where it did not stop.
+
+    The other half of the look, what else would have measured contexts, and of a head that would
+    have been split what a plain one does not need.
+    """
+    if not stopped(released):
+        return Fraction(0)
+    decided, taken = decided_of(released), course_of(released).taken
+    look = sum((step.epsilon for step in taken if DIFFER in step.facts), Fraction(0))
+    shares = decided.shares
+    split = shares.head - HEAD if decided.split_head else Fraction(0)
+    return (shares.tastes + shares.head_rows + split) * design.epsilon - look

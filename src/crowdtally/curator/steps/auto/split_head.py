@@ -1,0 +1,91 @@
+"""Step 7U, split head: the largest items, counted among the users of each context.
+
+Contract: contexts are a property of the user, of which each has one value, so a user is in the
+cells of one context only, each at most once. Every context has an interval noise of its own, drawn
+at the whole ε of the step: one user changes one of these blocks, by 0 or 1 in each cell, all the
+same way. ε-differentially private, without any bound on her row. The proof is in ``contexts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.counting.in_context import users_by_block
+from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.measured import Measured
+from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.head import head_places
+from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
+from crowdtally.curator.steps.auto.reserving import stopped
+from crowdtally.curator.steps.step import Released
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.layout import Crossed, Picked, grid
+from crowdtally.values.memberships import Memberships
+from crowdtally.values.table_kinds import SPLIT_HEAD as KIND
+
+
+@dataclass(frozen=True, eq=False)
+class SplitHead:
+    """Step 7U: instead of the plain head."""
+
+    design: Design
+    """What is public."""
+    name: str = KIND.name
+    """The step's, which is its table's."""
+
+    def plan(self, released: Released) -> Planned | Passed:
+        """Where the head is split; a small domain is measured in each context as a whole."""
+        decided = decided_of(released)
+        wanted = decided.split_head and not decided.small and decided.shares.head > 0
+        if not wanted or stopped(released):
+            return Passed(why_not(self.design, released, self._never()))
+        places = head_places(self.design, released)
+        if not len(places):
+            return Passed(NOTHING)
+        return Planned(
+            UsersByContext(self.design, self.name, places),
+            decided.shares.head * self.design.epsilon,
+            "each user has one context, so the largest items are counted in every context at the "
+            "price of one",
+            {"items": len(places)},
+        )
+
+    def _never(self) -> str | None:
+        """Why such a request never splits its head."""
+        if not self.design.per_user:
+            return "a user may be in several contexts"
+        if self.design.repeats:
+            return "a user may have an item several times, which distinct users do not show"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class UsersByContext:
+    """Distinct users of chosen items in each context: a draw for each, nothing is bounded."""
+
+    design: Design
+    """What is public; its contexts are a property of the user."""
+    name: str
+    """Of the table."""
+    chosen: NDArray[np.int64]
+    """The items, ascending."""
+
+    def count(self, visits: Visits) -> Memberships:
+        """Users of each chosen item in each context."""
+        return users_by_block(visits, self.chosen, self.design.contexts)
+
+    def table(self, epsilon: Epsilon) -> Measured:
+        """Every chosen item in every context; a block for each context, without phantoms."""
+        layout = Crossed(Picked(self.design.cells, self.chosen), grid(self.design.context_axes))
+        return Measured(self.name, AUTO_PART, layout, epsilon, blocks=self.design.contexts)
+
+    def extra(self) -> Mapping[str, Any]:
+        """That items were chosen."""
+        return {"publishing": "chosen"}

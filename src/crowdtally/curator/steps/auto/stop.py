@@ -1,0 +1,153 @@
+"""The stop: a first look, at half of a share, says whether contexts differ at all.
+
+Contract: the look is an ordinary step. Whether contexts differ is read off what it released, and is
+released with it, so later steps may depend on it. Where they hardly do, what is left of the shares
+for contexts goes to the zoom (``reserving.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from crowdtally.budget import Part
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.estimating import as_floats
+from crowdtally.curator.steps.auto.planned import PlannedStep, course_of, decided_of
+from crowdtally.curator.steps.auto.ranking import estimated_counts
+from crowdtally.curator.steps.auto.reserving import DIFFER
+from crowdtally.curator.steps.auto.visiting import visits_of
+from crowdtally.curator.steps.decided import Decided
+from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.estimation.contexts import ContextFacts
+from crowdtally.estimation.stopping import differ
+from crowdtally.noise.draws import Draws
+from crowdtally.published import NoisyTable
+from crowdtally.values.layout import Crossed, Picked
+from crowdtally.values.table_kinds import CONTEXTS
+
+HALF = Fraction(1, 2)
+"""Of a share: what the look takes. The other half is for measuring the same once more."""
+AGAIN = "the first look found that contexts differ: its other half"
+
+
+def looks(design: Design, decided: Decided) -> bool:
+    """Whether tastes or head rows are measured in two halves, with a decision between them.
+
+    Only where what is saved can be used: by a zoom, which small and very long lists do not have.
+    """
+    measured = decided.shares.tastes or decided.shares.head_rows
+    able = not decided.small and not design.is_sparse
+    return design.aim == "recommend" and bool(measured) and able
+
+
+def looks_at_rows(design: Design, decided: Decided) -> bool:
+    """Whether head rows are the look: where tastes are measured, those are."""
+    return looks(design, decided) and not decided.shares.tastes
+
+
+@dataclass(frozen=True, eq=False)
+class LookStep:
+    """The first half of tastes or of head rows, and what it says; nothing where none is due."""
+
+    design: Design
+    """What is public."""
+    tastes: PlannedStep
+    """The look where features are given."""
+    rows: PlannedStep
+    """The look where they are not."""
+    name: str = "a first look at contexts"
+    """For people: its table has the name of what is measured."""
+
+    def parts(self) -> Sequence[Part]:
+        """Nothing: the first step was charged for all."""
+        return []
+
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
+        """What the look counts."""
+        due = self._due(released)
+        if due is None:
+            return Read(None, visits_of(reading, self.design).dropped)
+        return due.count(reading, released)
+
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+        """Its noisy table, and whether that is more than noise."""
+        due = self._due(released)
+        if due is None:
+            return released
+        seen = due.release(counted, released, draws)
+        if counted.found is None:  # nothing to look at: said by the step
+            return seen
+        said = they_differ(self.design, released, seen.tables[-1])
+        course = course_of(seen).note(**{DIFFER: said})
+        return replace(seen, course=course)
+
+    def _due(self, released: Released) -> PlannedStep | None:
+        decided = decided_of(released)
+        if not looks(self.design, decided):
+            return None
+        return self.rows if looks_at_rows(self.design, decided) else self.tastes
+
+
+@dataclass(frozen=True, eq=False)
+class Unsaid:
+    """A step of contexts that says nothing where it was taken, or passed over, before.
+
+    A release without contexts is not told about each of them either.
+    """
+
+    design: Design
+    """What is public."""
+    step: PlannedStep
+    """The step."""
+    after: str | None = None
+    """The table of the look whose second half it is."""
+
+    @property
+    def name(self) -> str:
+        """The step's."""
+        return self.step.name
+
+    def parts(self) -> Sequence[Part]:
+        """Nothing: the first step was charged for all."""
+        return []
+
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
+        """What the step counts, if it is due."""
+        if not self._is_due(released):
+            return Read(None, visits_of(reading, self.design).dropped)
+        return self.step.count(reading, released)
+
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+        """What the step releases, if it is due."""
+        return self.step.release(counted, released, draws) if self._is_due(released) else released
+
+    def _is_due(self, released: Released) -> bool:
+        taken = course_of(released).taken
+        if not self.design.has_contexts or self.name in {step.name for step in taken}:
+            return False
+        looked = {step.name for step in taken if DIFFER in step.facts}
+        return self.after is None or self.after in looked
+
+
+def they_differ(design: Design, before: Released, table: NoisyTable) -> bool:
+    """Whether a released table of features or items × contexts shows more than noise.
+
+    Args:
+        design: what is public.
+        before: what was released before it.
+        table: the look's.
+    """
+    totals = before.table(CONTEXTS.name)
+    if totals is None:
+        raise TypeError("a look comes after the totals of contexts")
+    users = decided_of(before).sizes.users
+    shares = ContextFacts(as_floats(totals), totals.law.std(), users).shares
+    cells = as_floats(table).reshape(-1, design.contexts)
+    if isinstance(table.layout, Crossed) and isinstance(table.layout.first, Picked):
+        counts = estimated_counts(design, before)[table.layout.first.places]
+        return differ(cells, table.law.std(), shares, counts=counts)
+    return differ(cells[:-1], table.law.std(), shares)  # without the row of β

@@ -1,0 +1,103 @@
+"""Select, then measure: the K items that most users have, overall or in each context."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.budget import Part
+from crowdtally.curator.counting.cells import cells_of
+from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.counting.visits import make_visits
+from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
+from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.noise.draws import Draws
+from crowdtally.values.memberships import Memberships
+
+_HELD = "members"
+
+
+def _members(reading: Reading, request: TopRequest) -> Read[Memberships]:
+    """(user, item[, context]) → distinct users of every cell, counted once for both steps."""
+    if _HELD not in reading.held:
+        visits = make_visits(
+            reading.engine, reading.prepared, key=reading.fresh_key(),
+            per_user=request.per_user, repeats=True,
+        )  # fmt: skip
+        rows, width = visits.rows, request.contexts
+        cell = rows.item if width == 1 else rows.item * width + rows.context
+        each = rows.select(cell=cell).group_by("cell")
+        fetched = reading.engine.columns(each.agg(users=lambda one: one.count()))
+        cells, users = cells_of(fetched, "users", request.domain)
+        found = Memberships.of(request.domain.size, cells, users)
+        reading.held[_HELD] = Read(found, visits.dropped)
+    held: Read[Memberships] = reading.held[_HELD]
+    return held
+
+
+@dataclass(frozen=True, eq=False)
+class SelectTop:
+    """Which items: the exponential mechanism on distinct users."""
+
+    request: TopRequest
+    """What is public."""
+    name: str = SELECT
+    """The step's."""
+
+    def parts(self) -> Sequence[Part]:
+        """One part, for all draws."""
+        facts = {"items": self.request.items, "contexts": self.request.contexts}
+        return [Part(SELECT, self.request.select, "exponential", facts)]
+
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
+        """Distinct users of every cell."""
+        return _members(reading, self.request)
+
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+        """The selected cells: the first of each context, the second of each, and so on."""
+        rule, width = self.request.rule, self.request.contexts
+        users = counted.found.values.reshape(-1, width)
+        picked = [
+            rule.select(Memberships(len(users), np.ascontiguousarray(users[:, context])), draws)
+            * width
+            + context
+            for context in range(width)
+        ]
+        return replace(released, picked=np.stack(picked, axis=1).reshape(-1))
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureTop:
+    """How many users each has: interval noise."""
+
+    request: TopRequest
+    """What is public."""
+    name: str = MEASURE
+    """The step's."""
+
+    def parts(self) -> Sequence[Part]:
+        """The one table."""
+        return [self.request.planned().charge()]
+
+    def count(self, reading: Reading, released: Released) -> Read[Any]:
+        """Distinct users of the selected cells."""
+        read, picked = _members(reading, self.request), self._picked(released)
+        users = read.found.values[picked]
+        return Read(Memberships(len(users), users), read.dropped)
+
+    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+        """The noisy numbers of users, sorted by cell."""
+        picked = self._picked(released)
+        noisy = self.request.measured(picked).publish(counted.found, draws)
+        order = np.argsort(picked)
+        layout, values = self.request.layout(picked[order]), noisy.values[order]
+        return released.with_tables([replace(noisy, layout=layout, values=values)])
+
+    def _picked(self, released: Released) -> NDArray[np.int64]:
+        if released.picked is None:
+            raise ValueError("nothing was selected")
+        return released.picked
