@@ -88,7 +88,8 @@ def dense(counts: dict[int, int], places: Any = range(ITEMS)) -> list[int]:
 
 def test_all_steps_run_and_spend_all(run: Run) -> None:
     course = run.released.course
-    assert course is not None and course.left == 0
+    assert course is not None
+    assert course.left == 0
     assert [t.name for t in run.released.tables] == NAMES
     assert sum(cost(t) for t in run.released.tables) == EPSILON
     assert all(step.why and step.why[0].islower() for step in course.taken)
@@ -116,7 +117,8 @@ def test_the_zoom_is_scaled_inside(run: Run) -> None:
     zoom, theta = table(run, "zoom"), fact(run, "zoom", "theta")
     places = zoom.layout.places  # type: ignore[attr-defined]
     assert theta == max(1, 3 * fact(run, "items", "theta") // 10)
-    assert not set(places) & set(COMMON) and len(places) == fact(run, "zoom", "items")
+    assert not set(places) & set(COMMON)
+    assert len(places) == fact(run, "zoom", "items")
     inside = scaled(ROWS, set(places.tolist()), theta, GRID)
     assert zoom.values.tolist() == dense(inside, places)
     assert zoom.facts["publishing"] == "chosen"
@@ -136,7 +138,9 @@ def test_the_head_is_of_distinct_users_outside_the_crowd(run: Run) -> None:
     head = table(run, "head")
     places = head.layout.places.tolist()  # type: ignore[attr-defined]
     pieces = head.law.phantoms + 1  # type: ignore[attr-defined]
-    assert len(places) == 20 and not set(places) & set(COMMON) and pieces == 3
+    assert len(places) == 20
+    assert not set(places) & set(COMMON)
+    assert pieces == 3
     assert head.values.tolist() == [
         pieces * sum(item in own for own in ROWS.values()) for item in places
     ]
@@ -179,7 +183,7 @@ def subjects(run: Run) -> dict[str, set[int]]:
         "all in the crowd": set(COMMON),
         "one item": {zoomed[0]},
         "a long row": set(range(0, ITEMS, 40)),
-        "a long row and the crowd": {*range(0, 3000), *COMMON},
+        "a long row and the crowd": {*range(3000), *COMMON},
         "just theta": set(range(100, 100 + fact(run, "items", "theta"))) - set(COMMON),
         "one more": set(range(100, 102 + fact(run, "items", "theta"))) - set(COMMON),
     }
