@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -13,11 +14,12 @@ import pytest
 
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import context_totals, rows_of_chosen, users_by_block
-from crowdtally.curator.counting.tastes import count_tastes
-from crowdtally.curator.counting.visits import Visits, make_visits
+from crowdtally.curator.counting.tastes import MOST, count_tastes
+from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits, make_visits
+from crowdtally.curator.engine.census import Dropped
 from crowdtally.values.features import PARTS
 from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
-from kit.crowd import BARE, CONTEXTS, EVERYONE, LISTED, OTHERS, Crowd, together
+from kit.crowd import BARE, CONTEXTS, DOMAIN, EVERYONE, LISTED, OTHERS, Crowd, Start, together
 from kit.histories import Shape
 
 Crowds = Callable[[Shape], Crowd]
@@ -207,3 +209,25 @@ def test_tastes_are_sums_of_centred_rows(crowds: Crowds) -> None:
     assert signs[True] > 100 < signs[False]
     assert (counts.l1_bound, counts.unit, counts.signed) == (GRID, Fraction(1, GRID), True)
     assert counts.dense().tolist() == wanted.ravel().tolist()
+
+
+def test_the_largest_amounts_are_exact(start_engine: Start) -> None:
+    """Amounts and bounds at their ends: products near 2^60, and a context of a large number."""
+    amounts = [LARGEST_AMOUNT, LARGEST_AMOUNT, LARGEST_AMOUNT - 1, 1, 4097]
+    users, items, bound = [1, 1, 1, 1, 2], [0, 1, 2, 3, 2], 2**13
+    named = {"user": users, "item": items, "context": [0] * 5, "amount": amounts}
+    asked = replace(profile(), items=np.array([0, 1, 2, 3]))
+    with start_engine() as engine:
+        held = {name: np.array(values, dtype=np.int64) for name, values in named.items()}
+        rows = engine.load("held_rows", held)
+        visits = Visits(engine, rows, rows, Dropped(5, 0, 0), 1, DOMAIN, one_context=True)
+        totals = context_totals(visits, 1, bound).dense().tolist()
+        inside = rows_of_chosen(visits, np.array([1, 3]), 1).dense().tolist()
+        tastes = count_tastes(visits, asked, 1).dense().tolist()
+    assert totals == [GRID * bound + GRID * 4097]
+    assert inside == [GRID * n // (LARGEST_AMOUNT + 1) for n in (LARGEST_AMOUNT, 1)]
+    most = {user: Counter[tuple[int, int]]() for user in users}
+    for user, item, amount in zip(users, items, amounts, strict=True):
+        most[user][item, 0] = min(amount, MOST)
+    wanted = [taste(own, asked) for own in most.values()]
+    assert tastes == [sum(row[f, 0] for row in wanted) for f in range(asked.size + 1)]
