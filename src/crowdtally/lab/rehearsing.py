@@ -97,9 +97,9 @@ class Rehearsal:
         *first, last = range(len(self.steps))
         released = Released()
         for place in first:
-            counted = self._count(place, seed, released)
+            counted = self.counted(place, seed, released)
             released = self.steps[place].release(counted, released, draws)
-        return Halfway(released, self._count(last, seed, released))
+        return Halfway(released, self.counted(last, seed, released))
 
     def finish(self, halfway: Halfway, draws: Draws) -> Released:
         """What is released, with the last step's noise drawn now."""
@@ -119,9 +119,10 @@ class Rehearsal:
 
     def step(self, place: int, seed: int, released: Released, draws: Draws) -> Released:
         """What one step adds to what was released before it, whichever records that came from."""
-        return self.steps[place].release(self._count(place, seed, released), released, draws)
+        return self.steps[place].release(self.counted(place, seed, released), released, draws)
 
-    def _count(self, place: int, seed: int, released: Released) -> Read[Any]:
+    def counted(self, place: int, seed: int, released: Released) -> Read[Any]:
+        """What a step counts after what was released: exact, private."""
         if self._is_auto and place:  # what it asks depends on all before; the answer is remembered
             return self.steps[place].count(self._reading(place, seed), released)
         known = (place, seed, decided(self.steps[place], released))

@@ -25,7 +25,7 @@ _MOST_OTHERS = 100_000
 _CROWD = 40
 _MANY = 100
 """Records of somebody who has many."""
-_PER_CONTEXT = 600
+_PER_CONTEXT = 1_100
 """Users of each context, over ε, with whom auto looks at contexts."""
 _ODDS = 8
 """A choice leaks most where its candidate is rare: about one to so many."""

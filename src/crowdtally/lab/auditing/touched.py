@@ -53,9 +53,7 @@ def _published(request: Request, table: AnyTable, pair: Pair) -> NDArray[np.int6
 def seen_of(released: Released, touched: Touched) -> Released:
     """The release with large tables cut down to these cells, and chosen items by their names."""
     tables = [_named(table) for table in released.tables]
-    return replace(
-        released, tables=tuple(_cut(table, touched.get(table.name)) for table in tables)
-    )
+    return replace(released, tables=tuple(_cut(table, touched.get(table.name)) for table in tables))
 
 
 def _named(table: NoisyTable) -> NoisyTable:
