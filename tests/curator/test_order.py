@@ -57,7 +57,8 @@ def release(folder: Path, source: Any = ROWS, **options: Any) -> ct.Release:
     domain = None if options.get("discover_items") else ct.Domain(["x", "y", "z"])
     return ct.release(
         ct.read(source, **roles), domain, epsilon=1, output=folder / "out",
-        ledger=folder / "ledger.sqlite", dataset="town", **({"max_records": 10} | options), new_dataset=True,
+        ledger=folder / "ledger.sqlite", dataset="town", new_dataset=True,
+        **({"max_records": 10} | options),
     )  # fmt: skip
 
 

@@ -100,7 +100,7 @@ def test_each_row_as_many_persons_as_its_weight(start_engine: Start, tmp_path: P
     table = pa.table({"item": ["a", "b", "a", "b", "a", "a"], "weight": weights})
     records = read(table, item="item", user_per_row=True, weight="weight")
     made = publish(
-        make_request(records, ct.Domain(["a", "b", "c"]), epsilon=1, max_records=10), "town", tmp_path / "made",
+        make_request(records, ct.Domain(["a", "b", "c"]), epsilon=1), "town", tmp_path / "made",
         ledger=Ledger.open(tmp_path / "ledger.sqlite", create=True),
         draws=SilentDraws(), tell=lambda _: None,
         start_engine=start_engine,

@@ -27,7 +27,7 @@ def demo(
     epsilon: options.EpsilonOption = "1",
     debug: options.DebugOption = False,
 ) -> None:
-    """Invent a million visits, release them, and show the top places beside the truth."""
+    """Invent a million visits, release who went where, and show the top places beside the truth."""
     from crowdtally.curator.request.lists import read_list
     from crowdtally.errors import UsageError
     from crowdtally.facade import read, release
@@ -52,17 +52,17 @@ def demo(
             record_id="visit_id",
         ),
         Domain(read_list(made_up.places, "place"), {"weekday": DAYS}),
-        epsilon=epsilon, output=folder / "release",
+        epsilon=epsilon, count="users", output=folder / "release",
         ledger=folder / "ledger.sqlite", dataset="demo visits", new_dataset=True,
     )  # fmt: skip
     top = released.top(10)
-    truth = made_up.visits([str(row.item) for row in top])
+    truth = made_up.visitors([str(row.item) for row in top])
     if not any(row.above_floor for row in top):
         print(
             "None of these places is told apart from noise.\nSo few visits to so many places need "
             "a larger --epsilon, or more --records."
         )
-    print(f"{'':>2}  {'place':<22} {'estimate':>9}  {'95% within':>17}  {'truth':>7}")
+    print(f"{'':>2}  {'place':<22} {'visitors':>9}  {'95% within':>17}  {'truth':>7}")
     for row in top:
         interval, true = believed_interval(row), truth.get(str(row.item), 0)
         print(f"{row.rank:>2}  {row.item:<22} {whole(row.estimate):>9}  {interval:>17}  {true:>7}")

@@ -35,9 +35,10 @@ class Demo:
     places: Path
     """CSV: the public list of places."""
 
-    def visits(self, places: list[str]) -> dict[str, int]:
-        """The true number of visits of these places. Not private."""
-        query = "SELECT place, count(*) FROM read_parquet(?) WHERE place IN ? GROUP BY place"
+    def visitors(self, places: list[str]) -> dict[str, int]:
+        """The true number of visitors of these places. Not private."""
+        users = "count(DISTINCT user_id)"
+        query = f"SELECT place, {users} FROM read_parquet(?) WHERE place IN ? GROUP BY place"
         return dict(duckdb.execute(query, [str(self.records), places]).fetchall())
 
 

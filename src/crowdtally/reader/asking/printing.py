@@ -91,14 +91,14 @@ def noisy_of(row: Any) -> str:
 
 
 def chance_of(chance: float) -> str:
-    """In per cent; certain only where nothing else is left.
+    """In per cent, and never certain.
 
-    >>> chance_of(1.0), chance_of(0.9996), chance_of(0.42), chance_of(0.0004), chance_of(0.0)
-    ('100%', '>99%', '42%', '<1%', '0%')
+    >>> chance_of(1.0), chance_of(0.996), chance_of(0.42), chance_of(0.004)
+    ('>99%', '>99%', '42%', '<1%')
     """
-    if 0.99 < chance < 1:
+    if chance > 0.99:
         return ">99%"
-    return "<1%" if 0 < chance < 0.01 else f"{chance:.0%}"
+    return "<1%" if chance < 0.01 else f"{chance:.0%}"
 
 
 def whole(value: float) -> str:

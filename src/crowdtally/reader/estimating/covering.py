@@ -52,7 +52,7 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
         return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
     if covers == TRUE and is_bounded(published):
         return (
-            "Estimates are of all records: what bounding each user left out was measured too, and "
+            f"Estimates are of all {published.counted}: what bounding each user left out was measured too, and "
             "95% intervals contain how uncertain that is."
         )
     if covers == TRUE:

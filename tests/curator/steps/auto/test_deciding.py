@@ -88,7 +88,8 @@ def test_unreliable_sizes_decide_for_caution() -> None:
     assert not NOTHING.reliable
     assert (found.theta(Fraction(1)), found.q, found.zooms, found.small) == (1, 0.0, False, False)
     assert (percent(found.shares.bins), percent(found.shares.head)) == (3, 8)
-    plan = Pilot(design()).plan(Released(course=Course(Fraction(1)), decided=found))
+    once, many = design(count="users"), replace(NOTHING, users=1e6)
+    plan = Pilot(once).plan(Released(course=Course(Fraction(1)), decided=decide(once, many)))
     assert isinstance(plan, Passed)
 
 
