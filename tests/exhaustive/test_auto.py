@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,7 +19,7 @@ from crowdtally.lab.auditing.databases import Record, on_records
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
-from kit.paths import Path, Wild, follow
+from kit.paths import Followed, Wild, follow
 
 EPSILON = Fraction(3, 2)
 CROWD = (
@@ -35,6 +36,7 @@ HERS: Mapping[str, tuple[Record, ...]] = {
         Record(0, (item, item % 2)) for item in range(8) for _ in range(item * item + 1)
     ),
 }
+BY_USER: dict[str, Any] = {"for_": "recommend", "context_per_user": "day"}
 DESIGNS: Mapping[str, tuple[int, int, dict[str, Any]]] = {
     "items": (8, 0, {}),
     "short list, once": (8, 0, {"repeats": "no"}),
@@ -42,23 +44,30 @@ DESIGNS: Mapping[str, tuple[int, int, dict[str, Any]]] = {
     "for top": (120, 0, {"for_": "top", "repeats": "no"}),
     "contexts": (80, 2, {}),
     "recommend by record": (80, 2, {"for_": "recommend"}),
-    "recommend by user": (
-        80, 2, {"for_": "recommend", "repeats": "no", "context_per_user": "day"}
-    ),
-    "recommend by user, repeats": (80, 2, {"for_": "recommend", "context_per_user": "day"}),
-    "short list by user": (
-        8, 2, {"for_": "recommend", "repeats": "no", "context_per_user": "day"}
-    ),
+    "recommend by user": (200, 2, BY_USER | {"repeats": "no"}),
+    "recommend by user, features": (200, 2, BY_USER | {"repeats": "no", "features": True}),
+    "recommend by user, repeats": (80, 2, BY_USER),
+    "short list by user": (8, 2, BY_USER | {"repeats": "no"}),
 }  # fmt: skip
 USERS = (0, 150, 3_000, 300_000)
 """How many users the noisy sizes speak of."""
 
 
-def request_of(items: int, contexts: int, options: dict[str, Any]) -> Request:
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Public features of 200 items: a kind each."""
+    file = tmp_path_factory.mktemp("features") / "kinds.csv"
+    rows = [f"item {n},{'abc'[n % 3]}" for n in range(200)]
+    file.write_text("\n".join(["item,kind", *rows]) + "\n")
+    return file
+
+
+def request_of(items: int, contexts: int, options: dict[str, Any], kinds: Path) -> Request:
     named = {"day": [f"day {n}" for n in range(contexts)]} if contexts else {}
     records = Records(pa.table({}), "user", "item", dict.fromkeys(named))
     domain = Domain([f"item {n}" for n in range(items)], named)
-    return make_request(records, domain, epsilon=EPSILON, **options)
+    given = options | ({"features": kinds} if options.get("features") else {})
+    return make_request(records, domain, epsilon=EPSILON, **given)
 
 
 def made(request: Request, records: tuple[Record, ...]) -> tuple[Record, ...]:
@@ -69,7 +78,7 @@ def made(request: Request, records: tuple[Record, ...]) -> tuple[Record, ...]:
 
 def paths(
     request: Request, hers: tuple[Record, ...], seeds: range, speak_of: Sequence[int]
-) -> Iterator[Path]:
+) -> Iterator[Followed]:
     """Paths that each of the two databases leads, and the loss of it against the other."""
     others = made(request, CROWD)
     with DuckDBEngine() as with_her, DuckDBEngine() as without:
@@ -83,9 +92,11 @@ def paths(
                 yield follow(first, second, Wild(seed, users))
 
 
-def checked(name: str, seeds: range, speak_of: Sequence[int] = USERS) -> frozenset[str]:
+def checked(
+    name: str, kinds: Path, seeds: range, speak_of: Sequence[int] = USERS
+) -> frozenset[str]:
     """The steps that were taken on some path; no path loses more than ε."""
-    request = request_of(*DESIGNS[name])
+    request = request_of(*DESIGNS[name], kinds)
     taken: set[str] = set()
     for words, hers in HERS.items():
         for path in paths(request, hers, seeds, speak_of):
@@ -102,18 +113,19 @@ MET = {
     "contexts": {"sizes", "items", "bins", "head", "contexts"},
     "recommend by record": {"sizes", "items", "contexts", "head_rows"},
     "recommend by user": {"sizes", "items", "contexts", "split_head"},
+    "recommend by user, features": {"sizes", "items", "contexts", "tastes", "tastes_again"},
     "recommend by user, repeats": {"sizes", "items", "contexts", "head_rows"},
     "short list by user": {"sizes", "edges", "contexts"},
 }
 """Steps that must have been taken, else nothing is said about them."""
 
 
-@pytest.mark.parametrize("name", ["contexts", "recommend by user"])
-def test_no_path_loses_more_than_epsilon(name: str) -> None:
-    assert checked(name, range(1), (0, 3_000)) >= {"sizes", "items", "contexts"}
+@pytest.mark.parametrize("name", ["contexts", "recommend by user, features"])
+def test_no_path_loses_more_than_epsilon(name: str, kinds: Path) -> None:
+    assert checked(name, kinds, range(1), (0, 3_000)) >= {"sizes", "items", "contexts"}
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", DESIGNS)
-def test_no_path_loses_more_than_epsilon_in_any_design(name: str) -> None:
-    assert checked(name, range(4)) >= MET[name]
+def test_no_path_loses_more_than_epsilon_in_any_design(name: str, kinds: Path) -> None:
+    assert checked(name, kinds, range(4)) >= MET[name]

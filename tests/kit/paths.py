@@ -51,7 +51,7 @@ class Wild(SystemDraws):
 
 
 @dataclass(frozen=True)
-class Path:
+class Followed:
     """What was found on one path."""
 
     loss: Fraction
@@ -62,7 +62,7 @@ class Path:
     """The steps that were taken."""
 
 
-def follow(first: Rehearsal, second: Rehearsal, draws: SystemDraws) -> Path:
+def follow(first: Rehearsal, second: Rehearsal, draws: SystemDraws) -> Followed:
     """One path: what the first database released; what both would have counted on it."""
     released, total = Released(), Fraction(0)
     for place, step in enumerate(first.steps):
@@ -76,7 +76,7 @@ def follow(first: Rehearsal, second: Rehearsal, draws: SystemDraws) -> Path:
     assert course is not None
     taken = frozenset(one.name for one in course.taken if one.epsilon)
     assert {table.name for table in released.tables} == taken
-    return Path(total, course.spent, taken)
+    return Followed(total, course.spent, taken)
 
 
 def _exact(found: Any) -> np.ndarray:

@@ -6,13 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.estimating import item_estimates
+from crowdtally.curator.steps.auto.estimating import as_floats, item_estimates
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import largest
+from crowdtally.values.table_kinds import EDGES
 
 
 def estimated_counts(design: Design, released: Released) -> NDArray[np.float64]:
-    """The posterior mean of each item; of a summary, what it shows of each."""
+    """The posterior mean of each item; of a summary, what it shows of each.
+
+    A short list may have been counted in each context alone: then an item is the sum of its cells.
+    """
+    short = released.table(EDGES.name)
+    if short is not None:
+        return np.maximum(as_floats(short).reshape(design.items, -1).sum(axis=1), 0.0)
     if not design.is_sparse:
         return item_estimates(design, released).mean
     counts = np.zeros(design.items)
