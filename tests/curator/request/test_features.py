@@ -130,7 +130,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a name that is none": ({"context_per_user": "sx"}, "Did you mean 'sex'?"),
     "an item's name": ({"context_per_user": "film"}, "'film', which is no context"),
     "a property of another method": (
-        {"context_per_user": "sex", "max_records": 3}, "--features and --context-per-user are for auto",
+        {"context_per_user": "sex", "max_records": 3}, "and --context-per-user are for auto",
     ),
 }  # fmt: skip
 
