@@ -56,6 +56,7 @@ def parameters(request: Request) -> dict[str, Any]:
         | _form(request)
         | _lists(request.domain)
         | {
+            "top": request.selection and request.selection.items,
             "split": dict(request.shares),
             "guess_total": request.guess_total or None,
             "most_dropped": request.most_dropped,
