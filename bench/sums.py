@@ -210,7 +210,10 @@ def answer(release: Release, table: Table, masks: Masks) -> float:
         for axis, mask in zip(table.axes, masks, strict=True)
         if not mask.all()
     }
-    return release.sum(None, **chosen).value
+    value = release.sum(None, **chosen).value
+    if value is None:
+        raise SystemExit("this release has no noisy sums.")
+    return value
 
 
 def modelled(table: Table, masks: Masks, epsilon: str, rng: np.random.Generator) -> float:

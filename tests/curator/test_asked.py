@@ -126,6 +126,7 @@ OTHERS: dict[str, Any] = {
     "scalings": {"bounding": "dpsense-s", "count": "users", "max_records": 2, "scalings": ["3/2"]},
     "other scalings": {"bounding": "dpsense-s", "count": "users", "max_records": 2,
                        "scalings": ["4/3"]},
+    "noise": {"noise": "interval", "count": "users"},
     "pairs": {"pairs": True, "roles": {"contexts": ()}, "lists": {"values": {}}},
     "no contexts": {"roles": {"contexts": ()}, "lists": {"values": {}}},
     "discover_items": {"discover_items": True, "delta": "1e-9", "roles": {"contexts": ()}},

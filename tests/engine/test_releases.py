@@ -27,6 +27,7 @@ METHODS: dict[str, tuple[bool, dict[str, Any]]] = {
     "sra": (True, {"max_records": 500}),
     "hpa": (False, {"bounding": "hpa", "max_records": 500, "popularity_records": 400}),
     "dpsense": (True, {"bounding": "dpsense", "max_records": 3, "cap": 2}),
+    "interval": (True, {"count": "users", "noise": "interval"}),
     "dpsense-s": (
         False,
         {"bounding": "dpsense-s", "max_records": 8, "choose": "dpsense", "count": "users"},

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
+from crowdtally.curator.measured import Measured
 from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.table import Table
@@ -67,6 +68,14 @@ class Recording(Draws):
         self._note("laplace", scale, size)
         return self._inner.laplace(scale, size)
 
+    def interval(self, rate: Fraction, size: int) -> Any:
+        self._note("interval", rate, size)
+        return self._inner.interval(rate, size)
+
+    def choose_among(self, scores: Any, multiplicities: Any, rate: Fraction) -> int:
+        self._note("choose_among", rate, len(scores))
+        return self._inner.choose_among(scores, multiplicities, rate)
+
     def bernoulli(self, p: Any, size: int) -> Any:
         self._note("bernoulli", p, size)
         return self._inner.bernoulli(p, size)
@@ -95,6 +104,7 @@ _STEPS: tuple[tuple[Any, str, Callable[..., str]], ...] = (
     (ChooseTheta, "release", lambda *_: "choose"),
     (ChooseThetaAndScaling, "release", lambda *_: "choose"),
     (Table, "publish", lambda table, *_: str(table.name)),
+    (Measured, "publish", lambda table, *_: str(table.name)),
     (UnknownItems, "select", lambda *_: "items"),
     (UnknownItems, "other", lambda *_: "total"),
 )

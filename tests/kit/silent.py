@@ -15,5 +15,8 @@ class SilentDraws(SystemDraws):
     def geometric(self, rate: Any, size: int) -> Any:
         return np.zeros(size, dtype=np.int64)
 
+    def interval(self, rate: Any, size: int) -> Any:
+        return np.zeros(size, dtype=np.int64)
+
     def choose(self, scores: Any, rate: Any) -> int:
         return max(range(len(scores)), key=lambda place: scores[place])

@@ -83,6 +83,7 @@ class Tracer(Draws):
     bernoulli_each: Any = _untraced
     hits: Any = _untraced
     uniforms_below: Any = _untraced
+    choose_among: Any = _untraced
 
     def read(self, value: int) -> Form:
         """The form of a released value."""

@@ -14,6 +14,7 @@ import crowdtally as ct
 from crowdtally.laws import stepwise
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
 from crowdtally.laws.terms import Terms
 from crowdtally.values.consistency import consistent
 from crowdtally.values.dyadic import DyadicAxis
@@ -199,11 +200,11 @@ def test_reach_from_squares_is_that_of_one_noise(weights: tuple[float, ...]) -> 
     """Noises that share a variance stay within it, and not much further within."""
     law, level = DiscreteLaplace(Fraction(40)), Fraction(19, 20)
     squares = sum(weight**2 for weight in weights)
-    reach = law.reach(level, squares)
+    reach = law.reach(level, Combination(squares, squares))
     exact = law.floor(1, Terms(tuple((weight, 1) for weight in weights)), (1 - level) / 2)
     assert exact <= reach + 1
     assert exact >= 0.88 * reach
-    assert law.reach(level, 3) == law.half_width(level, 3)
+    assert law.reach(level, Combination.of_cells(3)) == law.half_width(level, 3)
 
 
 def test_reach_of_a_haar_coefficient_and_of_a_fitted_leaf() -> None:
@@ -214,7 +215,7 @@ def test_reach_of_a_haar_coefficient_and_of_a_fitted_leaf() -> None:
     indicator[tree.cover(1, 2)] = 1
     fitted = [round(weight * 64) / 64 for weight in consistent(indicator).tolist()]
     for weights in (haar, [weight for weight in fitted if weight]):
-        reach = law.reach(level, sum(weight**2 for weight in weights))
+        reach = law.reach(level, Combination(sum(weight**2 for weight in weights), 0.0))
         terms = Terms(tuple((weight, 1) for weight in weights))
         exact = law.floor(1, terms, (1 - level) / 2)
         assert 0.88 * reach <= exact <= reach + 1

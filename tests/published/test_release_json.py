@@ -27,6 +27,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "hpa": {"bounding": "hpa"},
     "tempered": {"bounding": "tempered"},
     "dpsense": {"bounding": "dpsense", "count": "users", "max_records": 2},
+    "interval": {"count": "users", "noise": "interval"},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
     "pairs": {"pairs": True},
     "filter": {"publishing": "filter", "cut": 2},

@@ -12,7 +12,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
-from crowdtally.reader.asking.top import TopItem, TopList
+from crowdtally.reader.asking.top_list import TopItem, TopList
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws
 
@@ -57,7 +57,7 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> ct.Release:
 def test_overall_in_a_context_and_summed_over_one(
     release: ct.Release, chosen: dict[str, object], terms: int, table: str
 ) -> None:
-    found = release.top(5, **chosen)
+    found = release.top(5, raw=True, **chosen)
     assert [(row.item, row.count) for row in found] == totals(**chosen)
     assert [row.rank for row in found] == [1, 2, 3, 4, 5]
     (facts,) = (t for t in release.metadata["tables"] if t["name"] == table)
@@ -70,11 +70,17 @@ def test_overall_in_a_context_and_summed_over_one(
             DiscreteLaplace(scale).std(Combination.of_cells(terms))
         )
         assert row.estimate == row.count
+        assert (row.estimate_low, row.estimate_high) == (row.low, row.high)
+        assert (row.covers, row.median, row.chance_in_top) == ("the noise only", None, None)
+    released = {row.item: (row.count, row.noise_std, row.low, row.high) for row in found}
+    for row in release.top(5, **chosen):  # what is believed stands beside it
+        assert (row.count, row.noise_std, row.low, row.high) == released[row.item]
 
 
 def test_k(release: ct.Release) -> None:
     for k in (1, 3, 5, 1000):
-        assert [(row.item, row.count) for row in release.top(k)] == totals()[:k]
+        assert [(row.item, row.count) for row in release.top(k, raw=True)] == totals()[:k]
+        assert len(release.top(k)) == min(k, len(PLACES))
     for k in (0, -1, True, "3", 2.0, None):
         with pytest.raises(ct.UsageError, match="whole number of at least 1"):
             release.top(k)  # type: ignore[arg-type]
@@ -135,7 +141,9 @@ def test_a_context_of_one_value_is_no_short_cut(tmp_path: Path) -> None:
 
 
 def test_printed_and_as_json(release: ct.Release) -> None:
-    found = release.top(2)
+    lines = str(release.top(2)).splitlines()
+    assert " ".join(lines[0].split()) == "rank estimate 95% within in top 2 noisy count item"
+    found = release.top(2, raw=True)
     lines = str(found).splitlines()
     assert lines[0].split() == ["rank", "count", "noise", "interval", "item"]
     assert lines[1].split()[:2] == ["1", str(totals()[0][1])]
@@ -152,8 +160,10 @@ def test_a_sampled_table_as_json(tmp_path: Path) -> None:
     items = [f"i{n}" for n in range(60)]  # each is kept with probability 15/20.5
     rows = visits(dict.fromkeys(items, 15))
     release = made(tmp_path, rows, ct.Domain(items), epsilon=50, **sampled)
-    found = json.loads(release.top(60).to_json())
+    found = json.loads(release.top(60, raw=True).to_json())
     assert {row["estimate"] for row in found} == {20.5}
+    believed = json.loads(release.top(60).to_json())
+    assert {row["estimate"] for row in believed} == {15.0}  # what a count is, not what it counts
 
 
 def test_odd_names_and_values(tmp_path: Path) -> None:
@@ -163,7 +173,7 @@ def test_odd_names_and_values(tmp_path: Path) -> None:
     release = made(tmp_path, rows, domain, draws=SilentDraws())
     assert [row.item for row in release.top(8)] == odd[::-1]
     for n, item in enumerate(odd):
-        found = release.top(1, **{'the "day"': item})
+        found = release.top(1, raw=True, **{'the "day"': item})
         assert (found[0].item, found[0].count) == (item, n + 1)
 
 
@@ -216,8 +226,13 @@ def test_more_than_there_are_and_numbers_of_numpy(release: ct.Release) -> None:
 
 def test_counts_that_are_not_whole_are_shown_to_a_tenth() -> None:
     count, low, high = 4358.37786768, 3719.08860067, 4997.66713469
-    item = TopItem(1, "zoo", count, 1.0, low, high, count, 1.0, 10, True)
-    assert "4358.4        3719.1 … 4997.7  zoo" in str(TopList((item,), "users", 10, 1, "", ""))
+    item = TopItem(
+        rank=1, item="zoo", estimate=count, estimate_low=low, estimate_high=high,
+        covers="the noise only", median=None, chance_in_top=None, count=count, noise_std=1.0,
+        low=low, high=high, standard_error=1.0, floor=10, above_floor=True,
+    )  # fmt: skip
+    shown = str(TopList((item,), "users", 10, 1, "", "", ""))
+    assert "4358.4        3719.1 … 4997.7  zoo" in shown
 
 
 def test_a_table_becomes_any_frame(release: ct.Release) -> None:

@@ -33,6 +33,7 @@ def demo(
     from crowdtally.facade import read, release
     from crowdtally.lab.demo import DAYS, generate
     from crowdtally.published import refuse_existing
+    from crowdtally.reader.asking.printing import believed_interval, whole
     from crowdtally.values.domain import Domain
     from crowdtally.values.epsilon import Epsilon
 
@@ -51,29 +52,27 @@ def demo(
             record_id="visit_id",
         ),
         Domain(read_list(made_up.places, "place"), {"weekday": DAYS}),
-        epsilon=epsilon, max_records=30, output=folder / "release",
+        epsilon=epsilon, output=folder / "release",
         ledger=folder / "ledger.sqlite", dataset="demo visits", new_dataset=True,
     )  # fmt: skip
     top = released.top(10)
     truth = made_up.visits([str(row.item) for row in top])
     if not any(row.above_floor for row in top):
         print(
-            "None of these places is told apart from noise: no count is above the noise floor, "
-            f"{top.floor}.\nSo few visits to so many places need a larger --epsilon, or more "
-            "--records."
+            "None of these places is told apart from noise.\nSo few visits to so many places need "
+            "a larger --epsilon, or more --records."
         )
-    print(f"{'':>2}  {'place':<22} {'released':>9}  {'noise interval':>17}  {'truth':>7}")
+    print(f"{'':>2}  {'place':<22} {'estimate':>9}  {'95% within':>17}  {'truth':>7}")
     for row in top:
-        if not row.above_floor and row.rank > 1 and top[row.rank - 2].above_floor:
-            print(f"-- {top.floor}: the noise floor; places below are not told apart from noise --")
-        interval = f"{row.low} … {row.high}"
-        true = truth.get(str(row.item), 0)
-        print(f"{row.rank:>2}  {row.item:<22} {row.count:>9}  {interval:>17}  {true:>7}")
-    print(f"\n{top.floor_words}")
+        interval, true = believed_interval(row), truth.get(str(row.item), 0)
+        print(f"{row.rank:>2}  {row.item:<22} {whole(row.estimate):>9}  {interval:>17}  {true:>7}")
+    inside = sum(
+        (row.estimate_low or 0) <= truth.get(str(row.item), 0) <= (row.estimate_high or 0)
+        for row in top
+    )
     print(
-        "Released counts differ from the truth by noise, and because at most 30 visits of each "
-        "visitor\nare counted: the interval covers the noise only. (The truth is known only "
-        "because it was invented.)"
+        f"\n{inside} of these {len(top)} intervals contain the truth (known only because it was "
+        f"invented).\n{top.estimate_words}"
     )
     print(f"\nThe release lies in {released.folder}. Ask it more:", file=sys.stderr)
     # As it was called here: `make demo` installs it beside the checkout, not on the path.

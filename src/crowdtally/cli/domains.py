@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from crowdtally.cli import syntax
 from crowdtally.errors import UsageError
+from crowdtally.values.file_column import file_and_column
 
 if TYPE_CHECKING:
     from crowdtally.curator.engine.located import Sources
@@ -28,7 +29,7 @@ def domain_of(
     from crowdtally.curator.request.lists import read_list
     from crowdtally.values.domain import Domain
 
-    file, column = syntax.file_and_column(items)
+    file, column = file_and_column(items)
     listed = read_list(file, records.item, column, apart_from=sources)
     return Domain(listed, _in_order(axes, records.contexts), item=records.item)
 
@@ -76,5 +77,5 @@ def axis_of(text: str, apart_from: Sources | None = None) -> Axis:
         return Axis.plainest(name, listed)
     from crowdtally.curator.request.lists import read_list
 
-    file, column = syntax.file_and_column(listed)
+    file, column = file_and_column(listed)
     return read_list(file, name, column, apart_from=apart_from)

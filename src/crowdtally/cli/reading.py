@@ -26,11 +26,15 @@ def top(
         list[str] | None,
         typer.Option("--context", metavar="NAME=VALUE", help="In this context. Repeatable."),
     ] = None,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Rank by noisy counts alone, without estimates.")
+    ] = False,
     as_json: options.JsonOption = False,
     debug: options.DebugOption = False,
 ) -> None:
     """Print the most popular items of a release, overall or in a context."""
-    found = _opened(release).top(k, **syntax.chosen_values(context or []))
+    chosen: dict[str, object] = {"raw": True} if raw else {}
+    found = _opened(release).top(k, **(chosen | syntax.chosen_values(context or [])))
     print(found.to_json() if as_json else found)
 
 

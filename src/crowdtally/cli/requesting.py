@@ -38,6 +38,7 @@ from crowdtally.cli.options import (
     typed_whole,
 )
 from crowdtally.curator.request.options import Option, declared, flag_of
+from crowdtally.values.file_column import file_and_column
 
 if TYPE_CHECKING:
     from crowdtally.curator.engine.located import Sources
@@ -99,7 +100,7 @@ def request_of(
         timezone=timezone,
         record_id=record_id,
         joins=[syntax.joined(text) for text in join or []],
-        same_person=_given(same_person, syntax.file_and_column),
+        same_person=_given(same_person, file_and_column),
         quantity=quantity,
         max_quantity=max_quantity,
         attributes=_given(attributes, lambda text: syntax.names(text, "--attributes")) or [],

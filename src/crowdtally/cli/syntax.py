@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from fractions import Fraction
-from pathlib import Path
 
 from crowdtally.errors import UsageError
 from crowdtally.values.rational import exact
@@ -74,18 +73,6 @@ def joined(text: str) -> tuple[str, tuple[str, str]]:
             f"{text!r}."
         )
     return file, (mine, theirs or mine)
-
-
-def file_and_column(text: str) -> tuple[str, str | None]:
-    """``FILE[:COLUMN]``; a file whose name has a colon wins.
-
-    >>> file_and_column("places.csv:place"), file_and_column("places.csv")
-    (('places.csv', 'place'), ('places.csv', None))
-    """
-    file, colon, column = text.rpartition(":")
-    if not colon or Path(text).exists() or "/" in column:
-        return text, None
-    return file, column
 
 
 def once_each(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:

@@ -17,6 +17,8 @@ from typing import Any
 
 from crowdtally.budget import Asked
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.distinct import Everyone
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
@@ -56,7 +58,7 @@ def parameters(request: Request) -> dict[str, Any]:
         | _form(request)
         | _lists(request.domain)
         | {
-            "top": request.selection and request.selection.items,
+            "top": None if request.selection is None else request.selection.items,
             "split": dict(request.shares),
             "guess_total": request.guess_total or None,
             "most_dropped": request.most_dropped,
@@ -110,7 +112,7 @@ def _method(method: Method) -> dict[str, Any]:
     return {
         "count": method.what,
         "bounding": rule.name,
-        "max_records": rule.limit,
+        "max_records": None if isinstance(rule, Everyone | Selected) else rule.limit,
         "choose": method.choose,
         "popularity_records": method.popularity_records,
         "scalings": list(method.scalings) if "scalings" in rule.takes else [],
@@ -121,13 +123,14 @@ def _method(method: Method) -> dict[str, Any]:
 
 def _auto(count: str, rule: Auto) -> dict[str, Any]:
     """What ``auto`` is told; it has no bound of its own to tell."""
+    features = rule.features
     return {
         "count": count,
         "bounding": rule.name,
         "for": rule.aim,
         "repeats": "yes" if rule.repeats else "no",
         "context_per_user": list(rule.per_user),
-        "features": rule.features and rule.features.sha256,
+        "features": features and {"size": len(features.names), "sha256": features.sha256},
     }
 
 

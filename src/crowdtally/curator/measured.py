@@ -10,7 +10,7 @@ block has a draw of its own. The proof note is ``measured.md``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from typing import Any
 from crowdtally.budget import Part
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.table import Table
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import CrowdtallyError
@@ -98,10 +99,6 @@ class Measured:
         """How many cells are published if nobody is in any: all."""
         return float(self.layout.size)
 
-    def at(self, epsilon: Epsilon) -> Measured:
-        """The same table at another cost."""
-        return replace(self, epsilon=epsilon)
-
     def charge(self) -> Part:
         """What the ledger is told about it."""
         parameters = {"range_bound": 1, "cells": self.layout.size, "phantoms": self.phantoms}
@@ -138,3 +135,7 @@ class Measured:
             f"the table {self.name!r} was charged for {self.layout.size} cells of distinct users, "
             f"and was handed {received}: this is a fault of the program, and nothing is released."
         )
+
+
+AnyTable = Table | Measured
+"""A table of a request, whatever noise it has."""

@@ -12,8 +12,9 @@ import numpy as np
 
 from crowdtally.estimation.facts import Summary
 from crowdtally.estimation.likelihoods import FAR, Noise, grid_of, rows
-from crowdtally.estimation.mixing import FEW, Bins, fit_prior
+from crowdtally.estimation.mixing import FEW, Bins
 from crowdtally.estimation.posteriors import Floats, Posterior, left_alone, on_grid
+from crowdtally.estimation.prior import Prior
 from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.values.keeping import Keeping
 
@@ -46,13 +47,15 @@ def sparse_posterior(summary: Summary, size: int, level: Fraction) -> tuple[Post
     seen = bins.counts > 0
     matrix = np.concatenate([likelihoods[seen], missing[None, :]])
     counts = np.append(bins.counts[seen], float(max(size - len(values), 0)))
-    prior = fit_prior(matrix, counts)
     if size < FEW:
         kept.put(near, flat_posterior(values[near], summary.law, level))
-        prior = np.full(len(grid), 1.0 / len(grid))
+        others = on_grid(missing[None, :], np.gradient(grid), grid, level)
     else:
-        kept.put(near, bins.spread(on_grid(likelihoods, prior, grid, level)))
-    others = on_grid(missing[None, :], prior, grid, level)
+        # Missing cells hardly say which small count they have: where few are kept, it is 0.
+        empty = max(1 - 2 * len(values) / size, 0.0)
+        prior = Prior.fitted(grid, matrix, counts, empty)
+        kept.put(near, bins.spread(prior.posterior(likelihoods, level)))
+        others = prior.posterior(missing[None, :], level)
     return kept.times(unit), others.times(unit)
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.estimation.measured_lifts import Head, Rows, factors, head_lifts, row_lifts
+from crowdtally.estimation.context_facts import Cells, ContextFacts, Items
+from crowdtally.estimation.measured_lifts import Head, Lifts, Rows, head_lifts, row_lifts
 from crowdtally.estimation.shrinking import Shrunk
+from crowdtally.estimation.stopping import differ
 from crowdtally.estimation.tastes import Tastes, odds, shrunk_tastes
 
 __all__ = [
@@ -29,81 +30,14 @@ Ints = NDArray[np.int64]
 LARGEST = 5_000_000
 """Cells of a matrix that is still built whole."""
 _CHUNK = 500_000
+LEVEL = 0.05
+"""How far the largest items as a whole may be more or less popular in a context."""
+SCATTER = 0.1
+"""How much of the scatter of lifts stays unknown of measured items: rows scaled to 1 weigh persons
+and not records, and the mean lift of a few items is not quite 1."""
 UNMEASURED = 0.3
 """How far lifts are taken to scatter where no item's own lift was measured: an assumption. It was
 0.08 to 0.14 for groups of persons and 0.3 to 0.9 for times of the day or week in real data."""
-
-
-class Items(Protocol):
-    """What is asked of the items' estimates (``ItemEstimates``)."""
-
-    @property
-    def mean(self) -> Floats:
-        """Calibrated counts c_i, one per item."""
-
-    @property
-    def deviation(self) -> Floats:
-        """Their standard deviations."""
-
-
-@dataclass(frozen=True, eq=False)
-class ContextFacts:
-    """What a release says about one family of contexts. What was not measured is None."""
-
-    totals: Floats
-    """(h,) step 8: released totals per context, as counts."""
-    deviation: float
-    """Of one total's noise."""
-    users: float
-    """n̂ of the sizes."""
-    repeats: bool = False
-    """Whether a user may have an item several times (then there are no odds of having it)."""
-    head: Head | None = None
-    tastes: Tastes | None = None
-    rows: Rows | None = None
-    """Instead of ``head``: a release has one of them at most."""
-
-    def __post_init__(self) -> None:
-        if self.head is not None and self.rows is not None:
-            raise ValueError("contexts are measured by a split head or by head rows, not by both")
-
-    @cached_property
-    def shares(self) -> Floats:
-        """share_j: no total counts for less than a fifth of its noise."""
-        safe = np.maximum(self.totals, max(0.2 * self.deviation, 1e-9))
-        return np.asarray(safe / safe.sum())
-
-    @cached_property
-    def shares_variance(self) -> Floats:
-        """(h,) the relative variance of each share, from the totals' noise."""
-        total = max(float(np.maximum(self.totals, 0.0).sum()), self.deviation, 1e-9)
-        own = (1.0 / self.shares - 1.0) ** 2 + len(self.totals) - 1
-        return np.asarray(own * (self.deviation / total) ** 2)
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Estimates of some items in all contexts, or of all items in one context."""
-
-    mean: Floats
-    """e_ij."""
-    deviation: Floats
-    """Of e_ij."""
-    lift: Floats
-    """e_ij / (c_i·share_j): 1 where the item is as popular there as everywhere."""
-    lift_deviation: Floats
-    """Its posterior deviation."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Known:
-    """Lifts that were measured for some items, or for some features."""
-
-    factor: Floats
-    """(rows, h) factors of the cells (items), or logarithms of factors (features)."""
-    found: Shrunk
-    rows: Ints
-    """(m,) the row of each item; −1: none. Empty for features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,24 +46,37 @@ class ContextEstimates:
 
     items: Items
     facts: ContextFacts
-    tastes: _Known | None = field(default=None, repr=False)
-    measured: _Known | None = field(default=None, repr=False)
+    tastes: Shrunk | None = field(default=None, repr=False)
+    """(f, h) shrunk likings of the features."""
+    measured: Lifts | None = field(default=None, repr=False)
+    """(K, h) lifts of the items that were counted in the contexts."""
+    rows: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64), repr=False)
+    """(m,) the row in ``measured`` of each item, −1: none; empty where nothing was measured."""
 
     @property
     def same_ranking(self) -> bool:
-        """Whether nothing was measured: each context then has the overall ranking."""
+        """Whether nothing was measured or found: each context then has the overall ranking."""
         return self.tastes is None and self.measured is None
 
-    @property
+    @cached_property
     def shares(self) -> Floats:
-        """(h,) share_j."""
-        return self.facts.shares
+        """(h,) share_j: as released, corrected by the head's level as far as they explain it."""
+        if self.measured is None:
+            return self.facts.shares
+        moved = self.facts.shares * (1.0 + self._explained * self.measured.level)
+        return np.asarray(moved / moved.sum())
+
+    @cached_property
+    def _explained(self) -> Floats:
+        """(h,) how much of a level that is off is due to the share, not to the head's own lift."""
+        wrong = self.facts.shares_variance
+        return np.asarray(wrong / (wrong + LEVEL**2))
 
     def is_measured(self, places: Ints) -> NDArray[np.bool_]:
         """Whether each of these items was counted in the contexts itself."""
         if self.measured is None:
             return np.zeros(len(places), dtype=np.bool_)
-        return np.asarray(self.measured.rows[places] >= 0)
+        return np.asarray(self.rows[places] >= 0)
 
     def at(self, places: Ints) -> Cells:
         """(len(places), h): these items in every context."""
@@ -138,15 +85,12 @@ class ContextEstimates:
         parts = self._parts(places)
         lift = parts / self.shares
         own = self._variance(places, parts)
-        gain = self._gain(places)
-        # Where a cell was measured it corrects a wrong share; the lift then is off by it instead.
-        of_cell = own + (1 - gain) ** 2 * self.facts.shares_variance
-        of_lift = own + gain**2 * self.facts.shares_variance
+        of_cell, of_lift = self._levels(places)
         return Cells(
             count * parts,
-            parts * np.sqrt(spread**2 + count**2 * of_cell),
+            parts * np.sqrt(spread**2 + count**2 * (own + of_cell)),
             lift,
-            lift * np.sqrt(of_lift),
+            lift * np.sqrt(own + of_lift),
         )
 
     def column(self, context: int) -> Cells:
@@ -179,33 +123,56 @@ class ContextEstimates:
         """p_ij: how each item divides over the contexts."""
         weights = _expected_parts(self, places)
         if self.measured is not None:
-            rows = self.measured.rows[places]
-            weights = weights * np.where(rows[:, None] >= 0, self.measured.factor[rows], 1.0)
+            rows = self.rows[places]
+            # What the shares do not explain of the level is the head's own.
+            level = (1.0 + self.measured.level) / (1.0 + self._explained * self.measured.level)
+            weights = weights * np.where(
+                rows[:, None] >= 0, self.measured.factor[rows] * level, 1.0
+            )
         return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
     def _variance(self, places: Ints, parts: Floats) -> Floats:
         """The relative variance of p_ij beside the shares' own, once Σ_j p_ij = 1."""
         total = np.zeros_like(parts)
         if self.tastes is not None and self.facts.tastes is not None:
-            own = _projected(self.tastes.found.covariance, self.shares)  # (f, h)
+            own = _projected(self.tastes.covariance, self.shares)  # (f, h)
             total += self._reach(places) ** 2 * (self.facts.tastes.features[places] ** 2 @ own)
         if self.measured is None:
             return total + UNMEASURED**2
-        found, rows = self.measured.found, self.measured.rows[places]
+        found, rows = self.measured.found, self.rows[places]
         inside = rows >= 0
-        # Outside, an item's own lift is as unknown as the lifts of the head are scattered.
-        total[~inside] += _projected(found.spread[None], self.shares)
+        # How lifts scatter was itself estimated, h variances from K rows: less sure than it looks.
+        widened = 1.0 + parts.shape[1] / len(found.mean)
+        scatter = widened * _projected(found.spread[None], self.shares)
+        # Outside, an item's own lift is as unknown as the lifts of the head are scattered. Inside,
+        # what was measured makes up for wrong tastes as far as it counts.
+        total[~inside] += scatter
+        total[inside] *= (1 - found.gain[rows[inside]]) ** 2
         factor = self.measured.factor[rows[inside]]
         relative = found.covariance[rows[inside]] / (factor[:, :, None] * factor[:, None, :])
-        total[inside] = _projected(relative, parts[inside])
+        total[inside] += widened * _projected(relative, parts[inside])
+        total[inside] += SCATTER * scatter
         return total
 
-    def _gain(self, places: Ints) -> Floats:
-        """(places, h) how far each cell was measured itself."""
+    def _levels(self, places: Ints) -> tuple[Floats, Floats]:
+        """Relative variances that a context's cells, and its lifts, have in common.
+
+        A share that is off by δ and a level m of the head's lifts are seen as one, u = m − δ.
+        """
+        wrong = self.facts.shares_variance
         if self.measured is None:
-            return np.zeros((len(places), len(self.shares)))
-        rows = self.measured.rows[places]
-        return np.asarray(np.where(rows[:, None] >= 0, self.measured.found.gain[rows], 0.0))
+            return wrong, np.zeros_like(wrong)
+        inside = self.is_measured(places)[:, None]
+        certain, explained = self.measured.certain, self._explained
+        if self.facts.rows is not None:
+            return (
+                np.where(inside, (1 - certain) * wrong, wrong),
+                np.where(inside, certain * wrong, 0.0),
+            )
+        return (
+            np.where(inside, (1 - certain) * (wrong + LEVEL**2), (1 - certain * explained) * wrong),
+            np.where(inside, (1 - certain * (1 - explained)) * LEVEL**2, 0.0),
+        )
 
     def _reach(self, places: Ints) -> Floats:
         count = np.asarray(self.items.mean)[places]
@@ -213,35 +180,49 @@ class ContextEstimates:
 
 
 def estimate_contexts(items: Items, facts: ContextFacts) -> ContextEstimates:
-    """Cells of every item and context, with Σ_j e_ij = c_i."""
+    """Cells of every item and context, with Σ_j e_ij = c_i.
+
+    Tastes and head rows that do not stand out from their noise are left aside: items × shares.
+    """
     tastes = None
-    if facts.tastes is not None:
-        liked = shrunk_tastes(facts.tastes, facts.shares, facts.users)
-        tastes = _Known(liked.mean, liked, np.empty(0, dtype=np.int64))
+    if facts.tastes is not None and _has_tastes(facts.tastes, facts.shares):
+        tastes = shrunk_tastes(facts.tastes, facts.shares, facts.shares_variance, facts.users)
     kinds = ContextEstimates(items, facts, tastes)
     chosen = facts.head or facts.rows
     if chosen is None or not len(chosen.places):
         return kinds
     counts = np.maximum(np.asarray(items.mean)[chosen.places], 0.0)
+    if facts.rows is not None and not _has_lifts(facts.rows, facts.shares, counts):
+        return kinds
     parts = kinds.at(chosen.places).lift * facts.shares
     if facts.head is not None:
-        found = head_lifts(facts.head, counts[:, None] * parts)
+        level = LEVEL**2 + facts.shares_variance
+        lifts = head_lifts(facts.head, counts[:, None] * parts, level)
     else:
         assert facts.rows is not None
-        found = row_lifts(facts.rows, counts, parts)
+        lifts = row_lifts(facts.rows, counts, parts)
     rows = np.full(len(items.mean), -1, dtype=np.int64)
     rows[chosen.places] = np.arange(len(chosen.places))
-    return ContextEstimates(items, facts, tastes, _Known(factors(found), found, rows))
+    return ContextEstimates(items, facts, tastes, lifts, rows)
+
+
+def _has_tastes(tastes: Tastes, shares: Floats) -> bool:
+    """Whether there is more than noise: shrinkage alone would leave lifts that are none."""
+    return differ(tastes.sums, tastes.deviation, shares)
+
+
+def _has_lifts(rows: Rows, shares: Floats, counts: Floats) -> bool:
+    return differ(rows.values, rows.deviation, shares, counts=counts)
 
 
 def _expected_parts(estimates: ContextEstimates, places: Ints) -> Floats:
     """The contexts' shares, moved by the tastes on the odds scale; not yet normalised."""
     tastes, facts = estimates.tastes, estimates.facts
     if tastes is None or facts.tastes is None:
-        return np.tile(facts.shares, (len(places), 1))
-    logs = estimates._reach(places) * (facts.tastes.features[places] @ tastes.factor)
+        return np.tile(estimates.shares, (len(places), 1))
+    logs = estimates._reach(places) * (facts.tastes.features[places] @ tastes.mean)
     logs -= logs.max(axis=1, keepdims=True)  # a common factor that the norm removes again
-    return np.asarray(facts.shares * np.exp(logs))
+    return np.asarray(estimates.shares * np.exp(logs))
 
 
 def _projected(covariance: Floats, parts: Floats) -> Floats:

@@ -8,7 +8,9 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.estimation.likelihoods import BELOW, FINENESS, Noise, rows
-from crowdtally.estimation.posteriors import Floats, Ints, Posterior, on_grid
+from crowdtally.estimation.posteriors import Floats, Ints, Posterior
+from crowdtally.estimation.prior import Prior
+from crowdtally.estimation.widening import normal
 
 _MOST_ROWS = 6000
 """Of different pairs in an EM step; more are taken together more coarsely."""
@@ -32,6 +34,20 @@ class Again:
         values = np.concatenate([self.values, first[self.places]])
         return float(values.max(initial=0.0))
 
+    def parted(self, first: Floats, far: float) -> tuple[Again, Again]:
+        """Cells of which no value is above ``far``, and the others."""
+        near = np.maximum(first[self.places], self.values) <= far
+        return (
+            Again(self.places[near], self.values[near], self.noise),
+            Again(self.places[~near], self.values[~near], self.noise),
+        )
+
+    def far_apart(self, first: Floats, noise: Noise, level: Fraction) -> Posterior:
+        """Of values far above the noise: weighted by their variances, whatever the prior."""
+        one, two = 1 / noise.deviation**2, 1 / self.noise.deviation**2
+        mean = (one * first[self.places] + two * self.values) / (one + two)
+        return normal(mean, np.full(mean.shape, 1 / (one + two)), level)
+
 
 def twice_binned(first: Floats, noise: Noise, also: Again, grid: Floats) -> tuple[Floats, Floats]:
     """The likelihoods of pairs of values that were taken together, and how many of each."""
@@ -49,16 +65,16 @@ def twice_binned(first: Floats, noise: Noise, also: Again, grid: Floats) -> tupl
 
 
 def seen_twice(
-    first: Floats, noise: Noise, also: Again, grid: Floats, prior: Floats, level: Fraction
+    first: Floats, noise: Noise, also: Again, prior: Prior, level: Fraction
 ) -> Posterior:
     """The posterior of each cell that was measured twice, from its own two values. In units."""
     found = Posterior.empty(len(also.places))
     one = first[also.places]
     for start in range(0, len(one), _CHUNK):
         part = slice(start, start + _CHUNK)
-        likelihoods = _likelihoods(one[part], also.values[part], noise, also.noise, grid)
+        likelihoods = _likelihoods(one[part], also.values[part], noise, also.noise, prior.grid)
         places = np.arange(start, start + len(likelihoods))
-        found.put(places, on_grid(likelihoods, prior, grid, level))
+        found.put(places, prior.posterior(likelihoods, level))
     return found
 
 

@@ -42,28 +42,65 @@ class Rows:
     """Of one cell's noise, divided by the grid g."""
 
 
-def head_lifts(head: Head, expected: Floats) -> Shrunk:
-    """ρ (K × h) with e_ij·(1 + ρ_ij) the head's estimate, from what was expected of it, e_ij.
+@dataclass(frozen=True, eq=False)
+class Lifts:
+    """Lifts of chosen items against what was expected of their cells."""
 
-    Each context's noise is one common shift plus one number per cell, of equal variance. The shift
-    is estimated first; taken for a lift it would raise or lower a context's whole head. A second
-    round knows how far lifts scatter, and trusts items accordingly.
+    found: Shrunk
+    """The lifts of single items, relative: ρ (K × h)."""
+    level: Floats
+    """(h,) u_j: by how much more than expected all chosen items were found in a context."""
+    certain: Floats
+    """(h,) how far the level was measured: 0 (not at all) to 1 (exactly)."""
+
+    @property
+    def factor(self) -> Floats:
+        """(K, h) 1 + ρ_ij, at least a little."""
+        return np.asarray(np.maximum(1.0 + self.found.mean, _LEAST))
+
+
+def head_lifts(head: Head, expected: Floats, level_variance: Floats) -> Lifts:
+    """Lifts of the head against what was expected of its cells, e_ij.
+
+    y_ij = e_ij·(1 + u_j)(1 + ρ_ij) + a_j + noise. Each context's interval noise is one common
+    shift a_j plus one number per cell, of equal variance. The shift is estimated first: taken for
+    lifts it would raise or lower a context's whole head. The level u_j looks much like it, and is
+    told apart only as far as their variances allow. A second round knows how far lifts scatter.
+
+    Args:
+        head: What was released.
+        expected: (K, h), e_ij.
+        level_variance: (h,) how far e may be off for the head of a context as a whole.
     """
     own = head.deviation**2 / 2
-    apart = head.values - expected
     safe = np.maximum(expected, 1.0)
+    apart = head.values - expected
     spread = np.zeros(expected.shape[1])
     for _ in range(2):
         trust = 1.0 / (own + safe**2 * spread)
-        certain = 1.0 / own + trust.sum(axis=0)
-        shift = (trust * apart).sum(axis=0) / certain
-        found = mvshrink((apart - shift) / safe, (own + 1.0 / certain) / safe**2)
+        shift, level, left = _columns(apart, safe, trust, own, level_variance)
+        unit = safe * (1.0 + level)
+        found = mvshrink((apart - shift - safe * level) / unit, own / unit**2)
         spread = np.diag(found.spread)
-    return found
+    return Lifts(found, level, 1.0 - left / level_variance)
 
 
-def row_lifts(rows: Rows, counts: Floats, parts: Floats) -> Shrunk:
-    """ρ (K × h) from rows of weights: each item's own sum takes the place of its count.
+def _columns(
+    apart: Floats, expected: Floats, trust: Floats, own: float, level_variance: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """(h,) each: shift, level, and the level's posterior variance: two unknowns per context."""
+    ones = trust.sum(axis=0) + 1.0 / own
+    cross = (trust * expected).sum(axis=0)
+    squares = (trust * expected**2).sum(axis=0) + 1.0 / level_variance
+    first, second = (trust * apart).sum(axis=0), (trust * expected * apart).sum(axis=0)
+    determinant = ones * squares - cross**2
+    shift = (squares * first - cross * second) / determinant
+    level = (ones * second - cross * first) / determinant
+    return shift, np.maximum(level, _LEAST - 1.0), ones / determinant
+
+
+def row_lifts(rows: Rows, counts: Floats, parts: Floats) -> Lifts:
+    """Lifts from rows of weights: each item's own sum takes the place of its count.
 
     Args:
         rows: What was released.
@@ -75,9 +112,6 @@ def row_lifts(rows: Rows, counts: Floats, parts: Floats) -> Shrunk:
     # A thousandth of the noise only keeps the division defined where nothing can be seen.
     safe = np.maximum(np.maximum(sums, _EXPECTED * expected), 1e-3 * rows.deviation)
     unit = safe[:, None] * np.maximum(parts, 1e-12)
-    return mvshrink(rows.values / unit - 1.0, (rows.deviation / unit) ** 2)
-
-
-def factors(found: Shrunk) -> Floats:
-    """What the expected cells are multiplied by, before they are normalised."""
-    return np.asarray(np.maximum(1.0 + found.mean, _LEAST))
+    found = mvshrink(rows.values / unit - 1.0, (rows.deviation / unit) ** 2)
+    # The columns' levels are part of ρ here: no shift has to be told apart from them.
+    return Lifts(found, np.zeros(parts.shape[1]), found.gain.mean(axis=0))

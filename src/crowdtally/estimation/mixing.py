@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike
 
 from crowdtally.estimation.joint import Again, seen_twice, twice_binned
 from crowdtally.estimation.likelihoods import BELOW, FAR, Noise, grid_of, rows
-from crowdtally.estimation.posteriors import LEVEL, Floats, Ints, Posterior, left_alone, on_grid
+from crowdtally.estimation.posteriors import LEVEL, Floats, Ints, Posterior, left_alone
+from crowdtally.estimation.prior import Prior
 from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.laws.law import NoiseLaw
 
-STEPS = 100
-"""EM steps."""
 FEW = 200
 """Fewer cells say too little about their own prior: it is flat."""
 
@@ -52,66 +51,55 @@ def posterior(
 
 def _mixed(values: Floats, law: NoiseLaw, level: Fraction, also: Again | None) -> Posterior:
     noise = Noise(law)
-    twice = np.zeros(values.shape, dtype=bool)
-    if also is not None:
-        twice[also.places] = True
-    far = (values > FAR * noise.deviation) & ~twice
-    near = np.flatnonzero(~far & ~twice)
+    limit = FAR * noise.deviation
     found = Posterior.empty(len(values))
-    found.put(np.flatnonzero(far), left_alone(values[far], law, level))
-    scale, largest = noise.scale, float(values[near].max(initial=0.0))
+    once = np.ones(values.shape, dtype=bool)
     if also is not None:
-        scale = min(scale, also.noise.scale)
-        largest = max(largest, also.largest(values))
-    grid = grid_of(scale, largest)
+        once[also.places] = False
+        also, clear = also.parted(values, limit)
+        found.put(clear.places, clear.far_apart(values, noise, level))
+    far, near = np.flatnonzero(once & (values > limit)), np.flatnonzero(once & (values <= limit))
+    found.put(far, left_alone(values[far], law, level))
+    grid = _grid(values[near], values, noise, also)
     bins = Bins(values[near], noise)
-    likelihoods, counts = rows(noise.log(bins.centres[:, None] - grid)), bins.counts
-    seen = counts > 0
-    matrix, weights = likelihoods[seen], counts[seen]
+    likelihoods, seen = rows(noise.log(bins.centres[:, None] - grid)), bins.counts > 0
+    matrix, counts = likelihoods[seen], bins.counts[seen]
     if also is not None:
         again, times = twice_binned(values, noise, also, grid)
-        matrix, weights = np.concatenate([matrix, again]), np.concatenate([weights, times])
-    prior = fit_prior(matrix, weights)
-    found.put(near, bins.spread(on_grid(likelihoods, prior, grid, level)))
+        # One prior for all: that of the chosen cells alone would believe in their noise.
+        matrix, counts = np.concatenate([matrix, again]), np.concatenate([counts, times])
+    prior = Prior.fitted(grid, matrix, counts)
+    found.put(near, bins.spread(prior.posterior(likelihoods, level)))
     if also is not None:
-        found.put(also.places, seen_twice(values, noise, also, grid, prior, level))
+        found.put(also.places, seen_twice(values, noise, also, prior, level))
     return found
 
 
-def fit_prior(likelihoods: Floats, counts: Floats) -> Floats:
-    """The prior on the grid, after 100 EM steps from a uniform one.
-
-    Args:
-        likelihoods: of each distinct value (row) under each true count (column).
-        counts: how many cells have the value.
-    """
-    size = likelihoods.shape[1]
-    prior = np.full(size, 1.0 / size)
-    shares = counts / max(counts.sum(), 1e-300)
-    if not len(counts):
-        return prior
-    for _ in range(STEPS):
-        prior = prior * ((shares / (likelihoods @ prior)) @ likelihoods)
-        prior = np.maximum(prior, 1e-300)
-    return np.asarray(prior / prior.sum(), dtype=np.float64)
+def _grid(near: Floats, values: Floats, noise: Noise, also: Again | None) -> Floats:
+    """Fine enough for the sharper of both noises."""
+    largest = float(near.max(initial=0.0))
+    if also is None:
+        return grid_of(noise.scale, largest)
+    return grid_of(min(noise.scale, also.noise.scale), max(largest, also.largest(values)))
 
 
 class Bins:
     """Values taken together: 1/40 of the noise scale wide, or one unit where that is more."""
 
     def __init__(self, values: Floats, noise: Noise) -> None:
-        values = np.maximum(values, -BELOW * max(noise.scale, 1.0))
-        self._width = noise.width
-        places: Ints = np.rint(values / self._width).astype(np.int64)
-        # One more on each side: values lie between two centres.
-        first = int(places.min()) - 1 if len(places) else 0
-        last = int(places.max()) + 1 if len(places) else 0
-        self.centres = self._width * np.arange(first, last + 1, dtype=np.float64)
+        values = np.maximum(values, -BELOW * max(noise.scale, 1.0)) / noise.width
+        before: Ints = np.floor(values).astype(np.int64)
+        first = int(before.min(initial=0))
+        # Values lie between two centres: only those are needed, and each is followed by its next.
+        needed = np.zeros(int(before.max(initial=0)) - first + 2, dtype=bool)
+        needed[before - first] = needed[before - first + 1] = True
+        places = np.cumsum(needed) - 1
+        self.centres = noise.width * (first + np.flatnonzero(needed).astype(np.float64))
         """The value that each bin stands for, increasing."""
-        self.counts = np.bincount(places - first, minlength=len(self.centres)).astype(np.float64)
+        self._before, self._part = places[before - first], values - before
+        nearest = self._before + (self._part > 0.5)
+        self.counts = np.bincount(nearest, minlength=len(self.centres)).astype(np.float64)
         """How many values are in each."""
-        self._before: Ints = np.floor(values / self._width).astype(np.int64) - first
-        self._part = values / self._width - first - self._before
 
     def spread(self, found: Posterior) -> Posterior:
         """From one posterior for each bin to one for each value, linear between centres."""
@@ -120,7 +108,5 @@ class Bins:
         return Posterior(*(self._between(part) for part in (*ordered, found.variance)))
 
     def _between(self, part: Floats) -> Floats:
-        if self._width == 1.0:
-            return np.asarray(part[self._before], dtype=np.float64)
         rise = np.append(np.diff(part), 0.0)
         return np.asarray(part[self._before] + self._part * rise[self._before], dtype=np.float64)

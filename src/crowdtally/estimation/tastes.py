@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,11 @@ from crowdtally.estimation.shrinking import Shrunk, mvshrink
 Floats = NDArray[np.float64]
 
 _FEWEST, _HAVING = 0.05, 0.9
+_STRONGEST = 1.0
+"""No liking is taken to be stronger: a dozen features cannot tell a very small context from noise,
+and on the scale of logarithms a chance of 2 would make items of a kind seven times as popular."""
+_LEAN = 0.15
+"""How far a share of records may be from the share of users, relatively."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,21 +39,23 @@ class Tastes:
     """Of one cell's noise, divided by the grid g."""
 
 
-def shrunk_tastes(tastes: Tastes, shares: Floats, users: float) -> Shrunk:
+def shrunk_tastes(tastes: Tastes, shares: Floats, shares_variance: Floats, users: float) -> Shrunk:
     """B (f × h): by how much, relatively, feature f is liked more in context j than on average.
 
     The anchors tell how many users the sums stand for, W: a user whose row was scaled down counts
-    for less than one. d_fj = (S_jf/(w_f·n_j) − plain mean over j)/p̄_f with n_j = W·share_j.
+    for less than one. d_fj = (S_jf/(w_f·n_j) − plain mean over j)/p̄_f with n_j = W·share_j, which
+    is blended with the context's own anchor.
     """
-    weight = represented(tastes, users)
-    people = np.maximum(weight * shares, 2.0)
-    unit = tastes.weights[:, None] * people
-    means = tastes.sums / unit
-    raw = (means - means.mean(axis=1, keepdims=True)) / tastes.profile[:, None]
-    noise = (tastes.deviation / (unit * tastes.profile[:, None])) ** 2
-    h = len(shares)
-    others = noise.sum(axis=1, keepdims=True) - noise
-    return mvshrink(raw, noise * (1 - 1 / h) ** 2 + others / h**2 + np.finfo(float).tiny)
+    people = _people(tastes, shares, shares_variance, users)
+    part = people / people.sum()
+    unit = tastes.weights[:, None] * people * tastes.profile[:, None]
+    raw = tastes.sums / unit
+    noise = (tastes.deviation / unit) ** 2
+    around = (noise * part**2).sum(axis=1, keepdims=True)
+    found = mvshrink(
+        raw - raw @ part[:, None], noise * (1 - 2 * part) + around + np.finfo(float).tiny
+    )
+    return replace(found, mean=np.clip(found.mean, -_STRONGEST, _STRONGEST))
 
 
 def represented(tastes: Tastes, users: float) -> float:
@@ -58,6 +65,20 @@ def represented(tastes: Tastes, users: float) -> float:
     """
     noisy = float(tastes.anchors.sum()) + np.sqrt(len(tastes.anchors)) * tastes.deviation
     return float(np.clip(noisy / tastes.anchor, _FEWEST * users, users))
+
+
+def _people(tastes: Tastes, shares: Floats, shares_variance: Floats, users: float) -> Floats:
+    """n_j: users of each context, at least 2.
+
+    W·share_j is as wrong as the share, and leans to contexts of heavy users. The anchor S_jβ/β is
+    unbiased and noisier where contexts are small. A share that is too small by chance would stretch
+    all tastes of its context.
+    """
+    expected = represented(tastes, users) * shares
+    own = (tastes.deviation / tastes.anchor) ** 2
+    lean = expected**2 * (shares_variance + _LEAN**2)
+    seen = tastes.anchors / tastes.anchor
+    return np.asarray(np.maximum((own * expected + lean * seen) / (own + lean), 2.0))
 
 
 def odds(mean: Floats, users: float, *, repeats: bool) -> Floats:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.counting.reading import Read
@@ -19,8 +20,10 @@ from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, Step
+from crowdtally.lab.remembering import remembering
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
+from crowdtally.values.memberships import Memberships
 
 _LARGEST_KEY = 2**63
 _MIXED = 0x9E3779B97F4A7C15
@@ -75,14 +78,18 @@ class Rehearsal:
         """
         self.request = request
         """What is rehearsed."""
-        self.steps: tuple[Step, ...] = steps_of(request)
+        self._counted = {} if counted is None else counted
+        self._is_auto = isinstance(request.method.rule, Auto)
+        steps = steps_of(request)
+        if self._is_auto:
+            steps = tuple(remembering(step, self._counted) for step in steps)
+        self.steps: tuple[Step, ...] = steps
         """Its steps, the real ones."""
         self._engine = engine
         self.prepared: Prepared = prepared or prepare(
             engine, request.records, request.domain, request.sources
         )
         """The records, matched with the lists, not yet bounded."""
-        self._counted = {} if counted is None else counted
         self._held: dict[int, dict[str, Any]] = {}
 
     def halfway(self, seed: int, draws: Draws) -> Halfway:
@@ -101,7 +108,7 @@ class Rehearsal:
     def kept(self, halfway: Halfway) -> dict[str, float]:
         """By table, the total of the bounded counts, as a count; none where nobody is bounded."""
         first, *rest = halfway.counted.found
-        if isinstance(first, Counts) or self.request.discovery is not None:
+        if isinstance(first, Counts | Memberships) or self.request.discovery is not None:
             return {}
         pairs = zip(self.request.tables, rest[0], strict=False)
         return {table.name: float(int(c.values.sum()) * c.unit) for table, c in pairs}
@@ -115,14 +122,17 @@ class Rehearsal:
         return self.steps[place].release(self._count(place, seed, released), released, draws)
 
     def _count(self, place: int, seed: int, released: Released) -> Read[Any]:
+        if self._is_auto and place:  # what it asks depends on all before; the answer is remembered
+            return self.steps[place].count(self._reading(place, seed), released)
         known = (place, seed, decided(self.steps[place], released))
         if known not in self._counted:
-            # Each step has keys of its own, whatever was counted before it.
-            number = seed * len(self.steps) + place
-            held = self._held.setdefault(seed, {})
-            reading = Keyed(self._engine, self.prepared, number, held=held)
-            self._counted[known] = self.steps[place].count(reading, released)
+            self._counted[known] = self.steps[place].count(self._reading(place, seed), released)
         return self._counted[known]
+
+    def _reading(self, place: int, seed: int) -> Keyed:
+        """The records for one step: each has keys of its own, whatever was counted before it."""
+        held = self._held.setdefault(seed, {})
+        return Keyed(self._engine, self.prepared, seed * len(self.steps) + place, held=held)
 
 
 def decided(step: Step, released: Released) -> Hashable:

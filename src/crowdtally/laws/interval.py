@@ -56,6 +56,7 @@ class IntervalNoise:
     """
 
     kind: ClassVar[str] = "interval"
+    per_cell: ClassVar[bool] = True
     words: ClassVar[str] = (
         "interval: Pr[z] proportional to exp(-rate*(max z+ + max z-)) over all cells together, "
         "the phantoms' mean subtracted, in units"
@@ -159,7 +160,7 @@ class IntervalNoise:
         Lines are correlated: each may exceed it with ``share`` divided by their number.
 
         >>> IntervalNoise(Fraction(1), 7).floor(7)
-        9
+        10
         """
         if not isinstance(share, Fraction) or not 0 < share < 1 or lines < 1:
             raise UsageError("a floor has a share within 0 … 1, and is that of one line or more.")

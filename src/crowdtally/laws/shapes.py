@@ -16,6 +16,7 @@ import numpy as np
 
 from crowdtally.laws.widths import Floats, Nodes, nodes
 
+_KNOWN = 1e-17  # beside the largest probability
 _MOST_NODES = 300
 _MOST_WAVES = 3000
 
@@ -27,7 +28,9 @@ class OneCell:
     step: float
     """What one place of the arrays is in units."""
     logs: Floats
-    """Log Pr[Y = k], for k = 0, 1, …"""
+    """Log Pr[Y = k], for k = 0, 1, … as far as it is known."""
+    slope: float
+    """How it goes on from there, for each place."""
     tails: Floats
     """Pr[|Y| > k]."""
 
@@ -35,12 +38,9 @@ class OneCell:
         """Log Pr[Y = k]; beyond the arrays it goes on as a straight line."""
         places = np.abs(values) / self.step
         last = len(self.logs) - 1
-        slope = self.logs[last] - self.logs[last - 1] if last else -np.inf
         known = np.interp(places, np.arange(last + 1), self.logs)
         beyond = np.maximum(places - last, 0.0)
-        with np.errstate(invalid="ignore"):
-            known = np.where(beyond > 0, known + slope * beyond, known)
-        return np.asarray(known - np.log(self.step), dtype=np.float64)
+        return np.asarray(known + self.slope * beyond - np.log(self.step), dtype=np.float64)
 
     def tail(self, width: float) -> float:
         """Pr[|Y| > width], for a whole number of units."""
@@ -61,8 +61,12 @@ def one_cell(rate: Fraction, cells: int, phantoms: int) -> OneCell:
     for width, chance in zip(law.widths.tolist(), law.chances.tolist(), strict=True):
         found[: width * pieces + 1] += chance * _given(width, pieces)
     beyond = np.concatenate((np.cumsum(found[:0:-1])[::-1], [0.0]))
-    with np.errstate(divide="ignore"):
-        return OneCell(law.step, np.log(found), np.minimum(2 * beyond, 1.0))
+    # The farthest values lack the widths that were left out, so they are left out too.
+    known = np.flatnonzero(found >= found.max() * _KNOWN)[-1] + 1
+    logs = np.log(found[:known])
+    stretch = min(known - 1, 8 * pieces)
+    slope = (logs[-1] - logs[-1 - stretch]) / stretch if stretch else -float(rate) * law.step
+    return OneCell(law.step, logs, float(slope), np.minimum(2 * beyond, 1.0))
 
 
 def _given(width: int, pieces: int) -> Floats:

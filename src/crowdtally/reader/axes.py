@@ -41,19 +41,25 @@ class Axes:
 
     @property
     def _answering(self) -> list[TableFacts]:
-        """The tables that answer questions, those with fewer cells first."""
+        """The tables that answer questions, those with fewer cells first; else the top items."""
         order = list(KINDS.values())
         tables = [table for table in self.published.tables if table.kind.answers]
+        tables = tables or [table for table in self.published.tables if table.is_chosen]
         return sorted(tables, key=lambda table: order.index(table.kind))
 
     def table(self, named: Iterable[str]) -> TableFacts:
         """The table to ask about these columns: the smallest that has all of them."""
         wanted = set(named)
-        for table in self._answering:
-            if wanted <= set(table.axes):
-                return table
+        found = self.find(wanted)
+        if found is not None:
+            return found
         names = ", ".join(sorted(wanted))
         raise UsageError(f"no table of this release has all of the columns {names}.")
+
+    def find(self, named: Iterable[str]) -> TableFacts | None:
+        """The same, or None where no table has all of them."""
+        wanted = set(named)
+        return next((one for one in self._answering if wanted <= set(one.axes)), None)
 
     def of(self, table: TableFacts) -> tuple[AxisLookup, ...]:
         """The axes of a table's cells, slowest first."""

@@ -10,11 +10,12 @@ from typing import Any
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published, WithdrawalNote, parquet
 from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
-from crowdtally.reader.asking.top import TopList
 from crowdtally.reader.asking.top import top as _top
+from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.describing.description import Description
 from crowdtally.reader.describing.description import describe as _describe
+from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
 from crowdtally.showing import one_line
@@ -27,6 +28,7 @@ class Release:
     def __init__(self, published: Published) -> None:
         self._published = published
         self._axes = Axes(published)
+        self._estimator = Estimator(self._axes)
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -46,15 +48,18 @@ class Release:
         """
         return self._published.withdrawn
 
-    def top(self, k: int = 10, /, **context: object) -> TopList:
-        """The k items with the largest noisy counts, overall or in a context.
+    def top(self, k: int = 10, /, *, raw: object = False, **context: object) -> TopList:
+        """The k most popular items, overall or in a context, by what their counts are believed.
 
         ``release.top(10, day="Monday")`` asks in one context; contexts not named are summed over.
+        Noisy counts stand beside the estimates; with ``raw=True`` they alone decide.
         """
-        return _top(self._axes, k, context)
+        if not isinstance(raw, bool):  # a context has that name
+            return _top(self._axes, self._estimator, k, {**context, "raw": raw})
+        return _top(self._axes, self._estimator, k, context, raw=raw)
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
-        """The sum over the cells that satisfy a condition, with its standard error.
+        """The sum over the cells that satisfy a condition: an estimate, and the noisy sum.
 
         Args:
             where: a condition such as ``"age between 30 and 40 and sex = 'F'"``. It is parsed and
@@ -63,7 +68,7 @@ class Release:
 
         Without either: the sum over all cells.
         """
-        return sum_over(self._axes, stated_by(self._axes, where, equals))
+        return sum_over(self._axes, self._estimator, stated_by(self._axes, where, equals))
 
     def point(self, **equals: object) -> Sum:
         """The count of one cell: every column of its table has a value."""
@@ -85,7 +90,9 @@ class Release:
         ``release.range("age", 30, 40, sex="F")``.
         """
         ends = range_of(self._axes, column, first, last)
-        return sum_over(self._axes, all_of([ends, stated_by(self._axes, None, equals)]))
+        return sum_over(
+            self._axes, self._estimator, all_of([ends, stated_by(self._axes, None, equals)])
+        )
 
     def table(self, name: str = "items") -> Any:
         """A whole table as a DuckDB relation, in the order of the public lists.

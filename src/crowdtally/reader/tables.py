@@ -14,7 +14,8 @@ from crowdtally.published.parquet import ask
 from crowdtally.values.sql import quoted
 
 Floats = NDArray[np.float64]
-_FEW = 200
+FEW = 200
+"""Values of a column that are looked for one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
     joined, filtered = list[object](), list[object]()
     for number, axis in enumerate(axes):
         (first, values), *more = axis.keys.items()
-        if not more and axis.weights is None and len(values) <= _FEW:
+        if not more and axis.weights is None and len(values) <= FEW:
             filters.append(f"release.{quoted(first)} IN ({', '.join('?' * len(values))})")
             filtered += values.tolist()
             continue
@@ -108,3 +109,21 @@ def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
         joins.append(f"JOIN (SELECT {', '.join(columns)}) AS axis_{number} ON {equal}")
     where = f"WHERE {' AND '.join(filters)}" if filters else ""
     return f"{' '.join(joins)} {where}", " * ".join(factors) or "1.0", [*joined, *filtered]
+
+
+def leaf_counts(path: Path, name: str, level: int) -> NDArray[Any]:
+    """The counts of the nodes of one level of a tree over one axis, from the first value on."""
+    query = (
+        f"SELECT count AS found FROM release WHERE {quoted(f'{name}_level')} = ? "
+        f"ORDER BY {quoted(f'{name}_place')}"
+    )
+    return np.asarray(ask(path, query, [level]).fetchnumpy()["found"])
+
+
+def row_numbers(path: Path, name: str, values: Sequence[Any]) -> list[int]:
+    """The rows of the file in which a column has these values, each in one row."""
+    marks = ", ".join("?" * len(values))
+    column = f"release.{quoted(name)}"
+    query = f"SELECT {column}, file_row_number FROM release WHERE {column} IN ({marks})"
+    found = dict(ask(path, query, list(values)).fetchall()) if values else {}
+    return [int(found[value]) for value in values]

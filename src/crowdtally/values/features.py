@@ -9,14 +9,20 @@ from numpy.typing import NDArray
 
 PARTS = 2**10
 """A: what the shares of one item add up to in each group."""
+OTHER = "other"
+"""The feature of items that have none in a group."""
+MOST = 1_000
+"""The most features."""
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
     """Items × features. Public: known without the records."""
 
+    columns: tuple[str, ...]
+    """The columns of the file that hold features: each is a group."""
     names: tuple[str, ...]
-    """The features, in order."""
+    """The features, in order: COLUMN=VALUE."""
     groups: tuple[int, ...]
     """The group of each feature: one column of the file is one group."""
     shares: NDArray[np.int64]

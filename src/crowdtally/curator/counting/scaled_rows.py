@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crowdtally.curator.bounding.dpsense import GRID, weighted
 from crowdtally.curator.counting.cells import Cells, cells_of
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.relations import Rows, sum_of
 from crowdtally.values.counts import Counts
 
 NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
@@ -67,7 +67,7 @@ def scaled_groups(
 def _totals(visits: Visits, rows: Rows, bound: int) -> Cells:
     """(user, item, amount) → by item, the sum of ⌊g·bound·x/R⌋, or of g·x where R ≤ bound."""
     rows = rows.select("user", "amount", cell=rows.item)
-    sums = rows.group_by("user").agg(row_sum=rows.amount.sum().cast("int64"))
+    sums = rows.group_by("user").agg(row_sum=sum_of(rows.amount))
     weights = weighted(rows.inner_join(sums, "user"), bound)
     found = weights.group_by("cell").agg(total=weights.weight.sum().cast("int64"))
     return cells_of(visits.engine.columns(found), "total", visits.domain)

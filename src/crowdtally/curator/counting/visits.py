@@ -17,7 +17,7 @@ from crowdtally.curator.engine.census import Dropped, countable, grouped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Column, Rows, constant, smaller
+from crowdtally.curator.engine.relations import Column, Rows, constant, in_64_bits, smaller, sum_of
 from crowdtally.values.domain import Domain
 
 LARGEST_AMOUNT = 2**26
@@ -45,7 +45,7 @@ class Visits:
 
     def sizes(self, bins: int) -> NDArray[np.int64]:
         """How many users have a row sum of 2^k … 2^(k+1) − 1, for k below ``bins`` − 1, or more."""
-        sums = self.items.group_by("user").agg(total=self.items.amount.sum().cast("int64"))
+        sums = self.items.group_by("user").agg(total=sum_of(self.items.amount))
         found = self.engine.arrays(sums.group_by("total").agg(users=sums.count()))
         places = [min(int(total).bit_length(), bins) - 1 for total in found["total"].tolist()]
         counted = np.zeros(bins, dtype=np.int64)
@@ -66,32 +66,34 @@ def make_visits(
         repeats: whether several records at one item count as several.
     """
     width = prepared.domain.contexts_size
-    same = engine.materialise(grouped(prepared.rows), f"same_{key}")
+    same = engine.materialise(grouped(prepared.rows), f"same_{key}")  # (user, cell) once each
     rows = _with_context(countable(same), width)
     if width > 1 and per_user:
         rows = _one_context(engine, rows, key, width)
+        rows = rows.group_by("user", "item", "context").agg(amount=sum_of(rows.amount))
     elif width > 1 and not repeats:
         rows = _survivors(engine, rows, key, width)
-    amount = _capped(rows) if repeats else constant(1)
-    held = rows.group_by("user", "item", "context").agg(amount=amount)
-    held = engine.materialise(held, f"visits_{key}")
-    items = held
+    rows = rows.select("user", "item", "context", amount=_capped(rows) if repeats else constant(1))
+    if width > 1 and (per_user or not repeats):  # else they are those that are held already
+        rows = engine.materialise(rows, f"visits_{key}")
+    items = rows
     if width > 1 and repeats and not per_user:
-        items = engine.materialise(
-            held.group_by("user", "item").agg(amount=_capped(held)), f"item_visits_{key}"
-        )
+        items = rows.group_by("user", "item").agg(amount=sum_of(rows.amount))
+        items = engine.materialise(items.mutate(amount=_capped(items)), f"item_visits_{key}")
     return Visits(
-        engine, held, items, dropped_in(engine, same), key, prepared.domain,
-        one_context=per_user or width == 1,
+        engine, rows, items, dropped_in(engine, same), key, prepared.domain,
+        one_context=per_user,
     )  # fmt: skip
 
 
 def _capped(rows: Rows) -> Column:
-    return smaller(rows.amount.sum().cast("int64"), LARGEST_AMOUNT)
+    return smaller(rows.amount.cast("int64"), LARGEST_AMOUNT)
 
 
 def _with_context(same: Rows, width: int) -> Rows:
-    count = same.quantity if "quantity" in same.columns else same.rows
+    count = same.rows
+    if "quantity" in same.columns:  # capped before it is narrowed: no sum is too large for that
+        count = in_64_bits(smaller(same.quantity, LARGEST_AMOUNT))
     if width == 1:
         return same.select("user", item=same.cell, context=constant(0), amount=count)
     item, context = (same.cell // width).cast("int64"), (same.cell % width).cast("int64")
@@ -122,5 +124,5 @@ def _survivors(engine: Engine, rows: Rows, key: int, width: int) -> Rows:
     """Of a user's records of one item the one whose hash is least, in its own context."""
     told = [rows.user, rows.item, rows.context]
     return rows.group_by("user", "item").agg(
-        context=_least(engine, rows, key, width, told), amount=rows.amount.sum()
+        context=_least(engine, rows, key, width, told), amount=sum_of(rows.amount)
     )

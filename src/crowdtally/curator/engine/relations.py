@@ -40,6 +40,20 @@ def places(group: Column, value: Column) -> Column:
     return ibis.row_number().over(group_by=group, order_by=order).cast("int64")
 
 
+def sum_of(column: Column) -> Column:
+    """The sum of whole numbers, in 64 bits."""
+    return in_64_bits(column.sum())
+
+
+def in_64_bits(column: Column) -> Column:
+    """A whole number that fits, in 64 bits.
+
+    DuckDB adds numbers up in 128 bits, in which every later division is slow; to Ibis a sum has 64
+    bits already, so that a plain cast would be dropped.
+    """
+    return column.cast("decimal(19, 0)").cast("int64")
+
+
 def smaller(first: Column, second: Any) -> Column:
     """The smaller of two values."""
     return ibis.least(first, second)

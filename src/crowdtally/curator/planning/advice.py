@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import hypot, sqrt
 from typing import Any
 
+from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.request.options import completed
@@ -35,7 +36,7 @@ _UNWEIGHED = {
 }
 
 
-def planned_summary(table: Table) -> dict[str, Any] | None:
+def planned_summary(table: AnyTable) -> dict[str, Any] | None:
     """κ, τ and the expected size of a table's summary; None where every cell is published."""
     if not table.publishing.leaves_out:
         return None
@@ -75,9 +76,9 @@ def _summary_of(name: str, size: int, total: int) -> Publishing:
 
 def advice(request: Request, query: int | None) -> dict[str, Any] | None:
     """For a question of ``query`` cells: each publishing's expected error, and one to choose."""
-    if query is None or not request.tables:
+    if query is None or not request.bounded:
         return None
-    table = request.tables[-1]
+    table = request.bounded[-1]
     cells = table.layout.size
     size = table.publishing.size or min(cells, _USUAL_SIZE)
     asked, total = min(query, table.cells.size), request.guess_total

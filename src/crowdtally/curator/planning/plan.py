@@ -10,6 +10,7 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
+from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.planning.accuracy import (
     Target,
     accuracy_facts,
@@ -19,6 +20,7 @@ from crowdtally.curator.planning.accuracy import (
 from crowdtally.curator.planning.advice import advice, planned_summary
 from crowdtally.curator.planning.course import PlannedCourse, planned_course
 from crowdtally.curator.planning.course_words import counted_words
+from crowdtally.curator.planning.noises import compared_noise
 from crowdtally.curator.planning.notebook import plan_line, plan_table
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
 from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
@@ -26,9 +28,8 @@ from crowdtally.curator.planning.words import first_lines, lines
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.selecting.unknown_items import UnknownItems
-from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import as_counts
+from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.counted import Counted
 from crowdtally.values.epsilon import Epsilon
@@ -39,7 +40,7 @@ from crowdtally.values.whole import whole_number
 _LARGEST_GUESS = 2**62
 
 
-def planned_table(request: Request, table: Table, guessed: int | None) -> dict[str, Any]:
+def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
     """What is known beforehand about one table, for JSON."""
     facts = _noise(table.law, table.l1_bound * table.unit)
     return {
@@ -53,11 +54,12 @@ def planned_table(request: Request, table: Table, guessed: int | None) -> dict[s
     }
 
 
-def _noise(law: DiscreteLaplace, sensitivity: Fraction) -> dict[str, Any]:
+def _noise(law: NoiseLaw, sensitivity: Fraction) -> dict[str, Any]:
     width = law.half_width(INTERVAL_LEVEL)
     return {
         "sensitivity": show(sensitivity),
-        "noise_scale": show(law.scale * law.unit),
+        "noise": law.kind,
+        "noise_scale": show(law.scale * law.unit) if isinstance(law, DiscreteLaplace) else None,
         "noise_std": law.std(),
         "noise_interval_half_width": as_counts(width, law.unit),
     }
@@ -143,12 +145,13 @@ class Plan:
             "delta": str(request.delta),
             "split": {name: show(share) for name, share in request.shares.items()},
             "bounding": method.rule.name,
-            "max_records": None if self.course else method.rule.limit,
+            "max_records": None if self.course or request.bounds_nobody else method.rule.limit,
             "chosen_by": method.choose,
             "what_counts": self.counted(),
             "tables": self.tables(),
             "trade_off": self.trade.as_dict() if self.trade else None,
             "advice": None if self.course else advice(request, self.query_cells),
+            "interval_noise": compared_noise(request),
             "auto": self.course.as_dict() if self.course else None,
             "unknown": self.unknown(),
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
@@ -170,6 +173,8 @@ class Plan:
             return []
         if request.discovery is not None:
             return [_discovered(request, request.discovery)]
+        if request.selection is not None:
+            return [planned_table(request, request.selection.planned(), self.guessed)]
         ranked = [request.popularity] if request.popularity is not None else []
         return [planned_table(request, table, self.guessed) for table in (*ranked, *request.tables)]
 
@@ -183,9 +188,12 @@ class Plan:
             return [*unseen, "how many rows lie outside the lists"]
         if self.course is not None:
             return [*unseen, *self._unmeasured()]
+        outside = "how many rows lie outside the lists or lack a user"
+        if self.request.bounds_nobody:
+            return [*unseen, outside]
         words = [
             *unseen,
-            "how many rows lie outside the lists or lack a user",
+            outside,
             "how unevenly records are spread over users, hence how many records bounding drops",
         ]
         if self.request.method.choose:
@@ -244,7 +252,8 @@ def make_plan(
         check_named(request)
         request = smallest_epsilon(request, target)
     has_items = request.domain is not None and request.domain.has_items
-    both = guess_users and guess_records and has_items and course is None
+    bounds = course is None and not request.bounds_nobody
+    both = guess_users and guess_records and has_items and bounds
     trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
     guessed = guessed_total(request, guess_users, guess_records)
     return Plan(request, trade, query_cells, guessed, target, unseen, course)
@@ -255,6 +264,8 @@ def counted_of(request: Request) -> Counted:
     method, records = request.method, request.records
     if records.user is None:
         return Counted("users", None, weight=records.weight)
+    if request.bounds_nobody:
+        return Counted("users", 1, everywhere=True)
     cap = method.rule.facts().get("cap")
     return Counted(
         "users" if method.discover else method.what,

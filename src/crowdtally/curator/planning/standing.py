@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from math import floor, sqrt
 from typing import Any
 
+from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.table import Table
 from crowdtally.laws.law import as_counts
 from crowdtally.laws.terms import Terms
 from crowdtally.values.table_kinds import KINDS
@@ -23,7 +23,7 @@ NOTHING: Mapping[str, Any] = {
 """Of a table that no list is taken from, or whose cells are not known."""
 
 
-def standing(request: Request, table: Table, guessed: int | None) -> dict[str, Any]:
+def standing(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
     """The noise floor of a list from a table, and whether the guessed counts are above it.
 
     Args:
@@ -52,7 +52,7 @@ def standing(request: Request, table: Table, guessed: int | None) -> dict[str, A
     }
 
 
-def _lines(request: Request, table: Table) -> int:
+def _lines(request: Request, table: AnyTable) -> int:
     """How many lines a list has: every item, in one context; or every pair or cell."""
     domain = request.domain
     if domain is not None and domain.has_items and not KINDS[table.name].is_pairs:
@@ -68,4 +68,6 @@ def guessed_total(request: Request, users: int | None, records: int | None) -> i
         return None  # how often records count is not known by how many there are
     if users is None or request.records.user is None:
         return records
+    if request.measured:
+        return records  # nobody is bounded: each record adds a user at most
     return min(records, users * request.method.rule.limit)

@@ -68,6 +68,8 @@ def lines(facts: Facts) -> Iterator[str]:
         if table["summary"]:
             yield _summary(table["summary"])
     yield f"Counted: {facts['what_counts']}"
+    if facts["interval_noise"] is not None:
+        yield facts["interval_noise"]["words"]
     if facts["advice"] is not None:
         yield _advice(facts["advice"])
     if "threshold" in facts:
@@ -80,10 +82,13 @@ def lines(facts: Facts) -> Iterator[str]:
 
 def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
+    noise = f"noise scale {table['noise_scale']}"
+    if table["noise_scale"] is None:
+        noise = f"at most in each cell, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
-        f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, noise scale "
-        f"{table['noise_scale']} (standard deviation {table['noise_std']:.4g}; 95% of the "
+        f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, {noise} "
+        f"(standard deviation {table['noise_std']:.4g}; 95% of the "
         f"noise within ±{table['noise_interval_half_width']:.10g})."
     )
 

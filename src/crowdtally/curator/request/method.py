@@ -9,10 +9,11 @@ from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.bounding.auto import per_user_of
-from crowdtally.curator.bounding.everyone import Everyone
+from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, Rule
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.dpsense_s import given_scalings
 from crowdtally.values.counts import What
 from crowdtally.values.records import Records
@@ -46,7 +47,9 @@ def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
     if records.user is None:
         return EveryRow()
     if options["top"] is not None:
-        return Everyone(per_user_of(options))
+        return Selected(per_user_of(options))
+    if options["noise"] == "interval":
+        return Everyone()
     given = options["bounding"]
     rule: Rule = (
         BOUNDINGS.load(given).of(options) if isinstance(given, str) else OwnRule.handed(given)
@@ -78,7 +81,7 @@ def method_of(options: Mapping[str, Any], rule: Rule) -> Method:
 
 def counts_users(rule: Rule, options: Mapping[str, Any]) -> bool:
     """Whether distinct users are counted: because that was asked, or because the rule can only."""
-    return isinstance(rule, EveryRow | Everyone) or options["count"] == "users"
+    return isinstance(rule, EveryRow | Everyone | Selected) or options["count"] == "users"
 
 
 def _popularity_records(options: Mapping[str, Any]) -> int:

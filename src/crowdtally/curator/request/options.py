@@ -43,6 +43,8 @@ _COUNTED, _SIDES = ("records", "users"), ("one", "two")
 _AIMS = ("counts", "top", "recommend")
 AUTO = "auto"
 """The default of an option that follows from the others, or from what is measured."""
+NOISES = ("laplace", "interval")
+"""The noise that a table of counts can have."""
 
 
 class ReleaseOptions(TypedDict, total=False):
@@ -89,10 +91,13 @@ class ReleaseOptions(TypedDict, total=False):
     """With ``auto``: the contexts that are a property of the user; each user has one value."""
     features: Annotated[
         str | os.PathLike[str] | None,
-        Option(None, "FILE", "auto: public features of the items (genres, decades).", "what"),
-    ]
-    """With ``auto``: a file of public features of the items: an item column and one or more columns
-    of features."""
+        Option(
+            None, "FILE[:COL]", "auto: public features of the items (genres, decades), in a file.",
+            "what",
+        ),
+    ]  # fmt: skip
+    """With ``auto``: a file of public features of the items: an item column (the one called as the
+    items are, else the first; or ``"FILE:COLUMN"``) and one or more columns of features."""
     repeats: Annotated[
         str | None,
         Option(
@@ -141,6 +146,16 @@ class ReleaseOptions(TypedDict, total=False):
         Option(None, "S,…", "dpsense-s: factors within 1 … 2 to choose from.", "method"),
     ]
     """For ``dpsense-s``: the scaling factors, within 1 … 2, to choose from (1.00, 1.01, … 2.00)."""
+    noise: Annotated[
+        str,
+        Option(
+            "laplace", "|".join(NOISES),
+            "interval: with --count users, few cells and no bound on users at all.", "method",
+            names=NOISES,
+        ),
+    ]  # fmt: skip
+    """``laplace`` (default), or ``interval`` with ``count="users"``: for tables of few cells, where
+    nobody needs to be bounded."""
     pairs: Annotated[bool, Option(False, None, "Count pairs of items of one user too.", "what")]
     """Count pairs of items of one user too ("who used i also used j")."""
     discover_items: Annotated[

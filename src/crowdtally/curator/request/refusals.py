@@ -59,6 +59,11 @@ class Asked:
         return bool(self.options["pairs"])
 
     @property
+    def interval(self) -> bool:
+        """Whether the tables have interval noise."""
+        return bool(self.options["noise"] == "interval")
+
+    @property
     def by_row(self) -> bool:
         """Whether each row is one person."""
         return self.records.user is None
@@ -121,6 +126,36 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.selects and a.domain is not None and not a.domain.has_items,
         "a table of attributes has no items to select: --top needs --item.",
+    ),
+    # ---- interval noise
+    (
+        lambda a: a.interval and a.by_row,
+        "with --user-per-row each row is one person, in one cell, where ordinary noise is "
+        "smaller: remove --noise interval.",
+    ),
+    (
+        lambda a: a.interval and a.options["count"] != "users",
+        "--noise interval is for counts of distinct users, which one user changes by at most 1 "
+        "in each cell: add --count users.",
+    ),
+    (
+        lambda a: (
+            a.interval
+            and a.has("bounding", "max_records", "choose", "cap", "popularity_records", "temper",
+                      "scalings")
+        ),
+        "--noise interval counts each user once in each of their cells, and bounds nobody: remove "
+        "--bounding, --max-records, --choose, --cap and what goes with them, or --noise interval.",
+    ),
+    (
+        lambda a: a.interval and (a.pairs or a.discovers),
+        "--noise interval is for tables of few cells, which are known beforehand: remove --pairs "
+        "or --discover-items, or --noise interval.",
+    ),
+    (
+        lambda a: a.interval and (a.publishing.leaves_out or a.transform.name != "none"),
+        "--noise interval is drawn for all cells of a table together, and all of them are "
+        "published as they are: remove --publishing or --transform, or --noise interval.",
     ),
     # ---- auto
     (

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.bounding.everyone import Everyone
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
+from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.in_contexts import check_contexts, with_features
 from crowdtally.curator.request.method import Method, method_of, rule_of
-from crowdtally.curator.request.options import completed
+from crowdtally.curator.request.options import NOISES, completed
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.resolving import resolved
 from crowdtally.curator.request.selecting import top_request
@@ -36,6 +38,8 @@ from crowdtally.values.rational import exact
 from crowdtally.values.records import Records
 from crowdtally.values.table_kinds import ITEMS, POPULARITY
 from crowdtally.values.whole import whole_number
+
+AnyTableT = TypeVar("AnyTableT", Table, Measured)
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ class Request:
     """How users are bounded and what is counted."""
     shares: Mapping[str, Fraction]
     """Each part's exact share of ε."""
-    tables: tuple[Table, ...]
+    tables: tuple[AnyTable, ...]
     """The tables of counts; none where the items are discovered."""
     popularity: Table | None = None
     """The table that items are ranked by, where a rule asks for one."""
@@ -90,6 +94,21 @@ class Request:
         return self.sources.declared
 
     @property
+    def bounded(self) -> tuple[Table, ...]:
+        """The tables for which users are bounded."""
+        return tuple(table for table in self.tables if isinstance(table, Table))
+
+    @property
+    def measured(self) -> tuple[Measured, ...]:
+        """The tables with interval noise, for which nobody is bounded."""
+        return tuple(table for table in self.tables if isinstance(table, Measured))
+
+    @property
+    def bounds_nobody(self) -> bool:
+        """Whether each user counts in all of her cells: interval noise covers them together."""
+        return bool(self.measured) or self.selection is not None
+
+    @property
     def subject(self) -> Subject:
         """The request without its cost and its form."""
         return Subject(self.sources, self.domain, self.method)
@@ -101,10 +120,10 @@ class Request:
     def at(self, epsilon: Epsilon) -> Request:
         """The same request with another ε: every share of it is as before."""
 
-        def paid(table: Table) -> Table:
+        def paid(table: AnyTableT) -> AnyTableT:
             return replace(table, epsilon=epsilon * self.shares[table.part])
 
-        tables = tuple(paid(table) for table in self.tables)
+        tables: tuple[AnyTable, ...] = tuple(map(paid, self.measured or self.bounded))
         popularity = None if self.popularity is None else paid(self.popularity)
         discovery = self.discovery
         if discovery is not None:
@@ -136,8 +155,8 @@ def make_request(
     """Check every public parameter and put them together; ``options`` are ``ReleaseOptions``."""
     _check_kinds(records, domain, split)
     asked = _asked(completed(options), records, domain, Delta.of(delta))
-    refuse(asked)
-    _check_lists(records, asked.domain)
+    sources = sources or Sources(records)
+    asked = _together(asked, sources)
     method = method_of(asked.options, asked.rule)
     total = Epsilon.of(epsilon)
     if split is not None and isinstance(method.rule, Auto):
@@ -146,7 +165,7 @@ def make_request(
             "example --max-records 10."
         )
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
-    made = _checked(asked, method, total, shares, sources or Sources(records))
+    made = _checked(asked, method, total, shares, sources)
     return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))
 
 
@@ -158,10 +177,17 @@ def make_subject(
     given = completed(options)
     # δ is a part of the cost: whatever it will be, it is there where items are discovered.
     delta = Delta.of("1e-9") if given["discover_items"] else Delta()
-    asked = _asked(given, records, domain, delta)
+    sources = sources or Sources(records)
+    asked = _together(_asked(given, records, domain, delta), sources)
+    return Subject(sources, asked.domain, method_of(asked.options, asked.rule))
+
+
+def _together(asked: Asked, sources: Sources) -> Asked:
+    """What was asked, once all of it goes together; public features are read here."""
     refuse(asked)
-    _check_lists(records, asked.domain)
-    return Subject(sources or Sources(records), asked.domain, method_of(asked.options, asked.rule))
+    _check_lists(asked.records, asked.domain)
+    check_contexts(asked)
+    return with_features(asked, sources)
 
 
 def share_dropped(most: object, *, strict: bool) -> Fraction | None:
@@ -190,6 +216,7 @@ def _asked(
     """Each part, checked by itself."""
     options = resolved(given, records)
     one_of(options["count"], ("records", "users"), "--count")
+    one_of(options["noise"], NOISES, "--noise")
     one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
@@ -287,7 +314,7 @@ def _parts(method: Method, domain: Domain | None) -> list[str]:
     """The parts that ε is divided between, in the order in which they are drawn."""
     if isinstance(method.rule, Auto):
         return [AUTO_PART]
-    if isinstance(method.rule, Everyone):
+    if isinstance(method.rule, Selected):
         return [SELECT, MEASURE]
     paid_by = [part for _, part in counted_cells(domain, pairs=method.pairs)]
     return [

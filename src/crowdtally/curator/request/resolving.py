@@ -20,7 +20,7 @@ _USUAL = {"bounding": "sra", "max_records": 10, **_PLAIN}
 
 def is_auto(given: Mapping[str, Any], records: Records) -> bool:
     """Whether no method was named, so that ``auto`` decides."""
-    if records.user is None:
+    if records.user is None or given["noise"] == "interval":
         return False
     named = any(is_given(given, name) for name in _BY_NAME)
     return not named and all(given[name] in (AUTO, plain) for name, plain in _PLAIN.items())

@@ -8,7 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.rule import RecordRule, Rule
+from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.request.method import Method
@@ -18,12 +20,15 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform, fits
 from crowdtally.errors import UsageError
+from crowdtally.laws.interval import phantoms_for
 from crowdtally.values.domain import RESERVED, Domain
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import Layout, Pairs, grid
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
 
+MOST_MEASURED = 4000
+"""Cells of a table with interval noise: with their phantoms no more than can be drawn together."""
 _LARGEST_SCALE = 2**50  # in counts: beyond it noise is beyond any count
 LARGEST_DENSE_AUTO = 2**22
 """Cells up to which ``auto`` publishes all of them."""
@@ -51,10 +56,12 @@ def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str]
 
 def make_tables(
     domain: Domain | None, method: Method, options: Mapping[str, Any], epsilon_of: Shares
-) -> tuple[Table, ...]:
+) -> tuple[AnyTable, ...]:
     """The tables of counts."""
     if isinstance(method.rule, Auto):
         return (_auto_table(domain, method.rule, options, epsilon_of(AUTO_PART)),)
+    if isinstance(method.rule, Everyone):
+        return _measured(counted_cells(domain, pairs=False), epsilon_of)
     tables = []
     for (name, part), cells in counted_cells(domain, pairs=method.pairs).items():
         bound, unit = table_bound(method.rule, cells)
@@ -75,6 +82,22 @@ def _auto_table(
         options = {**options, "publishing": "filter-priority", "size": _AUTO_SIZE}
     made = formed(name, cells, epsilon, options, bound=rule.l1_bound, unit=rule.unit)
     return replace(made, part=AUTO_PART, settled=False)
+
+
+def _measured(
+    counted: Mapping[tuple[str, str], Layout], epsilon_of: Shares
+) -> tuple[Measured, ...]:
+    """Tables of distinct users with interval noise, with as many phantoms as make it least."""
+    tables = []
+    for (name, part), cells in counted.items():
+        if cells.size > MOST_MEASURED:
+            raise UsageError(
+                f"the table {name!r} would have {cells.size} cells, and --noise interval is for at "
+                f"most {MOST_MEASURED}, because its noise grows with their number: shorten the "
+                "lists, use fewer contexts, or remove --noise interval."
+            )
+        tables.append(Measured(name, part, cells, epsilon_of(part), phantoms_for(cells.size)))
+    return tuple(tables)
 
 
 def formed(
@@ -119,7 +142,7 @@ def table_bound(rule: Rule, cells: Layout) -> tuple[int, Fraction]:
     return rule.l1_bound, rule.unit
 
 
-def check_tables(tables: Sequence[Table], epsilon: Epsilon, rule: Rule) -> None:
+def check_tables(tables: Sequence[AnyTable], epsilon: Epsilon, rule: Rule) -> None:
     """Refuse what public numbers alone rule out: names, noise and sizes."""
     for table in tables:
         check_names(table.layout.names)
@@ -140,7 +163,15 @@ def check_names(columns: Sequence[str]) -> None:
         seen.add(column.lower())
 
 
-def _check_noise(table: Table, epsilon: Epsilon, rule: Rule) -> None:
+def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
+    if isinstance(table, Measured):
+        if table.law.std() > _LARGEST_SCALE:
+            raise UsageError(
+                f"the noise of {table.name!r} would be beyond any count: epsilon "
+                f"{show(epsilon.value)} is too small for {table.cells.size} cells with --noise "
+                "interval. Raise --epsilon or shorten the lists."
+            )
+        return
     if table.law.scale * table.unit <= _LARGEST_SCALE:
         return
     if table.name == POPULARITY.name:
@@ -158,7 +189,7 @@ def _check_noise(table: Table, epsilon: Epsilon, rule: Rule) -> None:
     )
 
 
-def _check_odds(table: Table) -> None:
+def _check_odds(table: AnyTable) -> None:
     """One-sided without a cut, a negative noisy count has a chance of about e^(−ε/L), L ≥ 1."""
     keeping = table.keeping
     if (
@@ -171,7 +202,7 @@ def _check_odds(table: Table) -> None:
         )
 
 
-def _check_size(table: Table) -> None:
+def _check_size(table: AnyTable) -> None:
     most, size = table.publishing.largest, table.layout.size
     if not table.publishing.leaves_out:
         if size > most:

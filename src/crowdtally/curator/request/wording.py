@@ -10,6 +10,7 @@ from keyword import iskeyword
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.bounding.auto import AIMS
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.options import NOISES
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError
 
@@ -42,6 +43,7 @@ _VALUES = {
     "one",
     "two",
     "spark",
+    *NOISES,
     *AIMS,
     "yes",
     "no",

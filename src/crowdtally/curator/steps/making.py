@@ -16,6 +16,7 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.line import auto_steps
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.steps.discovery import Discovery
+from crowdtally.curator.steps.measured import MeasuredTables
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.step import Step
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
@@ -42,7 +43,7 @@ def steps_of(request: Request) -> tuple[Step, ...]:
 
 
 def _choice(request: Request, epsilon: Epsilon) -> Step:
-    method, rule, tables = request.method, request.method.rule, request.tables
+    method, rule, tables = request.method, request.method.rule, request.bounded
     if isinstance(rule, DPSenseS):
         return ChooseThetaAndScaling(tables, rule.theta, method.scalings, epsilon, rule.cap)
     if isinstance(rule, DPSense):
@@ -53,7 +54,10 @@ def _choice(request: Request, epsilon: Epsilon) -> Step:
 
 
 def _tables(request: Request) -> Step:
-    rule, tables = request.method.rule, request.tables
+    rule, measured = request.method.rule, request.measured
+    if measured:
+        return MeasuredTables(measured)
+    tables = request.bounded
     if isinstance(rule, EveryRow):
         return RowTables(tables)
     if isinstance(rule, DPSense):

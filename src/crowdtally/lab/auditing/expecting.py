@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.table import Table
 from crowdtally.lab.auditing.features import Column, Columns
 from crowdtally.lab.auditing.fitting import Expected
 from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.balls import Rate
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
@@ -33,15 +36,23 @@ class _NoNoise(SystemDraws):
         """Nothing is added."""
         return np.zeros(size, dtype=np.int64)
 
+    def interval(self, rate: Fraction, size: int) -> NDArray[Any]:
+        """Nothing is added here either."""
+        return np.zeros(size, dtype=np.int64)
+
 
 def is_expected(request: Request) -> bool:
     """Whether counts and noise can be known: not where a bound, or items, are yet to be found."""
-    return request.method.choose is None and request.discovery is None
+    found = request.method.choose is not None or isinstance(request.method.rule, Auto)
+    return not found and request.discovery is None
 
 
 def every_cell(request: Request) -> Request:
     """The same request with every cell published, so that each is seen."""
-    tables = tuple(replace(table, publishing=Dense()) for table in request.tables)
+    tables = tuple(
+        replace(table, publishing=Dense()) if isinstance(table, Table) else table
+        for table in request.tables
+    )
     return replace(request, tables=tables)
 
 
@@ -68,5 +79,5 @@ def _value(column: Column, tables: Tables) -> float:
 
 
 def _scale(column: Column, tables: Tables) -> float:
-    law: Any = tables[column.part].law if column.kind == "cell" else None
-    return np.nan if law is None else float(law.scale)
+    law = tables[column.part].law if column.kind == "cell" else None
+    return float(law.scale) if isinstance(law, DiscreteLaplace) else np.nan

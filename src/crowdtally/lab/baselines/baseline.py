@@ -96,7 +96,7 @@ class Bounded:
     @property
     def tables(self) -> tuple[Table, ...]:
         """The tables, with their L1 bounds, at ε = 1."""
-        return self.request.tables
+        return self.request.bounded
 
     @property
     def distinct(self) -> bool:
@@ -105,7 +105,7 @@ class Bounded:
 
     def at(self, epsilon: Epsilon) -> tuple[Table, ...]:
         """The tables at ε, of which each gets an equal part."""
-        return self.request.at(epsilon).tables
+        return self.request.at(epsilon).bounded
 
     def step(self, epsilon: Epsilon) -> Step:
         """The one step of the release."""

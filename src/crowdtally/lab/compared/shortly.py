@@ -42,7 +42,9 @@ def _rows(here: Sequence[Summary], facts: Facts) -> Iterator[tuple[str, ...]]:
 
 
 def _bound(setting: Setting, facts: Facts) -> str:
-    return f"M={facts.largest}" if setting.max_records is None else str(setting.max_records)
+    if setting.max_records is not None:
+        return str(setting.max_records)
+    return f"M={facts.largest}" if setting.method in facts.baselines else "own"
 
 
 def _number(value: float) -> str:

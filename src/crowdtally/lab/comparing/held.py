@@ -76,7 +76,7 @@ def hold(subject: Subject, folder: Path, engine: DuckDBEngine) -> Held:
     tables = make_request(
         records, domain, epsilon=1, count=what, max_records=1, sources=subject.sources,
         publishing="filter", cut=1,
-    ).tables  # fmt: skip
+    ).bounded  # fmt: skip
     prepared = prepare(engine, records, domain, subject.sources)
     dropped = dropped_in(engine, prepared.rows)
     rows = folder / _ROWS

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.steps.step import Reading
+from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.planning import baseline_of, request_of
@@ -81,6 +83,9 @@ class Bench:
         for unit in task.units:
             request = request_of(unit.setting, self._given.held, self._given.options)
             rehearsal = Rehearsal(request, self._engine, self._prepared)
+            if isinstance(request.method.rule, Auto):
+                yield Outcome(unit, tuple(self._auto(rehearsal, unit, task.noises)))
+                continue
             if counted is None or len(rehearsal.steps) > 1:
                 counted = rehearsal.halfway(self._seed(unit), self._draws)
             noises = []
@@ -90,6 +95,13 @@ class Bench:
                 found = {table.name: _Found.of(table) for table in tables}
                 noises.append(self._measured(found, rehearsal.kept(counted)))
             yield Outcome(unit, tuple(noises))
+
+    def _auto(self, rehearsal: Rehearsal, unit: Unit, noises: int) -> Iterator[tuple[Row, ...]]:
+        """Whole runs: what is counted depends on all that was released before."""
+        for _ in range(noises):
+            released = rehearsal.run(self._seed(unit), self._draws)
+            made = estimate_auto(rehearsal.request, released).by_table()
+            yield self._measured({name: _Found(one) for name, one in made.items()}, {})
 
     def _baseline(self, task: Task) -> Iterator[Outcome]:
         first, *_ = task.units

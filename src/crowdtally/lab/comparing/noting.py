@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from crowdtally.curator.request.options import flag_of
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.planning import taken_of
@@ -41,7 +42,7 @@ def options_beside(
         if name in BASELINES:
             continue
         given = taken_of(Method.of(name), held.what, options)
-        typed = [f"--{option.replace('_', '-')} {_typed(value)}" for option, value in given.items()]
+        typed = [f"{flag_of(option)} {_typed(value)}" for option, value in given.items()]
         if typed or count:
             found[name] = " ".join([*typed, *count])
     return found

@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS
 from crowdtally.curator.publishing import PUBLISHINGS
-from crowdtally.curator.request.options import completed, declared, flag_of, is_given
+from crowdtally.curator.request.options import AUTO, completed, declared, flag_of, is_given
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, closest
@@ -21,7 +21,7 @@ from crowdtally.values.counts import What
 from crowdtally.values.epsilon import Epsilon
 
 DENSE = (
-    "sra", "hpa", "tempered", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",
+    AUTO, "sra", "hpa", "tempered", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",
     "tempered+rank", "dpsense+rank", "dpsense+dpsense", "dpsense-s+dpsense",
 )  # fmt: skip
 """The methods where none is named."""
@@ -165,13 +165,20 @@ def _settings(
     else:
         method = Method.of(name)
         tried = partial(request_of, held=held, options=options)
-        limits = [max(held.largest, 1)] if method.bounding == "declared" else bounds
+        limits = _limits(method, held, bounds)
     chooses = "+" in name
     for limit in sorted(limits, key=lambda one: one or 0, reverse=chooses):
         found = [_tried(Setting(name, str(epsilon), limit), tried) for epsilon in epsilons]
         yield from found
         if chooses and all(words is None for _, words in found):
             return  # a choice takes the largest that can be
+
+
+def _limits(method: Method, held: Held, bounds: Sequence[int]) -> Sequence[int | None]:
+    """The bounds of a method: what auto is bounded by, it finds itself."""
+    if method.bounding == AUTO:
+        return [None]
+    return [max(held.largest, 1)] if method.bounding == "declared" else bounds
 
 
 def _tried(setting: Setting, make: Callable[[Setting], object]) -> tuple[Setting, str | None]:

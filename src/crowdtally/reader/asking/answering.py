@@ -63,8 +63,7 @@ def _from_all(
     estimate = Estimate(value, law.std(of), words)
     if not all(question.unweighted for question in questions):
         return Answer(estimate)
-    width = law.half_width(table.interval_level, int(of.squares))
-    return Answer(estimate, as_counts(width, law.unit))
+    return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit))
 
 
 def _from_summary(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,8 @@ class Summed:
 
     parts: tuple[Parts, ...]
     """The part of each axis."""
+    items: int = 1
+    """How many of them, the first ones, are no contexts: 1, or 0 in a question about one item."""
 
     @property
     def rows(self) -> list[Weights]:
@@ -66,14 +68,17 @@ class Summed:
     @property
     def combination(self) -> Combination:
         """The weights of all published or dropped cells."""
-        return Combination(  # infinite beyond 1e308
-            prod(float(part.squares) for part in self.parts),
-            prod(float(part.total) for part in self.parts),
-        )
+        squares = [float(part.squares) for part in self.parts]
+        totals = [float(part.total) for part in self.parts]
+        # Of one block, which is a combination of contexts, all cells have the contexts' weight.
+        of_items = prod(totals[: self.items])
+        within = of_items * of_items * prod(squares[self.items :])
+        return Combination(prod(squares), prod(totals), within)  # infinite beyond 1e308
 
     def at_each(self, axis: int) -> Summed:
         """The same without one axis: a question for each of its values."""
-        return Summed(self.parts[:axis] + self.parts[axis + 1 :])
+        parts = self.parts[:axis] + self.parts[axis + 1 :]
+        return Summed(parts, self.items - (axis < self.items))
 
     @property
     def unweighted(self) -> bool:
@@ -85,12 +90,15 @@ def combined(questions: Iterable[Summed]) -> Combination:
     """The weights of several boxes that have no cell in common, held where their square is finite.
 
     >>> combined([])
-    Combination(squares=0.0, total=0.0)
+    Combination(squares=0.0, total=0.0, within=0.0)
     """
     found = [question.combination for question in questions]
+    # Boxes may share contexts: at most their roots add up (Cauchy and Schwarz).
+    roots = sum(sqrt(one.within or 0.0) for one in found) + 0.0
     return Combination(
         min(sum(one.squares for one in found) + 0.0, _LARGEST**2),
         max(min(sum(one.total for one in found) + 0.0, _LARGEST), -_LARGEST),
+        min(roots, _LARGEST) ** 2,
     )
 
 

@@ -29,6 +29,11 @@ def floor_of(table: TableFacts, items: int, question: Summed) -> float:
     return float(as_counts(floor, law.unit)) if law.unit != 1 else floor
 
 
+def floor_of_cells(table: TableFacts, cells: int) -> float:
+    """The same for so many cells of a table, each a line by itself."""
+    return float(as_counts(table.law.floor(cells), table.law.unit))
+
+
 def floor_words(table: TableFacts, items: int, floor: float) -> str:
     """What the floor of a list is, in a sentence."""
     if table.discovery_threshold is not None:

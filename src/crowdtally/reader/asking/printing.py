@@ -1,47 +1,157 @@
-"""A top list as text: what is noise, and the line above it."""
+"""Answers as text: what is believed first, then what was released, and what is noise."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
+from crowdtally.reader.estimating.covering import NOISE
 from crowdtally.showing import plainly
 
+_SMALL = 10
+"""Estimates below are shown to a tenth."""
 
-def printed(rows: Sequence[Any], floor: float) -> Iterator[str]:
+
+def printed(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
     """The lines of a list: items above the noise floor first, each with its rank.
 
     Args:
         rows: the list's :class:`TopItem` objects.
-        floor: its noise floor.
+        floor: its noise floor; None where there are no noisy counts.
     """
     above = [row for row in rows if row.above_floor]
     below = [row for row in rows if not row.above_floor]
-    line = f"---- {shown(floor)}: the noise floor; items below are not told apart from noise ----"
     if not above:
         yield from _all_noise(below, floor)
-    sampled = any(row.estimate != row.count for row in rows)
-    more = f"  {'stands for':>14}  {'standard error':>14}" if sampled else ""
-    yield f"{'rank':>4}  {'count':>10}  {'noise interval':>21}{more}  item"
-    yield from (_line(row, sampled) for row in above)
-    yield from [line] if above and below else []
-    yield from (_line(row, sampled) for row in below)
+    columns = _columns_of(rows)
+    yield columns(None, len(rows))
+    yield from (columns(row, len(rows)) for row in above)
+    if above and below:
+        yield _line_above_noise(floor)
+    yield from (columns(row, len(rows)) for row in below)
 
 
-def _all_noise(rows: Sequence[Any], floor: float) -> Iterator[str]:
-    """What a list says first that has no item above the floor, if it has any item at all."""
-    if rows:
+def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
+    """How the lines of a list are written."""
+    if any(row.median is not None for row in rows):
+        noisy = any(row.count is not None for row in rows)
+        return _believed if noisy else _only_believed
+    return _sampled if any(row.estimate != row.count for row in rows) else _released
+
+
+def sum_lines(answer: Any) -> Iterator[str]:
+    """The lines of a :class:`Sum`."""
+    counted, believed = answer.counted, answer.covers != NOISE
+    if believed:
         yield (
-            "None of these items is told apart from noise: no count is above the noise floor, "
-            f"{shown(floor)}."
+            f"{whole(answer.estimate)} {counted}, estimated; 95% interval of {answer.covers} "
+            f"{believed_interval(answer)}"
         )
+    if answer.value is not None:
+        noisy = "noisy sum " if believed else ""
+        yield (
+            f"{noisy}{shown(answer.value)} {counted}, standard error {shown(answer.standard_error)}"
+        )
+    if answer.low is not None and answer.high is not None:
+        yield f"95% of the noise within {shown(answer.low)} … {shown(answer.high)}"
+    cells = "1 cell" if answer.cells == 1 else f"{answer.cells} cells"
+    if answer.value is None:
+        yield f"over {cells}, estimated from the table {answer.table!r} and its contexts"
+    else:
+        yield f"over {cells} of the table {answer.table!r}"
+        noisy = "the noisy sum is " if believed else ""
+        yield f"{noisy}unbiased for {answer.unbiased_for}"
+    yield answer.what_counts
 
 
-def _line(row: Any, sampled: bool) -> str:
-    interval = more = ""
-    if row.low is not None:
-        interval = f"{shown(row.low)} … {shown(row.high)}"
-    if sampled:
-        more = f"  {shown(row.estimate):>14}  {shown(row.standard_error):>14}"
-    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}{more}  {plainly(row.item)}"
+def _line_above_noise(floor: float | None) -> str:
+    number = "" if floor is None else f"{shown(floor)}: "
+    return f"---- {number}the noise floor; items below are not told apart from noise ----"
+
+
+def _all_noise(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
+    """What a list says first that has no item above the floor, if it has any item at all."""
+    if not rows:
+        return
+    why = "" if floor is None else f": no count is above the noise floor, {shown(floor)}"
+    yield f"None of these items is told apart from noise{why}."
+
+
+def interval_of(low: float | None, high: float | None) -> str:
+    """From one end to the other."""
+    return "" if low is None or high is None else f"{shown(low)} … {shown(high)}"
+
+
+def noisy_of(row: Any) -> str:
+    """A noisy count with the half width of its noise interval."""
+    if row.count is None:
+        return ""
+    return shown(row.count) + ("" if row.high is None else f" ± {shown(row.high - row.count)}")
+
+
+def chance_of(chance: float) -> str:
+    """In per cent; certain only where nothing else is left.
+
+    >>> chance_of(1.0), chance_of(0.9996), chance_of(0.42), chance_of(0.0004), chance_of(0.0)
+    ('100%', '>99%', '42%', '<1%', '0%')
+    """
+    if 0.99 < chance < 1:
+        return ">99%"
+    return "<1%" if 0 < chance < 0.01 else f"{chance:.0%}"
+
+
+def whole(value: float) -> str:
+    """An estimate for people: to a tenth only where it is small.
+
+    >>> whole(4231.6), whole(10.4), whole(3.62), whole(0.0)
+    ('4232', '10', '3.6', '0')
+    """
+    return shown(round(value) if abs(value) >= _SMALL else value)
+
+
+def believed_interval(row: Any) -> str:
+    """From one end of an estimate's interval to the other."""
+    if row.estimate_low is None or row.estimate_high is None:
+        return ""
+    return f"{whole(row.estimate_low)} … {whole(row.estimate_high)}"
+
+
+def _believed(row: Any, k: int) -> str:
+    if row is None:
+        heads = f"{'rank':>4}  {'estimate':>10}  {'95% within':>17}"
+        return f"{heads}  {f'in top {k}':>9}  {'noisy count':>17}  item"
+    chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
+    return (
+        f"{row.rank:>4}  {whole(row.estimate):>10}  {believed_interval(row):>17}  {chance:>9}  "
+        f"{noisy_of(row):>17}  {plainly(row.item)}"
+    )
+
+
+def _only_believed(row: Any, k: int) -> str:
+    """Without noisy counts, where there are none."""
+    if row is None:
+        heads = f"{'rank':>4}  {'estimate':>10}  {'95% within':>17}"
+        return f"{heads}  {f'in top {k}':>9}  item"
+    chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
+    interval = believed_interval(row)
+    return (
+        f"{row.rank:>4}  {whole(row.estimate):>10}  {interval:>17}  {chance:>9}  "
+        f"{plainly(row.item)}"
+    )
+
+
+def _released(row: Any, k: int) -> str:
+    if row is None:
+        return f"{'rank':>4}  {'count':>10}  {'noise interval':>21}  item"
+    interval = interval_of(row.low, row.high)
+    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}  {plainly(row.item)}"
+
+
+def _sampled(row: Any, k: int) -> str:
+    if row is None:
+        heads = f"{'rank':>4}  {'count':>10}  {'noise interval':>21}"
+        return f"{heads}  {'stands for':>14}  {'standard error':>14}  item"
+    interval = interval_of(row.low, row.high)
+    more = f"{shown(row.estimate):>14}  {shown(row.standard_error):>14}"
+    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}  {more}  {plainly(row.item)}"

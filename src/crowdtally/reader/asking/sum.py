@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import prod
 
 import numpy as np
@@ -12,9 +12,17 @@ import numpy as np
 from crowdtally.errors import UsageError
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
-from crowdtally.reader.asking.answering import answer_from, shown
+from crowdtally.reader.asking.answering import answer_from
+from crowdtally.reader.asking.believing import (
+    believed_in_contexts,
+    believed_sum,
+    noise_only,
+    with_crowd,
+)
+from crowdtally.reader.asking.printing import sum_lines
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.condition import Among, Box, Condition, Every, Some, boxes, every, some
+from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, column
 from crowdtally.reader.stated import Stated, all_of
 
@@ -23,9 +31,21 @@ from crowdtally.reader.stated import Stated, all_of
 class Sum:
     """The answer to ``sum``."""
 
-    value: float
-    """The estimate; it can be negative, and is whole where every count is."""
-    standard_error: float
+    estimate: float
+    """What the sum is believed to be, from all that the release says of each cell; where cells have
+    no estimates of their own, ``value``."""
+    estimate_error: float
+    """How far that typically is from what it is an estimate of."""
+    estimate_low: float
+    """The lower end of the 95% interval of the estimate."""
+    estimate_high: float
+    """Its upper end."""
+    covers: str
+    """What that interval covers: the true counts, the bounded counts, or the noise only."""
+    value: float | None
+    """The sum of the noisy counts; it can be negative, and is whole where every count is. None
+    where items in contexts have no noisy counts, only estimates."""
+    standard_error: float | None
     """How far it typically is from what it is unbiased for, by noise and by sampling."""
     low: float | None
     """``value`` less the half width of the 95% noise interval; None if more than noise is in it."""
@@ -38,7 +58,7 @@ class Sum:
     counted: str
     """What a count counts: records, users, or pairs of them."""
     unbiased_for: str
-    """What it is right about on average, and what it leaves out."""
+    """What ``value`` is right about on average, and what it leaves out."""
     what_counts: str
     """What is counted of one user, and what noise intervals do not cover, in a sentence."""
 
@@ -47,15 +67,7 @@ class Sum:
         return json.dumps(asdict(self), ensure_ascii=False)
 
     def __str__(self) -> str:
-        interval = ""
-        if self.low is not None and self.high is not None:
-            interval = f"\n95% of the noise within {shown(self.low)} … {shown(self.high)}"
-        cells = "1 cell" if self.cells == 1 else f"{self.cells} cells"
-        return (
-            f"{shown(self.value)} {self.counted}, standard error {shown(self.standard_error)}"
-            f"{interval}\nover {cells} of the table {self.table!r}\n"
-            f"unbiased for {self.unbiased_for}\n{self.what_counts}"
-        )
+        return "\n".join(sum_lines(self))
 
 
 def stated_by(axes: Axes, where: str | None, equals: Mapping[str, object]) -> Stated:
@@ -87,9 +99,16 @@ def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:
     return Stated(Among(name, axis.between(ends[0], ends[1], False, False)), frozenset([name]))
 
 
-def sum_over(axes: Axes, stated: Stated) -> Sum:
+def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
     """The sum over the cells for which a condition holds, from the table whose columns it names."""
+    if axes.find(stated.named) is None and estimator.contexts is not None:
+        return _only_estimated(axes, estimator, stated)
     table = axes.table(stated.named)
+    if table.is_chosen:
+        raise UsageError(
+            "this release has its top items only, so that sums over a list cannot be known: ask "
+            f"for the top items, or look at the table {table.name!r}."
+        )
     lists, condition = axes.of(table), stated.condition
     if table.kind.is_pairs:
         condition = _mirrored(condition, lists)
@@ -98,24 +117,51 @@ def sum_over(axes: Axes, stated: Stated) -> Sum:
     if table.kind.is_pairs:
         # Each unordered pair was counted in both orders, and a pair with itself is none.
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
-    if cells == 0:
-        raise UsageError(
-            "no cell of the public domain satisfies the condition: its sum is 0 whatever the "
-            "records are. Ranges go by the order of the lists."
-        )
-    answer = answer_from(table, axes.published.path(table), lists, found, cells)
+    _refuse_none(cells)
+    answer = with_crowd(
+        answer_from(table, axes.published.path(table), lists, found, cells),
+        estimator, table, lists, found, cells,
+    )  # fmt: skip
     value, reach = answer.estimate.value, answer.reach
+    low, high = (None, None) if reach is None else (value - reach, value + reach)
+    believed = believed_sum(estimator, table, lists, found) or noise_only(answer)
     return Sum(
+        *believed.fields(),
         value,
         answer.estimate.standard_error,
-        None if reach is None else value - reach,
-        None if reach is None else value + reach,
+        low,
+        high,
         cells,
         table.name,
         table.kind.counts(axes.published.counted),
         answer.estimate.unbiased_for,
         what_counts(axes.published, table).sentence(),
     )
+
+
+def _only_estimated(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
+    """The sum over items in contexts where there are estimates of them, and no noisy counts."""
+    (base,) = (axes.find([name]) for name in axes.published.domain.names[:1])
+    lists = tuple(axes.by_name[name] for name in axes.published.domain.names)
+    found = boxes(stated.condition, [axis.name for axis in lists])
+    cells = sum(prod(_sizes(box, lists)) for box in found)
+    _refuse_none(cells)
+    believed = believed_in_contexts(estimator, lists[0], found)
+    if base is None or believed is None:
+        return sum_over(axes, estimator, replace(stated, named=frozenset()))
+    return Sum(
+        *believed.fields(), None, None, None, None, cells, base.name,
+        base.kind.counts(axes.published.counted), "nothing: there is no noisy sum",
+        what_counts(axes.published, base).sentence(),
+    )  # fmt: skip
+
+
+def _refuse_none(cells: int) -> None:
+    if cells == 0:
+        raise UsageError(
+            "no cell of the public domain satisfies the condition: its sum is 0 whatever the "
+            "records are. Ranges go by the order of the lists."
+        )
 
 
 def _decided_in_order(table: TableFacts, lists: Sequence[AxisLookup]) -> list[str]:

@@ -2,112 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.laws.law import Combination, as_counts
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
-from crowdtally.reader import tables
-from crowdtally.reader.asking.answering import in_units
-from crowdtally.reader.asking.boxes import Summed, leaves, summed
-from crowdtally.reader.asking.floor import floor_of, floor_words
-from crowdtally.reader.asking.notebook import top_line, top_table
-from crowdtally.reader.asking.printing import printed
+from crowdtally.reader.asking.floor import floor_of_cells, floor_words
+from crowdtally.reader.asking.noisy_lines import NoisyLines
+from crowdtally.reader.asking.ranking import Ranked, by_count, by_estimate, with_crowd
+from crowdtally.reader.asking.selected import selected, selected_table
+from crowdtally.reader.asking.top_list import TopItem, TopList
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
+from crowdtally.reader.estimating.believed import TRUE, Believed
+from crowdtally.reader.estimating.covering import NOISE
+from crowdtally.reader.estimating.covering import words as covering_words
+from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, Mask
-from crowdtally.reader.tables import Weights
-
-_MOST = 2**62
-"""More lines than any release has: what SQL takes as a limit."""
-_Found = tuple[Any, float, float]
-"""An item, its count as it stands, and what it counts for."""
 
 
-@dataclass(frozen=True)
-class TopItem:
-    """One line of a top list."""
-
-    rank: int
-    """1 for the largest estimate; equal ones keep the order of the item list."""
-    item: str | int
-    """The item."""
-    count: float
-    """Its noisy count, as released: it can be negative. Whole, unless rows were scaled."""
-    noise_std: float
-    """Standard deviation of the noise in ``count``."""
-    low: float | None
-    """``count`` less the half width of the noise interval; None where counts enter by weights."""
-    high: float | None
-    """``count`` plus the same."""
-    estimate: float
-    """What ``count`` stands for: the same, but where cells were sampled at least the threshold."""
-    standard_error: float
-    """How far ``estimate`` typically is from what it is unbiased for, by noise and by sampling."""
-    floor: float
-    """The noise floor of the list: where nobody is counted, the largest count of all items exceeds
-    it with a probability of at most 5%."""
-    above_floor: bool
-    """Whether ``count`` is above it; else the item is not told apart from noise."""
-
-
-@dataclass(frozen=True)
-class TopList:
-    """The answer to ``top``: a sequence of :class:`TopItem`."""
-
-    rows: tuple[TopItem, ...]
-    """The items, largest estimate first; fewer than asked for where fewer were published."""
-    counted: str
-    """What a count counts: records or users."""
-    floor: float
-    """The noise floor, the same for all items."""
-    ranked: int
-    """How many items there are to rank, published or not: the floor follows from it."""
-    floor_words: str
-    """What the floor is, in a sentence."""
-    what_counts: str
-    """What is counted of one user, and what noise intervals do not cover, in a sentence."""
-
-    def __iter__(self) -> Any:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, index: int) -> TopItem:
-        return self.rows[index]
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Plain dictionaries, for a DataFrame or for JSON."""
-        return [asdict(row) for row in self.rows]
-
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dicts(), ensure_ascii=False)
-
-    def __repr__(self) -> str:
-        return top_line(self.rows, self.counted)
-
-    def _repr_html_(self) -> str:
-        return top_table(self.rows, self.counted, [self.floor_words, self.what_counts])
-
-    def __str__(self) -> str:
-        lines = printed(self.rows, self.floor)
-        return "\n".join([*lines, self.floor_words, self.what_counts])
-
-
-def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
+def top(
+    axes: Axes, estimator: Estimator, k: int, context: Mapping[str, object], *, raw: bool = False
+) -> TopList:
     """The k items with the largest estimates, overall or where the context has these values.
 
-    A context that is not named is summed over, and the noise of the sum is what is reported.
+    A context that is not named is summed over. With ``raw``, noisy counts alone decide.
     """
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
         raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
@@ -115,80 +36,137 @@ def top(axes: Axes, k: int, context: Mapping[str, object]) -> TopList:
     if not axes.published.domain.has_items:
         raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
     item = next(iter(axes.by_name.values()))
-    table = axes.table([item.name, *box])
-    lists = axes.of(table)
-    question = summed(table, lists, box).at_each(0)
-    column, rows = _item_rows(table, item, question)
-    asked = _Asked(table, Sampled.of(table), question, floor_of(table, len(item), question))
-    path, least = axes.published.path(table), asked.sampled.threshold * float(table.law.unit)
-    once = len(lists) == 1 and not rows
-    found = tables.largest(path, rows, column, least, min(int(k), _MOST), once=once)
-    lines = asked.lines(found, path, rows, column)
-    return TopList(
-        tuple(lines),
-        table.kind.counts(axes.published.counted),
-        asked.floor,
-        len(item),
-        floor_words(table, len(item), asked.floor),
-        what_counts(axes.published, table).sentence(),
-    )
+    asked = _Asked(axes, estimator, item, min(int(k), len(item)), box, raw)
+    only = selected_table(axes.published)
+    if only is not None:
+        return _of_selected(asked, only)
+    table = axes.find([item.name, *box])
+    if table is None and raw:
+        raise UsageError(
+            "this release has no noisy counts of items in contexts, only estimates: leave out "
+            "--raw, or ask without a context."
+        )
+    if table is None and estimator.contexts is None:
+        table = axes.table([item.name, *box])  # which says what is wrong
+    return _of_table(asked, table)
 
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A question to a table that is asked for each item."""
+    """A question for a list."""
 
-    table: TableFacts
-    """The table."""
-    sampled: Sampled
-    """How its cells were chosen."""
-    question: Summed
-    """What is summed for an item."""
-    floor: float
-    """What its largest count rarely exceeds by noise alone."""
+    axes: Axes
+    estimator: Estimator
+    item: AxisLookup
+    k: int
+    box: Mapping[str, Mask]
+    raw: bool
 
-    def lines(
-        self, found: Sequence[_Found], path: Path, rows: list[Weights], column: str
-    ) -> list[TopItem]:
-        """The lines for the items that were found."""
-        noise = cache(self._noise)  # many lines have the same
-        if self.table.summary is None:
-            of = self.question.combination
-            errors = [(noise(of)[0], of)] * len(found)
-        else:
-            errors = self._sampling_errors(path, rows, column, [name for name, _, _ in found])
-        lines = []
-        for rank, (one, (error, of)) in enumerate(zip(found, errors, strict=True), start=1):
-            (name, count, estimate), (std, reach) = one, noise(of)
-            low, high = (None, None) if reach is None else (count - reach, count + reach)
-            above = count > self.floor
-            lines.append(
-                TopItem(rank, name, count, std, low, high, estimate, error, self.floor, above)
-            )
-        return lines
 
-    def _noise(self, of: Combination) -> tuple[float, float | None]:
-        """The standard deviation of the noise in such a sum, and half its interval's width."""
-        law, level = self.table.law, self.table.interval_level
-        if not self.question.unweighted:
-            return law.std(of), None
-        return law.std(of), as_counts(law.half_width(level, int(of.squares)), law.unit)
+@dataclass(frozen=True, eq=False)
+class _Beliefs:
+    """What is believed of the lines of a list."""
 
-    def _sampling_errors(
-        self, path: Path, rows: list[Weights], column: str, names: list[Any]
-    ) -> list[tuple[float, Combination]]:
-        """For each item: the standard error of its estimate, and its published cells' weights."""
-        if not names:
-            return []
-        chosen = Weights({column: np.array(names, dtype=object)})
-        counts, weights, owners = tables.weighed(path, [*rows, chosen], column)
-        values, errors = in_units(self.table, counts), []
-        for name in names:
-            own = np.flatnonzero(owners == name)
-            sum_ = weighted_sum(values[own], weights[own], self.question.combination, self.sampled)
-            squares, total = float((weights[own] ** 2).sum()), float(weights[own].sum())
-            errors.append((sum_.standard_error, Combination(squares, total)))
-        return errors
+    of: Believed
+    """Each line has its place in it."""
+    covers: str
+    """What intervals cover."""
+    chances: Sequence[float | None]
+    """How likely each place is among the first k."""
+    in_order: bool
+    """Whether noisy counts have the same order."""
+
+
+def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
+    """From a table of all items, or from estimates where no table has just this."""
+    axes, estimator, item = asked.axes, asked.estimator, asked.item
+    noisy = None if table is None else NoisyLines.of(axes, table, item, asked.box)
+    crowd = None if asked.box else estimator.crowd
+    beliefs = None if asked.raw else _beliefs(asked)
+    if beliefs is not None:
+        lines = by_estimate(asked.k, item, beliefs.of, noisy, in_order=beliefs.in_order)
+        lines = with_crowd(lines, crowd)
+    else:
+        lines = [] if noisy is None else by_count(asked.k, item, noisy, crowd)
+    known = table or axes.table([item.name])
+    return _answer(asked, known, lines, beliefs, None if noisy is None else noisy.floor)
+
+
+def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
+    """From the table of selected items, which is all that there is."""
+    lines, believed = selected(asked.axes, table, asked.k, asked.box)
+    beliefs = _Beliefs(believed, TRUE, [None] * len(lines), in_order=True)
+    floor = floor_of_cells(table, table.cells)
+    return _answer(asked, table, lines, None if asked.raw else beliefs, floor)
+
+
+def _beliefs(asked: _Asked) -> _Beliefs | None:
+    """What is believed of every item; None where there are no estimates."""
+    estimator, of_items = asked.estimator, asked.estimator.items
+    if of_items is None:
+        return None
+    believed: Believed | None = of_items.believed
+    if asked.box:
+        believed = estimator.in_contexts(estimator.context_mask(asked.box))
+    if believed is None:
+        return None
+    in_order = of_items.in_order and not asked.box
+    chances = believed.chance_among(asked.k).tolist()
+    return _Beliefs(believed, of_items.covers, chances, in_order)
+
+
+def _answer(
+    asked: _Asked,
+    table: TableFacts,
+    lines: Sequence[Ranked],
+    beliefs: _Beliefs | None,
+    floor: float | None,
+) -> TopList:
+    """The list, and what must be said beside it."""
+    published, estimator = asked.axes.published, asked.estimator
+    covers = NOISE if beliefs is None else beliefs.covers
+    words = covering_words(published, table, covers)
+    if asked.box and beliefs is not None and estimator.contexts is not None:
+        words = f"{words} {estimator.contexts.remark}"
+    ranked = len(asked.item) if not table.is_chosen else table.cells
+    return TopList(
+        tuple(_line(rank, one, beliefs, floor) for rank, one in enumerate(lines, start=1)),
+        table.kind.counts(published.counted),
+        floor,
+        ranked,
+        "" if floor is None else floor_words(table, ranked, floor),
+        what_counts(published, table).sentence(),
+        words,
+    )
+
+
+def _line(rank: int, line: Ranked, beliefs: _Beliefs | None, floor: float | None) -> TopItem:
+    noisy, place = line.noisy, line.place
+    above = noisy is not None and floor is not None and noisy.count > floor
+    released = {
+        "count": None if noisy is None else noisy.count,
+        "noise_std": None if noisy is None else noisy.noise_std,
+        "low": None if noisy is None else noisy.low,
+        "high": None if noisy is None else noisy.high,
+    }
+    if beliefs is None:
+        if noisy is None:
+            raise TypeError("a line without estimates has a noisy count")
+        return TopItem(
+            rank=rank, item=line.item, estimate=noisy.stands_for, estimate_low=noisy.low,
+            estimate_high=noisy.high, covers=NOISE, median=None, chance_in_top=None, **released,
+            standard_error=noisy.standard_error, floor=floor, above_floor=above,
+        )  # fmt: skip
+    of = beliefs.of
+    if not beliefs.in_order:  # more than one count speaks for it
+        above = above or bool(of.low[place] > 0)
+    return TopItem(
+        rank=rank, item=line.item, estimate=float(of.mean[place]),
+        estimate_low=float(of.low[place]), estimate_high=float(of.high[place]),
+        covers=beliefs.covers, median=float(of.median[place]),
+        chance_in_top=beliefs.chances[place], **released,
+        standard_error=float(of.deviation[place]), floor=floor, above_floor=above,
+    )  # fmt: skip
 
 
 def _chosen(axes: Axes, name: str, value: object) -> Mask:
@@ -201,16 +179,3 @@ def _chosen(axes: Axes, name: str, value: object) -> Mask:
     if name not in contexts:
         raise UsageError(f"this release has no context {name!r}. {did_you_mean(name, contexts)}")
     return contexts[name].among([contexts[name].spelled(value)])
-
-
-def _item_rows(table: TableFacts, item: AxisLookup, question: Summed) -> tuple[str, list[Weights]]:
-    """The column that names items, and the rows that are about single ones."""
-    transform = table.transform
-    if transform.kind == "sketch" or (transform.kind == "haar" and item.name in transform.ordered):
-        raise UsageError(
-            f"this release holds its items as a {transform.kind} transform, which has no list "
-            "to rank: ask for the sum of each item."
-        )
-    if item.name in transform.ordered:
-        return f"{item.name}_first", [*question.rows, leaves(item)]
-    return item.name, question.rows

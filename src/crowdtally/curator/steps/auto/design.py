@@ -40,11 +40,12 @@ class Design:
     def of(cls, request: Request) -> Design:
         """From a request whose rule is ``auto``."""
         rule, domain = request.method.rule, request.domain
-        if not isinstance(rule, Auto) or domain is None:
+        (table,) = request.tables
+        if not isinstance(rule, Auto) or domain is None or not isinstance(table, Table):
             raise TypeError("a design is made for a request that leaves its method to auto")
         return cls(
             request.epsilon.value, rule.aim, rule.repeats, bool(rule.per_user), request.method.what,
-            request.tables[0], domain, rule.features,
+            table, domain, rule.features,
         )  # fmt: skip
 
     @property

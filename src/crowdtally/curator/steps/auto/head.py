@@ -11,11 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.curator.counting.scaled_rows import NONE
+from crowdtally.curator.steps.auto.deciding import HEAD as HEAD_SHARE
 from crowdtally.curator.steps.auto.deciding import head_items
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
 from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
+from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import largest
 from crowdtally.values.table_kinds import HEAD
@@ -33,14 +35,15 @@ class Head:
     def plan(self, released: Released) -> Planned | Passed:
         """Distinct users of them."""
         decided = decided_of(released)
-        if decided.split_head or not decided.shares.head:
+        split = decided.split_head and not stopped(released)
+        if split or not decided.shares.head:
             return Passed(self._why_not(released))
         chosen = head_places(self.design, released)
         if not len(chosen):
             return Passed("no item was published that could be measured once more")
         return Planned(
             ChosenMembers(self.design, self.name, chosen),
-            decided.shares.head * self.design.epsilon,
+            (HEAD_SHARE if decided.split_head else decided.shares.head) * self.design.epsilon,
             "the largest items are measured directly, without bounds",
             {"items": len(chosen)},
         )  # fmt: skip

@@ -49,9 +49,7 @@ class HeadRows:
         """Where users may be in several contexts, or repeat, and there are enough of them."""
         decided = decided_of(released)
         if not decided.shares.head_rows or stopped(released):
-            return Passed(
-                why_not(self.design, released, repeats=True if self.design.per_user else None)
-            )
+            return Passed(why_not(self.design, released, self._never()))
         most = ROWS_USER if self.design.per_user else ROWS_RECORD
         places = top_places(self.design, released, most)
         if not len(places):
@@ -59,6 +57,14 @@ class HeadRows:
         share = decided.shares.head_rows * (HALF if looks_at_rows(self.design, decided) else 1)
         asked = RowsByContext(self.design, self.name, places)
         return Planned(asked, share * self.design.epsilon, _WHY, {"items": len(places)})
+
+    def _never(self) -> str | None:
+        """Why such a request has no head rows."""
+        if self.design.aim == "counts":
+            return "they say more about ranks than about counts: for a release to recommend by"
+        if self.design.per_user and not self.design.repeats:
+            return "each user has one context and counts once: the split head says more"
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import AllItems
+from crowdtally.curator.steps.auto.reserving import reserved
 from crowdtally.curator.steps.auto.small import small_domain
 from crowdtally.curator.steps.step import Released
 
@@ -46,7 +47,7 @@ class Items:
 
 def unreserved(design: Design, released: Released) -> Fraction:
     """What neither was spent nor is set aside for a later step: ε − charged − reserved."""
-    return course_of(released).left - decided_of(released).shares.total * design.epsilon
+    return course_of(released).left - reserved(design, released)
 
 
 def _why(zooms: bool) -> str:

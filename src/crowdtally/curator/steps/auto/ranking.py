@@ -29,9 +29,7 @@ def top_places(design: Design, released: Released, most: int) -> NDArray[np.int6
     return np.sort(places[np.argsort(-values, kind="stable")[:most]])
 
 
-def _shown(
-    design: Design, released: Released
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _shown(design: Design, released: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     table = released.table(design.table.name)
     if table is None or table.cells is None:
         return np.empty(0, dtype=np.int64), np.empty(0)

@@ -8,38 +8,29 @@ from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
 
 TOO_FEW = "too few people per context: each context has the overall ranking"
-NOTHING = "no item was published that could be measured once more"
 ALIKE = "a first look found no difference between contexts that stands above its noise"
+NOTHING = "no item was published that could be measured once more"
 
 
-def why_not(
-    design: Design, released: Released, *, per_user: bool | None = None,
-    repeats: bool | None = None, features: bool = False,
-) -> str:  # fmt: skip
+def why_not(design: Design, released: Released, own: str | None = None) -> str:
     """The first reason that holds.
 
     Args:
         design: what is public.
         released: what was released so far.
-        per_user: whether the step is for contexts that are a property of the user, if it matters.
-        repeats: whether it is for repeats that count, if it matters.
-        features: whether it needs features of items.
+        own: the step's own reason, where it is never taken for such a request.
     """
     decided = decided_of(released)
     if not design.has_contexts:
         return "there are no contexts"
     if design.aim == "top":
         return "a release for top lists spends nothing on what is special in a context"
-    if features and design.features is None:
-        return "no features of items are given"
-    if per_user is not None and design.per_user != per_user:
-        return "a user may be in several contexts"
-    if repeats is not None and design.repeats != repeats:
-        return "it is not what this kind of context is measured by"
+    if own is not None:
+        return own
     if stopped(released):
         return ALIKE
     if not decided.sizes.reliable:
-        return "too few people to measure anything in a context"
+        return "there are too few users to measure anything in a context"
     if decided.small:
-        return "there are so few items that all are measured in each context, or none"
+        return "the list of items is short: all of them are measured at once"
     return TOO_FEW

@@ -20,8 +20,8 @@ from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.head import head_places
+from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
@@ -45,7 +45,7 @@ class SplitHead:
         decided = decided_of(released)
         wanted = decided.split_head and not decided.small and decided.shares.head > 0
         if not wanted or stopped(released):
-            return Passed(why_not(self.design, released, per_user=True, repeats=False))
+            return Passed(why_not(self.design, released, self._never()))
         places = head_places(self.design, released)
         if not len(places):
             return Passed(NOTHING)
@@ -56,6 +56,14 @@ class SplitHead:
             "price of one",
             {"items": len(places)},
         )
+
+    def _never(self) -> str | None:
+        """Why such a request never splits its head."""
+        if not self.design.per_user:
+            return "a user may be in several contexts"
+        if self.design.repeats:
+            return "a user may have an item several times, which distinct users do not show"
+        return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,14 +15,18 @@ from typing import Any
 from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.estimating import as_floats
 from crowdtally.curator.steps.auto.planned import PlannedStep, course_of, decided_of
+from crowdtally.curator.steps.auto.ranking import estimated_counts
 from crowdtally.curator.steps.auto.reserving import DIFFER
 from crowdtally.curator.steps.auto.visiting import visits_of
 from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.estimation.contexts import ContextFacts
 from crowdtally.estimation.stopping import differ
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
+from crowdtally.values.layout import Crossed, Picked
 from crowdtally.values.table_kinds import CONTEXTS
 
 HALF = Fraction(1, 2)
@@ -77,7 +81,8 @@ class LookStep:
         seen = due.release(counted, released, draws)
         if counted.found is None:  # nothing to look at: said by the step
             return seen
-        course = course_of(seen).note(**{DIFFER: they_differ(seen, seen.tables[-1])})
+        said = they_differ(self.design, released, seen.tables[-1])
+        course = course_of(seen).note(**{DIFFER: said})
         return replace(seen, course=course)
 
     def _due(self, released: Released) -> PlannedStep | None:
@@ -98,8 +103,8 @@ class Unsaid:
     """What is public."""
     step: PlannedStep
     """The step."""
-    only_after_look: bool = False
-    """Whether it is the second half of a look."""
+    after: str | None = None
+    """The table of the look whose second half it is."""
 
     @property
     def name(self) -> str:
@@ -124,16 +129,25 @@ class Unsaid:
         taken = course_of(released).taken
         if not self.design.has_contexts or self.name in {step.name for step in taken}:
             return False
-        return not self.only_after_look or any(DIFFER in step.facts for step in taken)
+        looked = {step.name for step in taken if DIFFER in step.facts}
+        return self.after is None or self.after in looked
 
 
-def they_differ(released: Released, table: NoisyTable) -> bool:
-    """Whether a released table of something × contexts shows more than noise."""
-    totals = released.table(CONTEXTS.name)
+def they_differ(design: Design, before: Released, table: NoisyTable) -> bool:
+    """Whether a released table of features or items × contexts shows more than noise.
+
+    Args:
+        design: what is public.
+        before: what was released before it.
+        table: the look's.
+    """
+    totals = before.table(CONTEXTS.name)
     if totals is None:
         raise TypeError("a look comes after the totals of contexts")
-    contexts = totals.layout.size
-    cells = table.values.astype(float).reshape(-1, contexts) * float(table.law.unit)
-    rows = cells[: len(table.facts["features"])] if "features" in table.facts else cells
-    counts = totals.values.astype(float) * float(totals.law.unit)
-    return bool(differ(rows, table.law.std(), counts))
+    users = decided_of(before).sizes.users
+    shares = ContextFacts(as_floats(totals), totals.law.std(), users).shares
+    cells = as_floats(table).reshape(-1, design.contexts)
+    if isinstance(table.layout, Crossed) and isinstance(table.layout.first, Picked):
+        counts = estimated_counts(design, before)[table.layout.first.places]
+        return differ(cells, table.law.std(), shares, counts=counts)
+    return differ(cells[:-1], table.law.std(), shares)  # without the row of β

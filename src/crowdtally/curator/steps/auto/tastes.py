@@ -50,7 +50,8 @@ class Tastes:
         """Where features are given and there are enough users in a context."""
         decided, features = decided_of(released), self.design.features
         if not decided.shares.tastes or features is None:
-            return Passed(why_not(self.design, released, features=True))
+            never = "no features of items are given" if features is None else None
+            return Passed(why_not(self.design, released, never))
         profile = profile_of(features, estimated_counts(self.design, released))
         if profile is None:
             return Passed(_ALIKE)
@@ -72,7 +73,7 @@ class TastesAgain:
         """By the features and weights of the first half."""
         decided, before = decided_of(released), released.table(TASTES.name)
         if before is None or not looks(self.design, decided) or stopped(released):
-            return Passed(why_not(self.design, released, features=True))
+            return Passed(why_not(self.design, released))
         profile = Profile.from_dict(before.facts)
         share = decided.shares.tastes * HALF
         asked = FeaturesByContext(self.design, self.name, profile)

@@ -14,6 +14,7 @@ from crowdtally.curator.steps.auto.estimating import crowd_of, fact_of, item_est
 from crowdtally.curator.steps.auto.items import unreserved
 from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenItems
+from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import heaviest
 from crowdtally.values.table_kinds import ZOOM
@@ -31,7 +32,8 @@ class Zoom:
     def plan(self, released: Released) -> Planned | Passed:
         """The other half of what is left, for few items."""
         decided = decided_of(released)
-        if not decided.zooms:
+        stop = stopped(released)
+        if not decided.zooms and not stop:
             return Passed(self._why_not(released))
         crowd = crowd_of(released).tolist()
         chosen = heaviest(item_estimates(self.design, released), decided.zoom_mass, crowd)
@@ -42,7 +44,7 @@ class Zoom:
         percent = round(100 * decided.zoom_mass)
         return Planned(
             ChosenItems(self.design, self.name, inside, chosen), unreserved(self.design, released),
-            f"few users per item: those that hold the top {percent}% are measured once more",
+            _why(percent, stop=stop),
             {"theta": inside, "items": len(chosen)},
         )  # fmt: skip
 
@@ -55,6 +57,15 @@ class Zoom:
         if self.design.is_sparse:
             return "there are too many items to publish all"
         return "there are enough users per item"
+
+
+def _why(percent: int, *, stop: bool) -> str:
+    if stop:
+        return (
+            "contexts hardly differ: what was set aside for them goes to the items that hold the "
+            f"top {percent}%"
+        )
+    return f"few users per item: those that hold the top {percent}% are measured once more"
 
 
 def zoom_theta(theta: int, mass: float) -> int:

@@ -1,7 +1,7 @@
-"""Every user counts once in each of her cells, however many they are: nobody is bounded.
+"""The top items are selected by their numbers of distinct users: nobody is bounded.
 
-That is private only with interval noise, which asks that a user changes every cell by 0 or 1, all
-the same way (``noise/interval.md``), or where items are selected by such counts.
+That is private because a user changes every number by 0 or 1, all the same way: for the selection
+see ``selecting/top_items.md``, for the noise of the numbers ``noise/interval.md``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 
 @dataclass(frozen=True)
-class Everyone:
+class Selected:
     """Contract: adding one user changes every cell by 0 or 1, and lowers none."""
 
     name: ClassVar[str] = "distinct"
@@ -39,5 +39,5 @@ class Everyone:
         return Fraction(1)
 
     def facts(self) -> dict[str, Any]:
-        """It has no parameters."""
-        return {}
+        """It has no parameters but the contexts that are a property of the user."""
+        return {"context_per_user": list(self.per_user)} if self.per_user else {}

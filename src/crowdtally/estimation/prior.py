@@ -1,0 +1,62 @@
+"""The prior of a table's counts, estimated from its noisy values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crowdtally.estimation.posteriors import Floats, Posterior, on_grid
+
+STEPS = 100
+"""EM steps."""
+_DOUBT = 40.0
+"""Of so many cells that might be anywhere: for intervals, the prior is not known exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A distribution of true counts on a grid."""
+
+    grid: Floats
+    weights: Floats
+    """Of each point: the most likely ones."""
+    doubtful: Floats
+    """The same with cells that might be anywhere: what intervals rest on.
+
+    Few cells are fitted too well: with 300, an interval of 95% covered 91% without it.
+    """
+
+    @classmethod
+    def fitted(cls, grid: Floats, likelihoods: Floats, counts: Floats, empty: float = 0.0) -> Prior:
+        """The prior after 100 EM steps from a uniform one.
+
+        Args:
+            grid: true counts, in units.
+            likelihoods: of each distinct value (row) under each of them (column).
+            counts: how many cells have the value.
+            empty: the share of the cells that are taken for empty at first.
+        """
+        weights = np.full(len(grid), (1 - empty) / len(grid))
+        weights[0] += empty
+        cells = float(counts.sum())
+        if cells <= 0:
+            return cls(grid, weights, weights)
+        shares = counts / cells
+        for _ in range(STEPS):
+            # einsum: its sums do not depend on how many threads a machine has, nor wait for them
+            chances = np.einsum("ij,j->i", likelihoods, weights)
+            weights = weights * np.einsum("i,ij->j", shares / chances, likelihoods)
+            weights = np.maximum(weights, 1e-300)
+        weights /= weights.sum()
+        anywhere = np.gradient(grid)
+        doubtful = (cells * weights + _DOUBT * anywhere / anywhere.sum()) / (cells + _DOUBT)
+        return cls(grid, weights, doubtful)
+
+    def posterior(self, likelihoods: Floats, level: Fraction) -> Posterior:
+        """The posterior of each row of likelihoods, in units."""
+        found = on_grid(likelihoods, self.weights, self.grid, level)
+        wide = on_grid(likelihoods, self.doubtful, self.grid, level)
+        low, high = np.minimum(wide.low, found.median), np.maximum(wide.high, found.median)
+        return Posterior(found.mean, found.median, low, high, found.variance)

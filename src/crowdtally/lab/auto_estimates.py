@@ -1,0 +1,173 @@
+"""What a reader would take for every count of a run of ``auto`` that was not saved.
+
+The facts are those that the files of a release hold, and the estimates are the reader's: the same
+functions of ``estimation``, from the same numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.estimating import as_floats, item_facts
+from crowdtally.curator.steps.step import Released
+from crowdtally.estimation.contexts import (
+    LARGEST,
+    ContextEstimates,
+    ContextFacts,
+    Head,
+    Rows,
+    Tastes,
+    estimate_contexts,
+)
+from crowdtally.estimation.estimates import ItemEstimates
+from crowdtally.estimation.facts import Chosen, Ints, ItemFacts, Noisy, Summary
+from crowdtally.estimation.items import estimate_items
+from crowdtally.estimation.sizes import read_sizes
+from crowdtally.lab.truth import check_size
+from crowdtally.laws.interval import IntervalNoise
+from crowdtally.published import NoisyTable
+from crowdtally.published.table import SummaryFacts
+from crowdtally.reader.estimating.item_facts import OverContexts
+from crowdtally.values.layout import Crossed, Picked
+from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
+from crowdtally.values.table_kinds import (
+    CONTEXTS,
+    EDGES,
+    HEAD_ROWS,
+    ITEMS,
+    SIZES,
+    SPLIT_HEAD,
+    TASTES,
+)
+
+Floats = NDArray[np.float64]
+_AGAIN = "_again"
+
+
+@dataclass(frozen=True, eq=False)
+class AutoEstimates:
+    """The estimates of one run."""
+
+    name: str
+    """What the table of items is called: ``cells`` where there are attributes."""
+    items: ItemEstimates
+    """Of every item, or cell of attributes."""
+    contexts: ContextEstimates | None = None
+    """Of items in contexts, where there are any."""
+
+    @property
+    def edges(self) -> Floats | None:
+        """Of every item in every context, a row for each item."""
+        if self.contexts is None:
+            return None
+        width = len(self.contexts.shares)
+        if self.items.size * width <= LARGEST:
+            return self.contexts.matrix().mean
+        return np.stack([self.contexts.column(one).mean for one in range(width)], axis=1)
+
+    def by_table(self) -> dict[str, Floats]:
+        """The tables of items, and of items in context; or of cells."""
+        edges = self.edges
+        if edges is not None:
+            return {ITEMS.name: self.items.mean, EDGES.name: edges.ravel()}
+        return {self.name: self.items.mean}
+
+
+def estimate_auto(request: Request, released: Released) -> AutoEstimates:
+    """The reader's estimates, from what one run released."""
+    design = Design.of(request)
+    check_size(EDGES.name, design.items * design.contexts)
+    items = estimate_items(_item_facts(design, released))
+    found = _context_facts(design, released)
+    contexts = None if found is None else estimate_contexts(items, found)
+    return AutoEstimates(design.table.name, items, contexts)
+
+
+def _item_facts(design: Design, released: Released) -> ItemFacts:
+    """All that a reader is told of items: also what steps of contexts measured of them."""
+    table, small = released.table(design.table.name), released.table(EDGES.name)
+    if table is not None and table.cells is not None:
+        keeping = SummaryFacts.from_json(table.facts).keeping
+        kept = Summary(np.asarray(table.cells, np.int64), as_floats(table), table.law, keeping)
+        return replace(item_facts(design, replace(released, tables=())), summary=kept)
+    facts = item_facts(design, released)
+    if small is not None:
+        sums = as_floats(small).reshape(design.items, -1).sum(axis=1)
+        return replace(facts, table=Noisy(sums, _over_contexts(small)), exact=True)
+    split, head = _cells(released, SPLIT_HEAD.name), released.table(SPLIT_HEAD.name)
+    if facts.head is None and split is not None and head is not None:
+        summed = Chosen(split[0], split[1].sum(axis=1), _over_contexts(head))
+        return replace(facts, head=summed)
+    return facts
+
+
+def _over_contexts(table: NoisyTable) -> OverContexts:
+    """The noise of sums over the contexts, each with a draw of its own."""
+    law = table.law
+    if not isinstance(law, IntervalNoise):
+        raise TypeError(f"the table {table.name!r} has interval noise in each context")
+    return OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=law.blocks)
+
+
+def _context_facts(design: Design, released: Released) -> ContextFacts | None:
+    totals, sizes = released.table(CONTEXTS.name), released.table(SIZES.name)
+    if totals is None or sizes is None:
+        return None
+    split, rows = _cells(released, SPLIT_HEAD.name), _cells(released, HEAD_ROWS.name)
+    if (small := released.table(EDGES.name)) is not None:
+        values = as_floats(small).reshape(design.items, -1)
+        split = np.arange(design.items), values, small.law.std()
+    return ContextFacts(
+        as_floats(totals),
+        totals.law.std(),
+        read_sizes(as_floats(sizes), sizes.law.std()).users,
+        design.repeats,
+        None if split is None else Head(*split),
+        _tastes(released),
+        None if rows is None else Rows(*rows),
+    )
+
+
+def _halves(released: Released, name: str) -> list[NoisyTable]:
+    """A table, and its second half where it was measured in two."""
+    found = (released.table(name), released.table(f"{name}{_AGAIN}"))
+    return [table for table in found if table is not None]
+
+
+def _pooled(tables: list[NoisyTable], contexts: int) -> tuple[Floats, float]:
+    """Halves of equal noise: their mean, by rows, and the deviation of one number's noise."""
+    values = np.mean([as_floats(table) for table in tables], axis=0)
+    deviation = float(np.sqrt(sum(table.law.std() ** 2 for table in tables))) / len(tables)
+    return values.reshape(-1, contexts), deviation
+
+
+def _cells(released: Released, name: str) -> tuple[Ints, Floats, float] | None:
+    """Chosen items, their values in each context, and the deviation of one value's noise."""
+    tables, totals = _halves(released, name), released.table(CONTEXTS.name)
+    if not tables or totals is None:
+        return None
+    return _places(tables[0]), *_pooled(tables, totals.layout.size)
+
+
+def _places(table: NoisyTable) -> Ints:
+    layout = table.layout
+    if not isinstance(layout, Crossed) or not isinstance(layout.first, Picked):
+        raise TypeError(f"the table {table.name!r} is of chosen items in contexts")
+    return layout.first.places
+
+
+def _tastes(released: Released) -> Tastes | None:
+    tables, totals = _halves(released, TASTES.name), released.table(CONTEXTS.name)
+    if not tables or totals is None:
+        return None
+    profile = Profile.from_dict(tables[0].facts)
+    values, deviation = _pooled(tables, totals.layout.size)
+    return Tastes(
+        profile.shares, values[:-1], values[-1], profile.means / FINE, profile.weights / WEIGHT,
+        BETA / WEIGHT, deviation,
+    )  # fmt: skip

@@ -1,0 +1,105 @@
+"""A top list: its lines, and what is said beside them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from crowdtally.reader.asking.notebook import top_line, top_table
+from crowdtally.reader.asking.printing import printed
+
+
+@dataclass(frozen=True)
+class TopItem:
+    """One line of a top list."""
+
+    rank: int
+    """1 for the largest estimate; equal ones keep the order of their noisy counts, then of the item
+    list."""
+    item: str | int
+    """The item."""
+    estimate: float
+    """What its count is believed to be, from all that the release says; with ``raw``, or where
+    cells have no estimates of their own, what ``count`` alone stands for: the same, but where cells
+    were sampled at least the threshold."""
+    estimate_low: float | None
+    """The lower end of the 95% interval of the estimate; None where counts enter by weights."""
+    estimate_high: float | None
+    """Its upper end."""
+    covers: str
+    """What that interval covers: the true counts, the bounded counts, or the noise only."""
+    median: float | None
+    """As likely too large as too small: for small counts nearer than ``estimate``, which is the
+    mean. None with ``raw``."""
+    chance_in_top: float | None
+    """How likely the item is one of the k largest, k being how many were asked for; None with
+    ``raw``."""
+    count: float | None
+    """Its noisy count, as released: it can be negative. Whole, unless rows were scaled. None where
+    items in contexts have no noisy counts, only estimates."""
+    noise_std: float | None
+    """Standard deviation of the noise in ``count``."""
+    low: float | None
+    """``count`` less the half width of the noise interval; None where counts enter by weights."""
+    high: float | None
+    """``count`` plus the same."""
+    standard_error: float
+    """How far ``estimate`` typically is from what it is an estimate of."""
+    floor: float | None
+    """The noise floor of the list: where nobody is counted, the largest count of all items exceeds
+    it with a probability of at most 5%."""
+    above_floor: bool
+    """Whether ``count`` is above it, or what else was measured shows that somebody is counted; else
+    the item is not told apart from noise."""
+
+
+@dataclass(frozen=True)
+class TopList:
+    """The answer to ``top``: a sequence of :class:`TopItem`."""
+
+    rows: tuple[TopItem, ...]
+    """The items, largest estimate first; fewer than asked for where fewer were published."""
+    counted: str
+    """What a count counts: records or users."""
+    floor: float | None
+    """The noise floor, the same for all items; None where there are no noisy counts."""
+    ranked: int
+    """How many items there are to rank, published or not: the floor follows from it."""
+    floor_words: str
+    """What the floor is, in a sentence."""
+    what_counts: str
+    """What is counted of one user, and what noise intervals do not cover, in a sentence."""
+    estimate_words: str
+    """What the estimates are estimates of, in a sentence or two."""
+
+    def __iter__(self) -> Any:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: int) -> TopItem:
+        return self.rows[index]
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be said beside the list."""
+        return [one for one in (self.estimate_words, self.floor_words, self.what_counts) if one]
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """Plain dictionaries, for a DataFrame or for JSON."""
+        return [asdict(row) for row in self.rows]
+
+    def to_json(self) -> str:
+        """JSON text."""
+        return json.dumps(self.to_dicts(), ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        return top_line(self.rows, self.counted)
+
+    def _repr_html_(self) -> str:
+        return top_table(self.rows, self.counted, self.notes)
+
+    def __str__(self) -> str:
+        return "\n".join([*printed(self.rows, self.floor), *self.notes])

@@ -1,0 +1,64 @@
+"""What the estimates of a release are estimates of: all records, or what bounding left of them."""
+
+from __future__ import annotations
+
+from crowdtally.laws.interval import IntervalNoise
+from crowdtally.published import Published
+from crowdtally.published.table import TableFacts
+from crowdtally.published.what_counts import what_counts
+from crowdtally.reader.estimating.believed import TRUE
+from crowdtally.reader.estimating.item_facts import MOST
+
+_ONE_SAMPLE = ("sra", "hpa", "tempered", "declared")
+"""Rules that keep records, or drop them, the same ones for items and for items in contexts."""
+_SOME_NOISE = 1e-6
+
+
+NOISE = "the noise only"
+"""What an interval covers that says nothing but how large the noise may be."""
+
+
+def is_bounded(published: Published) -> bool:
+    """Whether records of one user may have been left out; not where each row is a person."""
+    return published.guarantee.unit in ("user", "same-person")
+
+
+def same_records(published: Published, items: TableFacts, edges: TableFacts) -> bool:
+    """Whether an item's count is, before noise, the sum of its counts in contexts.
+
+    So it is where both tables count the same kept records, each in one context. Distinct users are
+    no sum: one may have an item in two contexts. Nor are rows that each table scaled by itself.
+    """
+    bounds = published.method.bounds
+    told = [bounds.get(table.name) for table in (items, edges)]
+    if is_bounded(published) and (
+        published.counted != "records"
+        or published.method.bounding not in _ONE_SAMPLE
+        or told[0] != told[1]
+    ):
+        return False
+    plain = all(
+        table.is_dense and table.transform.kind == "none" and table.cells <= MOST
+        for table in (items, edges)
+    )
+    return plain and min(items.law.std(), edges.law.std()) > _SOME_NOISE
+
+
+def words(published: Published, table: TableFacts, covers: str) -> str:
+    """What the estimates and their intervals cover, in a sentence; nothing of mere noise."""
+    if covers == NOISE:
+        return ""
+    if covers == TRUE and isinstance(table.law, IntervalNoise):
+        return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
+    if covers == TRUE and is_bounded(published):
+        return (
+            "Estimates are of all records: what bounding each user left out was measured too, and "
+            "95% intervals contain how uncertain that is."
+        )
+    if covers == TRUE:
+        return "Estimates are of all rows; 95% intervals contain the noise."
+    counted = what_counts(published, table).words()
+    return (
+        f"Estimates and their 95% intervals are of the bounded counts: {counted}. How much that "
+        "leaves out cannot be known from this release."
+    )

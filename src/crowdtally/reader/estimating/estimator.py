@@ -1,0 +1,238 @@
+"""All estimates of one release: made once, when something is asked that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import hypot, inf, prod
+
+import numpy as np
+
+from crowdtally.estimation.consistent_items import Consistent, consistent_items
+from crowdtally.estimation.estimates import ItemEstimates
+from crowdtally.estimation.facts import ItemFacts, Noisy
+from crowdtally.estimation.items import estimate_items
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination, NoiseLaw
+from crowdtally.published import Published
+from crowdtally.published.table import TableFacts
+from crowdtally.reader.axes import Axes
+from crowdtally.reader.estimating import store
+from crowdtally.reader.estimating.believed import (
+    BOUNDED,
+    TRUE,
+    Believed,
+    Floats,
+    Ints,
+    Mask,
+    together,
+)
+from crowdtally.reader.estimating.covering import is_bounded, same_records
+from crowdtally.reader.estimating.in_contexts import AutoContexts, auto_contexts
+from crowdtally.reader.estimating.item_facts import (
+    has_estimates,
+    item_facts,
+    single_counts,
+    table_facts,
+)
+from crowdtally.reader.estimating.shrunk import InContexts, shrink
+from crowdtally.reader.estimating.steps import counts, places
+
+LEVEL = Fraction(19, 20)
+"""Of the intervals."""
+_OF_TOTALS = 0.02
+"""The share of the sum of all counts that measured totals of groups may miss, beside noise."""
+_OF_LOST = 0.3
+"""How far the share that bounding takes away is uncertain where no totals were measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class OfItems:
+    """The estimates of all cells of the items' table, or of a table of attributes."""
+
+    believed: Believed
+    """One for each cell, in the order of the lists."""
+    covers: str
+    """What the intervals cover."""
+    in_order: bool
+    """Whether one table says all: then the noisy counts have the same order."""
+    whole: float
+    """The standard deviation of the sum of all of them."""
+    cell: float = inf
+    """That of one noisy count, where nothing was calibrated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """Noisy counts of the items that the table leaves out, because very many have them."""
+
+    counts: Mapping[int, float]
+    """By the items' places."""
+    law: NoiseLaw
+    """Of their noise."""
+    level: Fraction
+    """Of their noise intervals."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator:
+    """The estimates of a release. All of it follows from the release alone."""
+
+    axes: Axes
+    """The release and its lists."""
+
+    @property
+    def published(self) -> Published:
+        """The release."""
+        return self.axes.published
+
+    @cached_property
+    def base(self) -> TableFacts | None:
+        """The table of the items, or of the attributes."""
+        return self.published.table("items") or self.published.table("cells")
+
+    @cached_property
+    def items(self) -> OfItems | None:
+        """Of every item (or cell of attributes); None where none can be given."""
+        table = self.base
+        if table is None:
+            return self._from_contexts()
+        if not has_estimates(table):
+            return None
+        made = store.kept(self.published, table.cells, lambda: self._estimated(table))
+        calibrated, believed = bool(made.calibrated), made.believed
+        bounded = is_bounded(self.published) and not calibrated
+        return OfItems(
+            believed,
+            BOUNDED if bounded else TRUE,
+            in_order=self._both is None and self.published.auto is None,
+            whole=self._whole(table, made),
+            cell=inf if calibrated else table.law.std(),
+        )
+
+    def _whole(self, table: TableFacts, made: store.Made) -> float:
+        """The standard deviation of the sum of all estimates."""
+        cells, total = len(made.believed), float(made.believed.mean.sum())
+        bins = self.published.table("bins")
+        if bins is not None:
+            return hypot(bins.law.std(Combination.of_cells(bins.cells)), _OF_TOTALS * total)
+        law = table.law if self._both is None else _like(table.law, self._both.item_variance)
+        lost = 1 - made.kept_share
+        return hypot(
+            law.std(Combination.of_cells(cells)) / made.kept_share, _OF_LOST * lost * total
+        )
+
+    def _estimated(self, table: TableFacts) -> store.Made:
+        lists = self.axes.of(table)
+        if self._both is not None:
+            law = _like(table.law, self._both.item_variance)
+            facts = ItemFacts(len(self._both.items), Noisy(self._both.items, law))
+        else:
+            facts = item_facts(self.published, table, lists)
+        found = estimate_items(facts, LEVEL)
+        return store.Made(_believed(found), found.calibrated, max(found.kept_share, 1e-3))
+
+    def _from_contexts(self) -> OfItems | None:
+        """Of items that were counted in each context alone, all of them without bounds."""
+        edges, found = self.published.table("edges"), self._edges
+        if edges is None or not isinstance(found, Believed):
+            return None
+        every = np.ones(prod(map(len, self.axes.contexts.values())), dtype=np.bool_)
+        whole = edges.law.std(Combination.of_cells(edges.cells))
+        return OfItems(_columns(found, every), TRUE, in_order=False, whole=whole)
+
+    @cached_property
+    def crowd(self) -> Crowd | None:
+        """The crowd of an ``auto`` release, where it has one."""
+        table = self.published.table("crowd")
+        if table is None or self.base is None:
+            return None
+        where = places(self.published, table, self.axes.of(self.base))
+        found = dict(zip(where.tolist(), counts(self.published, table).tolist(), strict=True))
+        return Crowd(found, table.law, table.interval_level)
+
+    def noisy_at(self, where: Ints) -> Floats:
+        """The noisy counts of some cells of the items' table, as they stand in it."""
+        if self.base is None:
+            return np.zeros(len(where))
+        return single_counts(self.published, self.base, self.axes.of(self.base))[where]
+
+    @cached_property
+    def _both(self) -> Consistent | None:
+        """Items and their contexts made to add up, where they count the same records."""
+        items, edges = self.published.table("items"), self.published.table("edges")
+        if items is None or edges is None or not same_records(self.published, items, edges):
+            return None
+        found = [
+            single_counts(self.published, table, self.axes.of(table)) for table in (items, edges)
+        ]
+        by_context = found[1].reshape(len(found[0]), -1)
+        return consistent_items(found[0], items.law.std() ** 2, by_context, edges.law.std() ** 2)
+
+    @cached_property
+    def _edges(self) -> InContexts | Believed | None:
+        """Of each item in each context, where a table counts them."""
+        edges = self.published.table("edges")
+        if edges is None or not has_estimates(edges) or edges.transform.kind != "none":
+            return None
+        if self._both is not None and self.base is not None and self.items is not None:
+            return shrink(self.items.believed, self._both.contexts, self._both.context_variance)
+        facts = table_facts(self.published, edges, self.axes.of(edges))
+        return _believed(estimate_items(facts, LEVEL))
+
+    @cached_property
+    def contexts(self) -> AutoContexts | None:
+        """Of items in contexts, where ``auto`` measured what contexts say of their own."""
+        if self.items is None:
+            return None
+        return auto_contexts(self.axes, self.items.believed)
+
+    def in_contexts(self, mask: Mask) -> Believed | None:
+        """Of every item, summed over the contexts of a mask; None where none can be given."""
+        if self.contexts is not None:
+            return self.contexts.column(mask, LEVEL)
+        found = self._edges
+        if found is None or isinstance(found, InContexts):
+            return None if found is None else found.column(mask, LEVEL)
+        return _columns(found, mask)
+
+    def whole_of(self, mask: Mask, believed: Believed) -> float:
+        """The standard deviation of the sum of all items in the contexts of a mask."""
+        if self.items is None:
+            return 0.0
+        total = float(self.items.believed.mean.sum())
+        share = float(believed.mean.sum()) / total if total > 0 else 1.0
+        of_share = 0.0 if self.contexts is None else total * self.contexts.shares_error(mask)
+        return hypot(share * self.items.whole, of_share)
+
+    def context_mask(self, box: Mapping[str, Mask]) -> Mask:
+        """Which combinations of contexts a box means, as one long mask."""
+        mask = np.ones(1, dtype=np.bool_)
+        for axis in self.axes.contexts.values():
+            own = box.get(axis.name, np.ones(len(axis), dtype=np.bool_))
+            mask = np.logical_and.outer(mask, own).ravel()
+        return mask
+
+
+def _believed(found: ItemEstimates) -> Believed:
+    return Believed(found.mean, found.median, found.low, found.high, found.deviation, found.own)
+
+
+def _columns(found: Believed, mask: Mask) -> Believed:
+    """The sums over some contexts of estimates of all cells, items slowest."""
+    picked = np.flatnonzero(mask)
+    parts = [
+        Believed(*(part.reshape(-1, len(mask))[:, place] for part in found.parts()))
+        for place in picked
+    ]
+    return together(parts, LEVEL)
+
+
+def _like(law: NoiseLaw, variance: float) -> NoiseLaw:
+    """A Laplace law of this variance, as a count, with the same unit."""
+    units = variance / float(law.unit) ** 2
+    # The variance of a discrete Laplace law is 2q/(1−q)², q = e^(−1/b): about 2b² − 1/6.
+    scale = Fraction(max(np.sqrt((units + 1 / 6) / 2), 0.05)).limit_denominator(1 << 20)
+    return DiscreteLaplace(scale, law.unit)

@@ -1,0 +1,147 @@
+"""Estimates of items in contexts, from what ``auto`` measured of contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crowdtally.estimation.contexts import (
+    ContextEstimates,
+    ContextFacts,
+    Head,
+    Rows,
+    Tastes,
+    estimate_contexts,
+)
+from crowdtally.estimation.sizes import read_sizes
+from crowdtally.published import Published
+from crowdtally.reader.axes import Axes
+from crowdtally.reader.estimating.believed import Believed, Floats, Ints, Mask, deviations
+from crowdtally.reader.estimating.steps import counts, found_alike, places
+from crowdtally.reader.lookup import AxisLookup
+from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
+
+_TOO_FEW = "Each context has the overall ranking: too few people per context."
+_ALIKE = "Each context has the overall ranking: no difference between contexts is above the noise."
+_KIND = (
+    "Items that were not measured in each context are ranked there by what the users there like: "
+    "by their kind."
+)
+_ONLY_HEAD = "Items that were not measured in each context have the overall ranking there."
+
+
+@dataclass(frozen=True, eq=False)
+class AutoContexts:
+    """What is believed of items in contexts."""
+
+    items: Believed
+    """Of items overall."""
+    found: ContextEstimates
+    """Of items in contexts."""
+    alike: bool
+    """Whether a first look found that contexts hardly differ."""
+
+    @property
+    def remark(self) -> str:
+        """What must be said beside every list of one context."""
+        if not self.found.same_ranking:
+            return _ONLY_HEAD if self.found.tastes is None else _KIND
+        return _ALIKE if self.alike else _TOO_FEW
+
+    def shares_error(self, mask: Mask) -> float:
+        """How uncertain the share of some contexts is, as a part of all records."""
+        facts = self.found.facts
+        return float(np.sqrt((facts.shares**2 * facts.shares_variance)[mask].sum()))
+
+    def column(self, mask: Mask, level: Fraction) -> Believed:
+        """Of every item, summed over the contexts of a mask."""
+        items = self.items
+        if mask.all():
+            return items
+        some = np.maximum(items.mean, 1e-300)
+        relative = items.deviation / some
+        mean, beyond = np.zeros(len(items)), np.zeros(len(items))
+        for context in np.flatnonzero(mask).tolist():
+            cells = self.found.column(context)
+            mean += cells.mean
+            beyond += np.maximum(cells.deviation**2 - (cells.mean * relative) ** 2, 0.0)
+        share, more = mean / some, deviations(level) ** 2 * beyond
+        low = mean - np.sqrt((mean - share * items.low) ** 2 + more)
+        high = mean + np.sqrt((share * items.high - mean) ** 2 + more)
+        return Believed(
+            mean,
+            share * items.median,
+            np.maximum(low, 0.0),
+            np.maximum(high, mean),
+            np.sqrt((share * items.deviation) ** 2 + beyond),
+            np.sqrt((share * items.own) ** 2 + beyond),
+        )
+
+
+def auto_contexts(axes: Axes, items: Believed) -> AutoContexts | None:
+    """The estimates of a release of ``auto`` that has contexts; None for any other."""
+    published = axes.published
+    auto, totals = published.auto, published.table("contexts")
+    sizes, base = published.table("sizes"), published.table("items")
+    if auto is None or totals is None or sizes is None or base is None:
+        return None
+    lists, alike = axes.of(base), found_alike(auto)
+    head = None if alike else _cells(published, "split_head", lists)
+    rows = None if alike else _cells(published, "head_rows", lists)
+    facts = ContextFacts(
+        counts(published, totals),
+        totals.law.std(),
+        read_sizes(counts(published, sizes), sizes.law.std()).users,
+        auto.repeats,
+        None if head is None else Head(*head),
+        None if alike else _tastes(published),
+        None if rows is None else Rows(*rows),
+    )
+    return AutoContexts(items, estimate_contexts(items, facts), alike)
+
+
+def _tastes(published: Published) -> Tastes | None:
+    """What users of each context like; the last row of the table is what every user adds."""
+    table = published.table("tastes")
+    if table is None:
+        return None
+    profile = Profile.from_dict(table.more)
+    values, deviation = _pooled(published, "tastes")
+    values = values.reshape(profile.size + 1, -1)
+    return Tastes(
+        profile.shares,
+        values[:-1],
+        values[-1],
+        profile.means / FINE,
+        profile.weights / WEIGHT,
+        BETA / WEIGHT,
+        deviation,
+    )
+
+
+def _pooled(published: Published, name: str) -> tuple[Floats, float]:
+    """The values of a table and the deviation of one.
+
+    Where it was measured in two halves of equal noise, their mean is as good as one whole.
+    """
+    known = [published.table(one) for one in (name, f"{name}_again")]
+    halves = [table for table in known if table is not None]
+    values = np.mean([counts(published, table) for table in halves], axis=0)
+    deviation = float(np.sqrt(sum(table.law.std() ** 2 for table in halves))) / len(halves)
+    return values, deviation
+
+
+def _cells(
+    published: Published, name: str, lists: Sequence[AxisLookup]
+) -> tuple[Ints, Floats, float] | None:
+    """Items, their values in each context, and the deviation of one value's noise."""
+    table = published.table(name)
+    if table is None:
+        return None
+    where = places(published, table, lists)
+    chosen = where[np.sort(np.unique(where, return_index=True)[1])]
+    values, deviation = _pooled(published, name)
+    return chosen, values.reshape(len(chosen), -1), deviation

@@ -1,0 +1,84 @@
+"""Counts of items in contexts, from noisy ones of the same records: shrunk towards the expected.
+
+Without anything of its own an item is spread over contexts like the large items: e = c·share. How
+far noisy counts scatter around that beyond their noise says how much of the difference to believe:
+in bins of similar e, the factor t²/(t² + v), t² the mean squared difference less the noise v.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from crowdtally.reader.estimating.believed import Believed, Floats, Mask, deviations
+
+_BINS = 40
+_LEAST = 50
+"""Cells of a bin, at least: fewer say too little about how they scatter."""
+_HEAD = 0.5
+"""The share of the estimated mass whose items say how all are spread over contexts."""
+
+
+@dataclass(frozen=True, eq=False)
+class InContexts:
+    """Estimates of items (rows) in contexts (columns)."""
+
+    mean: Floats
+    """Each row adds up to the item's estimate."""
+    own: Floats
+    """The standard deviation of each cell by itself."""
+
+    def column(self, contexts: Mask, level: Fraction) -> Believed:
+        """The sum over some contexts, of which a mask tells."""
+        picked = np.flatnonzero(contexts)
+        mean = self.mean[:, picked].sum(axis=1)
+        own = np.sqrt((self.own[:, picked] ** 2).sum(axis=1))
+        reach = deviations(level) * own
+        return Believed(mean, mean, np.maximum(mean - reach, 0.0), mean + reach, own, own)
+
+
+def shrink(items: Believed, noisy: Floats, variance: float) -> InContexts:
+    """Estimates of all cells.
+
+    Args:
+        items: the items' own estimates.
+        noisy: (items, contexts) noisy counts without bias.
+        variance: of the noise of each.
+    """
+    shares = _shares(items.mean, noisy)
+    expected = items.mean[:, None] * shares
+    difference = noisy - expected
+    factors = _factors(expected, difference, variance)
+    found = np.maximum(expected + factors * difference, 0.0)
+    sums = found.sum(axis=1, keepdims=True)
+    scaled = np.where(sums > 0, found * items.mean[:, None] / np.maximum(sums, 1e-300), expected)
+    of_items = (1 - factors) * shares * items.deviation[:, None]
+    return InContexts(scaled, np.sqrt(factors * variance + of_items**2))
+
+
+def _shares(items: Floats, noisy: Floats) -> Floats:
+    """How the items that hold half of the mass are spread, no context being below 0."""
+    order = np.argsort(-items, kind="stable")
+    mass = np.cumsum(np.maximum(items[order], 0.0))
+    head = order[: int(np.searchsorted(mass, _HEAD * mass[-1])) + 1]
+    sums = np.maximum(noisy[head].sum(axis=0), 0.0)
+    if sums.sum() <= 0:
+        return np.full(noisy.shape[1], 1.0 / noisy.shape[1])
+    return np.asarray(sums / sums.sum(), dtype=np.float64)
+
+
+def _factors(expected: Floats, difference: Floats, variance: float) -> Floats:
+    """How much of each difference is believed, from all of similar expectation."""
+    if variance <= 0:
+        return np.ones_like(expected)
+    flat = expected.ravel()
+    bins = max(1, min(_BINS, flat.size // _LEAST))
+    order = np.argsort(flat, kind="stable")
+    number = np.empty(flat.size, dtype=np.int64)
+    number[order] = np.arange(flat.size) * bins // flat.size
+    squares = np.bincount(number, difference.ravel() ** 2, bins)
+    cells = np.maximum(np.bincount(number, minlength=bins), 1)
+    beyond = np.maximum(squares / cells - variance, 0.0)
+    return np.asarray((beyond / (beyond + variance))[number].reshape(expected.shape))

@@ -1,0 +1,79 @@
+"""Measured items join the calibrated ones."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from crowdtally.estimation.facts import Chosen
+from crowdtally.estimation.heads import blend, total_of
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import Combination
+
+PLACES = np.arange(4)
+COUNTS = np.array([1000.0, 800.0, 600.0, 400.0])
+NONE = np.zeros(4)
+
+
+def head(values: np.ndarray, scale: int = 10) -> Chosen:
+    return Chosen(PLACES, values, DiscreteLaplace(Fraction(scale)))
+
+
+def test_sharp_measurements_win():
+    found = blend(head(COUNTS * 1.5, 1), COUNTS, np.full(4, 100.0**2), NONE, repeats=False)
+    assert found is not None
+    assert found.mean == pytest.approx(COUNTS * 1.5, rel=1e-2)
+    assert np.sqrt(found.own) == pytest.approx(1.36, rel=0.02)
+    assert found.scatter == pytest.approx(0.5, rel=0.15)
+
+
+def test_blunt_measurements_hardly_count():
+    found = blend(head(COUNTS * 1.5, 10**5), COUNTS, np.full(4, 4.0), NONE, repeats=False)
+    assert found is not None
+    assert found.mean == pytest.approx(COUNTS, rel=1e-3)
+    assert found.scatter == 0.05  # at least
+
+
+def test_the_weight_is_that_of_the_variances():
+    law = DiscreteLaplace(Fraction(30))
+    found = blend(head(COUNTS + 20, 30), COUNTS, np.full(4, 900.0), NONE, repeats=False)
+    assert found is not None
+    doubt = 900 + 0.05**2 * COUNTS**2
+    weight = doubt / (doubt + law.std() ** 2)
+    assert found.mean == pytest.approx(COUNTS + 20 * weight)
+    assert found.own == pytest.approx(doubt * law.std() ** 2 / (doubt + law.std() ** 2))
+
+
+def test_with_repeats_only_the_proportions_count():
+    users = COUNTS[::-1] / 3
+    found = blend(head(users, 1), COUNTS, np.full(4, 300.0**2), NONE, repeats=True)
+    assert found is not None
+    assert found.mean.sum() == pytest.approx(COUNTS.sum(), rel=0.05)
+    assert found.mean[3] > found.mean[0]
+
+
+def test_with_repeats_a_head_of_noise_is_left_out():
+    assert blend(head(np.array([9.0, -9, 5, -4])), COUNTS, NONE, NONE, repeats=True) is None
+    assert blend(head(COUNTS), NONE, NONE, NONE, repeats=True) is None
+
+
+def test_an_error_of_the_calibration_counts_where_it_is_leaned_on():
+    common = np.full(4, 0.2)
+    leaning = blend(head(COUNTS, 10**4), COUNTS, NONE, common, repeats=False)
+    sharp = blend(head(COUNTS, 1), COUNTS, np.full(4, 100.0**2), common, repeats=False)
+    assert leaning is not None
+    assert sharp is not None
+    assert np.sqrt(leaning.variance - leaning.own) == pytest.approx(0.2 * COUNTS, rel=0.01)
+    assert np.sqrt(sharp.variance) == pytest.approx(np.sqrt(sharp.own), rel=0.01)
+
+
+def test_the_total_asks_the_law_about_its_sum():
+    class Together(DiscreteLaplace):
+        def std(self, of: Combination = Combination(1.0, 1.0)) -> float:  # noqa: B008
+            return of.total
+
+    chosen = Chosen(PLACES, COUNTS, Together(Fraction(1)))
+    assert total_of(chosen).deviation == 4.0
+    assert total_of(chosen).value == COUNTS.sum()
