@@ -45,7 +45,8 @@ def request(roles: dict[str, Any] | None = None, *, auto: bool = False, **option
         domain = ct.Domain(attributes=lists["values"])
     if options.get("discover_items"):
         domain = None
-    bound = {} if auto or said.get("user_per_row") else {"bounding": "sra"}
+    free = auto or said.get("user_per_row") or {"top", "noise"} & set(options)
+    bound = {} if free else {"bounding": "sra"}
     given = {"epsilon": 1} | bound | options
     return make_request(ct.read(options.pop("source", VISITS), **said), domain, **given)
 
