@@ -2,10 +2,10 @@
 
 Each file of the folder that ``CROWDTALLY_DATA`` names, and that has users, is released by ``auto``
 (``--for counts``, ``top`` and ``recommend``), and by every seed method and baseline at its paper's
-settings and tuned with hindsight (3 runs of at most 6 settings; the winner is run in full). Items
-are compared with releases of items alone, which have all of epsilon for them; items in context with
-releases of both. Runs are kept in a folder, so that a measurement goes on where it was interrupted.
-The last line is one JSON object with the list ``missed``.
+settings and tuned with hindsight (3 runs of at most 6 settings; the winner is run in full). A file
+with contexts is released with them; "alone" are its items without any contexts. Runs are kept in a
+folder, so that a measurement goes on where it was interrupted. The last line is one JSON object
+with the list ``missed``.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Measurement:
     def __init__(self, subjects: Sequence[Subject], kept: Kept, given: argparse.Namespace) -> None:
         self._subjects, self._kept = subjects, kept
         self._processes = given.processes
+        self._methods = [name for name in given.methods.split(",") if name]
         self._epsilons = tuple(given.epsilon.split(","))
         self._full = (3, 1) if given.quick else (5, 4)
         self._trial = (1, 1) if given.quick else (3, 1)
@@ -72,28 +73,26 @@ class Measurement:
 
     def _plain(self, place: int) -> Iterator[Wanted]:
         subject = self._subjects[place]
-        ways = at_the_papers_settings(subject)
-        if subject.has_contexts or not subject.file.contexts:
-            ways = [*autos(), *ways]
+        ways = [*autos(subject), *filter(self._is_wanted, at_the_papers_settings(subject))]
         for epsilon in self._epsilons:
             yield from (Wanted(place, way, epsilon, *self._full) for way in ways)
 
     def _trials(self, place: int) -> Iterator[Wanted]:
         for epsilon in self._epsilons:
-            for way in searched(self._subjects[place]):
+            for way in filter(self._is_wanted, searched(self._subjects[place])):
                 yield Wanted(place, way, epsilon, *self._trial)
+
+    def _is_wanted(self, way: Way) -> bool:
+        return not self._methods or way.seed_method in self._methods
 
     def _winners(self, place: int) -> Iterator[Wanted]:
         """Of each method the best by MSE and by KL, and of all the best by every other score."""
-        table = "edges" if self._subjects[place].has_contexts else "items"
+        judged = ("items", "edges") if self._subjects[place].has_contexts else ("items",)
         for epsilon in self._epsilons:
-            tried: dict[Way, dict[str, float]] = {}
-            for one in self._trials(place):
-                runs = self._found(one) if one.epsilon == epsilon else None
-                if runs:
-                    line = line_of("", table, epsilon, one.way, "", runs)
-                    tried[one.way] = {name: mean.value for name, mean in line.scores.items()}
-            for way in _winning(tried):
+            trials = [one for one in self._trials(place) if one.epsilon == epsilon]
+            found = {one.way: runs for one in trials if (runs := self._found(one))}
+            winners = [way for table in judged for way in _winning(found, table)]
+            for way in dict.fromkeys(winners):
                 yield Wanted(place, way, epsilon, *self._full)
 
     def _of(self, one: Wanted, key: int) -> dict[str, Any]:
@@ -141,16 +140,15 @@ class Measurement:
         runs, subject = self._found(one), self._subjects[one.subject]
         if not runs:
             return []
-        made = []
-        if one.way.is_auto or not subject.has_contexts:
-            name = items_name(subject) if subject.file.first else subject.name
-            made.append(line_of(name, "items", one.epsilon, one.way, kind, runs))
-        if subject.has_contexts:
-            made.append(line_of(subject.name, "edges", one.epsilon, one.way, kind, runs))
-        return made
+        first = subject.has_contexts and subject.file.first
+        names = {"items": subject.items_name if first else subject.name, "edges": subject.name}
+        judged = [table for table in names if table == "items" or subject.has_contexts]
+        return [line_of(names[table], table, one.epsilon, one.way, kind, runs) for table in judged]
 
 
-def _winning(tried: dict[Way, dict[str, float]]) -> Iterator[Way]:
+def _winning(found: dict[Way, list[list[Scores]]], table: str) -> Iterator[Way]:
+    lines = [line_of("", table, "", way, "", runs) for way, runs in found.items()]
+    tried = {line.way: {n: mean.value for n, mean in line.scores.items()} for line in lines}
     seen = set()
     names = list(next(iter(tried.values()), {}))
     methods = dict.fromkeys(way.method for way in tried)
@@ -164,12 +162,6 @@ def _winning(tried: dict[Way, dict[str, float]]) -> Iterator[Way]:
         if winner not in seen:
             seen.add(winner)
             yield winner
-
-
-def items_name(subject: Subject) -> str:
-    """What the items alone of a subject's file are called."""
-    counted = f", {subject.held.what}" if subject.file.repeats else ""
-    return subject.file.name.split(",")[0] + counted
 
 
 def subjects_in(folder: Path, work: Path, only: str) -> Iterator[Subject]:
@@ -196,6 +188,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="3 runs, epsilon 1, 10^6 records")
     parser.add_argument("--only", default="", help="the files whose name has this in it")
     parser.add_argument("--epsilon", help=f"default: {','.join(EPSILONS)}; with --quick 1")
+    parser.add_argument("--methods", default="", help="compare with these alone: sra,hpa,gs")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=80, help="for the files; then it stops")
     parser.add_argument("--results", type=Path, default=Path("accuracy-results"))
@@ -215,7 +208,7 @@ def _files(given: argparse.Namespace) -> tuple[list[Line], dict[str, str]]:
     with tempfile.TemporaryDirectory(prefix="crowdtally-") as work:
         subjects = list(subjects_in(Path(folder), Path(work), given.only))
         lines = Measurement(subjects, Kept(given.results), given).lines()
-        return lines, {one.name: items_name(one) for one in subjects if one.has_contexts}
+        return lines, {one.name: one.items_name for one in subjects if one.has_contexts}
 
 
 def main() -> None:

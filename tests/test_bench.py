@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import sys
 import time
 from pathlib import Path
 
+import duckdb
 import pytest
 
 from budget.ledger_kit import running_server
@@ -17,8 +19,8 @@ SCRIPTS = sorted(p.name for p in BENCH.glob("*.py") if '__name__ == "__main__"' 
 
 def test_the_benchmarks_are_found() -> None:
     assert {
-        "bounding.py", "ledger.py", "netflix.py", "noise.py", "release.py", "sources.py",
-        "spark.py",
+        "accuracy.py", "bounding.py", "ledger.py", "netflix.py", "noise.py", "release.py",
+        "sources.py", "spark.py",
     } <= set(SCRIPTS)  # fmt: skip
 
 
@@ -50,6 +52,52 @@ def test_every_kind_of_source_is_measured(monkeypatch: pytest.MonkeyPatch) -> No
     assert set(found["seconds"]) == set(found["ratio"]) == set(found["reading"]) == kinds
     assert found["ratio"]["parquet"] == 1
     assert all(0 < found["reading"][kind] < found["seconds"][kind] for kind in kinds)
+
+
+def test_accuracy_is_measured_kept_and_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a made-up file of the same form: the real files are nobody's to need."""
+    monkeypatch.syspath_prepend(BENCH)
+    data = tmp_path / "data"
+    data.mkdir()
+    duckdb.execute(
+        "COPY (SELECT u AS user_id, (u * 7 + i * i) % 40 AS item_id FROM range(400) AS a(u), "
+        f"range(5) AS b(i)) TO '{data / 'retail.parquet'}' (FORMAT parquet)"
+    )
+    page = tmp_path / "page.md"
+    page.write_text("before <!-- measured: begin --> old <!-- measured: end --> after")
+    monkeypatch.setenv("CROWDTALLY_DATA", str(data))
+    asked = [
+        "--quick",
+        "--only",
+        "retail",
+        "--methods",
+        "sra,gs",
+        "--processes",
+        "1",
+        "--records",
+        "0",
+    ]
+    asked += ["--results", str(tmp_path / "kept"), "--write", str(page)]
+    monkeypatch.setattr(sys, "argv", ["accuracy.py", *asked])
+    main = runpy.run_path(str(BENCH / "accuracy.py"))["main"]
+    main()
+    first = capsys.readouterr()
+    told = json.loads(first.out.splitlines()[-1])
+    assert told["targets"] == 5
+    assert {one["target"].split(":")[0] for one in told["missed"]} <= {"retail"}
+    assert "auto --for counts" in first.out
+    assert "sra l=10, paper" in first.out
+    assert "hindsight" in first.out
+    assert "Online Retail, weekday is not in" in first.err
+    written = page.read_text()
+    assert written.startswith("before <!-- measured: begin -->\n\n### ε = 1, 3 runs")
+    assert "old" not in written
+    main()
+    again = capsys.readouterr()
+    assert "0 tasks" in again.err, "what was measured is kept"
+    assert again.out.splitlines()[:-1] == first.out.splitlines()[:-1]
 
 
 def test_each_step_on_the_netflix_look_alike_is_measured(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def everything(folder: Path) -> dict[str, Any]:
             ct.read(FRAME.rename_columns(["u", EVIL]), user="u", item=EVIL),
             ct.Domain(many),
             epsilon=1,
+            max_records=10,
         ),
         "TopList": top_list(1000, EVIL),
         "Release": release,
@@ -188,7 +189,9 @@ def test_a_release_of_any_form_is_shown() -> None:
 
 def test_a_plan_shows_its_tables_and_its_words() -> None:
     held = ct.read(FRAME, user="u", item="i")
-    plan = ct.plan(held, ct.Domain(["a", "b"]), epsilon=2, guess_users=9, guess_records=99)
+    plan = ct.plan(
+        held, ct.Domain(["a", "b"]), epsilon=2, guess_users=9, guess_records=99, max_records=10
+    )
     assert repr(plan) == "<Plan ε=2 per user: items (2 cells, ±15)>"
     text = Page(plan._repr_html_()).text
     for words in (

@@ -126,9 +126,19 @@ class Subject:
 
     @property
     def name(self) -> str:
-        """The file and what is counted."""
-        counted = f", {self.held.what}" if self.file.repeats else ""
-        return f"{self.file.name if self.has_contexts else _alone(self.file.name)}{counted}"
+        """The file, its contexts and what is counted."""
+        if self.has_contexts:
+            return f"{self.file.name}{self._counted}"
+        return self.items_name + (", alone" if self.file.contexts else "")
+
+    @property
+    def items_name(self) -> str:
+        """The file's items, whichever contexts they are counted in."""
+        return self.file.name.split(",")[0] + self._counted
+
+    @property
+    def _counted(self) -> str:
+        return f", {self.held.what}" if self.file.repeats else ""
 
     @property
     def has_contexts(self) -> bool:
@@ -161,10 +171,6 @@ def subject_of(
     with DuckDBEngine() as engine:
         held = hold(make_subject(read, domain, count=what), work, engine)
     return Subject(file, held, features)
-
-
-def _alone(name: str) -> str:
-    return name.split(",")[0]
 
 
 def _named(select: str) -> list[str]:

@@ -13,7 +13,7 @@ from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparing.planning import USUAL_CAP, USUAL_SCALING
 from crowdtally.lab.methods import Method
 
-BOUNDS = (1, 3, 10, 30, 100, 300)
+BOUNDS = (1, 5, 15, 30, 70, 150)
 """What is tried with hindsight: at most six settings of a method."""
 LARGEST_CANDIDATE = 100
 """Of the bounds that DPSense and DPSense-S choose privately, as their paper does."""
@@ -57,9 +57,10 @@ class Way:
         return asdict(self)
 
 
-def autos() -> list[Way]:
-    """What is judged."""
-    return [Way("auto", aim=aim) for aim in AIMS]
+def autos(subject: Subject) -> list[Way]:
+    """What is judged; there is nothing to recommend by where there are no contexts."""
+    aims = AIMS if subject.has_contexts else AIMS[:2]
+    return [Way("auto", aim=aim) for aim in aims]
 
 
 def at_the_papers_settings(subject: Subject) -> list[Way]:

@@ -205,6 +205,7 @@ def test_over_budget_in_python(town: Town) -> None:
             dataset="visits",
             output="out",
             new_dataset=True,
+            max_records=10,
         )
     with pytest.raises(ct.InputError, match="damaged"):
         ct.release(
@@ -215,6 +216,7 @@ def test_over_budget_in_python(town: Town) -> None:
             dataset="visits",
             output="out",
             new_dataset=True,
+            max_records=10,
         )
     assert ledger.balance("visits").spent.epsilon == 0
     assert not (town.folder / "out").exists()

@@ -36,7 +36,7 @@ VISITS = pa.table(
 ITEMS, DAYS = ["x", "y", "z"], ["Mon", "Tue"]
 
 
-def request(roles: dict[str, Any] | None = None, **options: Any) -> Any:
+def request(roles: dict[str, Any] | None = None, auto: bool = False, **options: Any) -> Any:
     """A request about items and days, or as ``roles`` and ``options`` say."""
     lists = {"items": ITEMS, "values": {"day": DAYS}} | options.pop("lists", {})
     said = {"user": "who", "item": "item", "contexts": ["day"]} | (roles or {})
@@ -45,13 +45,30 @@ def request(roles: dict[str, Any] | None = None, **options: Any) -> Any:
         domain = ct.Domain(attributes=lists["values"])
     if options.get("discover_items"):
         domain = None
-    given = {"epsilon": 1} | options
+    bound = {} if auto or said.get("user_per_row") else {"max_records": 10}
+    given = {"epsilon": 1} | bound | options
     return make_request(ct.read(options.pop("source", VISITS), **said), domain, **given)
 
 
 def kept(**given: Any) -> Any:
     """The parameters as they stand in the ledger."""
     return asked_of(request(**given), source=None, output=None).fields()["parameters"]
+
+
+def test_what_auto_is_told() -> None:
+    """Nothing of a bound, which it measures; a repeated request must be for the same."""
+    told = kept(auto=True)
+    assert "max_records" not in told
+    names = ("count", "bounding", "for", "repeats", "split", "publishing")
+    assert {name: told[name] for name in names} == {
+        "count": "records", "bounding": "auto", "for": "counts", "repeats": "yes",
+        "split": {"auto": "1"}, "publishing": "dense",
+    }  # fmt: skip
+    assert "context_per_user" not in told
+    others = [{"for_": "top"}, {"repeats": "no"}, {"context_per_user": "day"}, {"count": "users"}]
+    asked = [told, *(kept(auto=True, **other) for other in others)]
+    assert all(one != other for n, one in enumerate(asked) for other in asked[:n])
+    assert asked[3]["context_per_user"] == ["day"]
 
 
 def test_the_plain_request() -> None:
@@ -103,6 +120,7 @@ OTHERS: dict[str, Any] = {
     "scalings": {"bounding": "dpsense-s", "count": "users", "max_records": 2, "scalings": ["3/2"]},
     "other scalings": {"bounding": "dpsense-s", "count": "users", "max_records": 2,
                        "scalings": ["4/3"]},
+    "noise": {"noise": "interval", "count": "users"},
     "pairs": {"pairs": True, "roles": {"contexts": ()}, "lists": {"values": {}}},
     "no contexts": {"roles": {"contexts": ()}, "lists": {"values": {}}},
     "discover_items": {"discover_items": True, "delta": "1e-9", "roles": {"contexts": ()}},

@@ -39,7 +39,9 @@ class Curator:
 
     def release(self, items: list[str], **options: Any) -> Any:
         records = ct.read(ROWS, user="who", item="item")
-        request = make_request(records, ct.Domain(items), epsilon=1, **options)
+        request = make_request(
+            records, ct.Domain(items), epsilon=1, **({"max_records": 10} | options)
+        )
         outside, _ = surroundings(
             request.sources, output=self.folder / "out", ledger=self.ledger, dataset="town",
             new_dataset=True,
@@ -89,10 +91,22 @@ def test_the_share_is_compared_exactly(tmp_path: Path, share: Any) -> None:
     given = {"epsilon": 1, "ledger": tmp_path / "ledger.sqlite", "dataset": "town"}
     records = ct.read(ROWS, user="who", item="item")
     if share == "3/4":
-        assert ct.release(records, ct.Domain(["z"]), most_dropped=share, **given, new_dataset=True)
+        assert ct.release(
+            records,
+            ct.Domain(["z"]),
+            most_dropped=share,
+            **({"max_records": 10} | given),
+            new_dataset=True,
+        )
         return
     with pytest.raises(ct.InputError, match="would be dropped") as caught:
-        ct.release(records, ct.Domain(["z"]), most_dropped=share, **given, new_dataset=True)
+        ct.release(
+            records,
+            ct.Domain(["z"]),
+            most_dropped=share,
+            **({"max_records": 10} | given),
+            new_dataset=True,
+        )
     said = str(caught.value)
     assert "Nothing was charged" in said
     assert said.startswith("strict=True" if share == "0" else "most_dropped=0.")
@@ -111,6 +125,7 @@ def test_a_share_that_is_none(share: Any) -> None:
             dataset="town",
             most_dropped=share,
             new_dataset=True,
+            max_records=10,
         )
 
 
@@ -125,6 +140,7 @@ def test_strict_and_a_share_are_one_too_many() -> None:
             strict=True,
             most_dropped=1,
             new_dataset=True,
+            max_records=10,
         )
 
 
@@ -132,7 +148,13 @@ def test_python_never_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("asked"))
     records = ct.read(ROWS, user="who", item="item")
     made = ct.release(
-        records, ct.Domain(["w"]), epsilon=1, ledger=tmp_path / "l", dataset="t", new_dataset=True
+        records,
+        ct.Domain(["w"]),
+        epsilon=1,
+        ledger=tmp_path / "l",
+        dataset="t",
+        new_dataset=True,
+        max_records=10,
     )
     assert made.top(1)
 

@@ -57,7 +57,8 @@ def release(folder: Path, source: Any = ROWS, **options: Any) -> ct.Release:
     domain = None if options.get("discover_items") else ct.Domain(["x", "y", "z"])
     return ct.release(
         ct.read(source, **roles), domain, epsilon=1, output=folder / "out",
-        ledger=folder / "ledger.sqlite", dataset="town", **options, new_dataset=True,
+        ledger=folder / "ledger.sqlite", dataset="town", new_dataset=True,
+        **({"max_records": 10} | options),
     )  # fmt: skip
 
 
@@ -141,6 +142,7 @@ def test_each_source_is_located_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ledger=tmp_path / "ledger.sqlite",
         dataset="town",
         new_dataset=True,
+        max_records=10,
     )
     assert len(found) == 2
 

@@ -70,7 +70,10 @@ def tables(
     items = [f"i{number}" for number in range(20)]
     domain = ct.Domain(items, BOTH if contexts else {})
     request = make_request(
-        records, None if options.get("discover_items") else domain, epsilon=20, **options
+        records,
+        None if options.get("discover_items") else domain,
+        epsilon=20,
+        **({"max_records": 10} | options),
     )
     ledger = Ledger.open(target.parent / "ledger.sqlite", create=True)
     made = publish(

@@ -7,9 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.estimation import censored
 from crowdtally.estimation.bounded import bounded_counts
 from crowdtally.estimation.censored import sparse_posterior
 from crowdtally.estimation.facts import ItemFacts, Summary
+from crowdtally.estimation.likelihoods import Noise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.values.keeping import Keeping
 
@@ -77,3 +79,19 @@ def test_any_number_of_cells():
         assert kept.mean.shape == (0,)
         assert 0 <= others.mean[0] < 60
         assert others.high[0] >= others.median[0] >= others.low[0]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_chance_of_missing_is_that_of_the_rule(rule):
+    keeping = RULES[rule]
+    counts = np.array([0.0, 30.0, 100.0])
+    found = censored._missing(Noise(LAW), keeping, counts)
+    values = np.arange(-1500, 1500)
+    weight = np.abs(values) if keeping.sides == "two" else np.maximum(values, 0)
+    kept = (weight >= keeping.least).astype(float)
+    if keeping.samples:
+        assert keeping.threshold is not None
+        kept *= np.minimum(weight / float(keeping.threshold), 1)
+    for chance, count in zip(found, counts, strict=True):
+        missing = float(LAW.probabilities(values - count) @ (1 - kept))
+        assert chance == pytest.approx(missing, rel=0.01)

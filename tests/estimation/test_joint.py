@@ -63,11 +63,11 @@ def test_another_unit_and_a_ratio_say_the_same():
 
 def test_many_pairs_are_taken_together_without_a_visible_difference(monkeypatch):
     rng = np.random.default_rng(4)
-    truth = B * rng.pareto(1.2, 3000)
-    values = np.rint(truth + noise(rng, B, 3000))
-    again = Again(np.arange(2000), np.rint(truth[:2000] + noise(rng, B, 2000)), Noise(LAW))
+    truth = B * rng.pareto(2, 1500)
+    values = np.rint(truth + noise(rng, B, 1500))
+    again = Again(np.arange(1000), np.rint(truth[:1000] + noise(rng, B, 1000)), Noise(LAW))
     fine = posterior(values, LAW, also=again)
-    monkeypatch.setattr("crowdtally.estimation.joint._MOST_ROWS", 500)
+    monkeypatch.setattr("crowdtally.estimation.joint._MOST_ROWS", 300)
     coarse = posterior(values, LAW, also=again)
     assert np.abs(coarse.mean - fine.mean).mean() < 0.06 * B
 
@@ -82,7 +82,9 @@ def test_a_zoom_is_brought_to_the_size_of_the_table_by_posterior_means():
     places = np.sort(np.argsort(-table)[:300])
     zoomed = 3 * truth[places] + 4 * (rng.exponential(size=300) - rng.exponential(size=300))
     facts = ItemFacts(
-        4000, table=Noisy(table / unit, law), zoom=Chosen(places, np.rint(zoomed * unit) / unit, law)
+        4000,
+        table=Noisy(table / unit, law),
+        zoom=Chosen(places, np.rint(zoomed * unit) / unit, law),
     )
     found = bounded_counts(facts)
     error = ((found.mean - truth) ** 2).mean()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from time import perf_counter
+from time import thread_time
 
 import numpy as np
 import pytest
@@ -123,6 +123,6 @@ def test_values_are_taken_together_without_a_visible_difference():
 def test_a_million_cells_take_about_a_second():
     rng = np.random.default_rng(11)
     values = noisy(B * rng.pareto(1.2, 10**6))
-    start = perf_counter()
+    start = thread_time()
     posterior(values, LAW)
-    assert perf_counter() - start < 5  # 0.1–0.6 s where nothing else runs
+    assert thread_time() - start < 2  # the processor's time: others' work does not count

@@ -38,6 +38,11 @@ CELLS = {(place, day): 4 + p for p, place in enumerate(PLACES) for day in DAYS}
 GRID = 2**20
 THETA = 4
 GROUPS = "-0123"
+TASTES: dict[str, Any] = {
+    "features": ["indoors", "outdoors"], "merged": {"roofed": "indoors", "size": None},
+    "profile": ["0.25", "0.75"], "weights": ["2", "1.125"], "beta": "0.150390625", "parts": 1024,
+    "kinds": [[1024, 0], [512, 512]], "items": [0, 1, 1, 0, 0],
+}  # fmt: skip
 PASSED_OVER = "pilot says nothing of it"
 
 
@@ -59,8 +64,9 @@ class EveryTable(SizesStep):
             chosen, width = Crossed(_some(items, [0, 4]), contexts), contexts.size
             made.measured("split_head", 8, chosen, blocks=width)
             made.scaled("contexts", 2, contexts, 3)
-            made.scaled("tastes", 5, Crossed(Numbered("feature", 2), contexts))
-            made.scaled("head_rows", 10, chosen)
+            made.scaled("tastes", 5, Crossed(Numbered("feature", 3), contexts), **TASTES)
+            made.scaled("tastes_again", 1, Crossed(Numbered("feature", 3), contexts), **TASTES)
+            made.scaled("head_rows", 9, chosen)
         main = made.tables[3].name
         found = released.with_tables(made.tables)
         return replace(found, course=made.course, bounds={main: Bound(THETA)})

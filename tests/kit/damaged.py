@@ -24,6 +24,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
     "hand-picked": {"bounding": "hpa"},
     "scaled": {"bounding": "dpsense-s", "count": "users", "scalings": "1.2", "max_records": 2},
+    "interval": {"count": "users", "noise": "interval"},
     "pairs": {"pairs": True},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
     "filter": {"publishing": "filter", "cut": 9},

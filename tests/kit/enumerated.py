@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from crowdtally.noise.balls import Real
+from crowdtally.noise.interval import interval
 
 
 class _Fork(BaseException):
@@ -76,6 +77,20 @@ class Enumerated:
     def laplace(self, scale: Fraction, size: int) -> np.ndarray:
         options = [(k, laplace(scale, k)) for k in range(-self._reach, self._reach + 1)]
         return np.array([self._choose(options) for _ in range(size)], dtype=np.int64)
+
+    def choose_among(self, scores: Any, multiplicities: Any, rate: Fraction) -> int:
+        best = max(score for score, n in zip(scores, multiplicities, strict=True) if n)
+        weights = [
+            n * exp(rate * (score - best)) for score, n in zip(scores, multiplicities, strict=True)
+        ]
+        return int(self._choose([(i, w / sum(weights)) for i, w in enumerate(weights) if w]))
+
+    def uniforms_below(self, bounds: np.ndarray) -> np.ndarray:
+        drawn = [self._choose([(k, 1 / n) for k in range(n)]) for n in bounds.tolist()]
+        return np.array(drawn, dtype=np.uint64)
+
+    def interval(self, rate: Fraction, size: int) -> np.ndarray:
+        return interval(self.geometric, self.choose_among, self.uniforms_below, rate, size)
 
     def bernoulli(self, p: Any, size: int) -> np.ndarray:
         chance = as_float(p)

@@ -126,7 +126,7 @@ def test_equal_counts_are_counted_anew_where_a_popularity_says_something_else(
     draws = SystemDraws(Seeded(4))
     for _ in range(8):
         halfway = rehearsal.halfway(1, draws)
-        again = Rehearsal(request, engine)._count(1, 1, halfway.released)
+        again = Rehearsal(request, engine).counted(1, 1, halfway.released)
         (_, kept), (_, anew) = halfway.counted.found, again.found
         assert [c.dense().tolist() for c in kept] == [c.dense().tolist() for c in anew]
     assert 1 < len(tables.seen) <= 8

@@ -18,6 +18,7 @@ from crowdtally.laws.interval import MOST_CELLS, IntervalNoise
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.interval import eulerian, interval
 from kit.chisquare import goodness
+from kit.enumerated import law as enumerated
 from kit.words import Seeded
 
 RATE = Fraction(3, 7)
@@ -135,6 +136,16 @@ def test_rows_of_eulerian_numbers() -> None:
             for k in range(n)
         ]
         assert list(eulerian(n)) == row
+
+
+@pytest.mark.parametrize("phantoms", [0, 1])
+def test_a_table_of_it_has_the_law_that_it_states(phantoms: int) -> None:
+    """Every run of a whole draw, with probabilities as floats: one cell, with and without one."""
+    told = IntervalNoise(Fraction(4), 1, phantoms)
+    found = enumerated(lambda draws: int(told.draw(draws, 1)[0]), reach=4, floor=1e-9)
+    exact = {k: float(np.exp(told.log_probabilities([k]))[0]) for k in range(-20, 21)}
+    assert found.misfit(exact.__getitem__) < 1e-9
+    assert found.left_out < 1e-4
 
 
 def seeded(cells: int, rate: Fraction, times: int) -> np.ndarray:

@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
+from kit.adaptive import adaptive
 from kit.hamlet import CELLS, DAYS, PLACES, hamlet
 from kit.made import made, visits
 
@@ -26,6 +27,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "hpa": {"bounding": "hpa"},
     "tempered": {"bounding": "tempered"},
     "dpsense": {"bounding": "dpsense", "count": "users", "max_records": 2},
+    "interval": {"count": "users", "noise": "interval"},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
     "pairs": {"pairs": True},
     "filter": {"publishing": "filter", "cut": 2},
@@ -38,10 +40,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "quantities": {},
     "attributes": {},
     "long list": {},
+    "auto": {"for_": "recommend", "context_per_user": "day"},
 }
 
 
 def of_kind(folder: Path, kind: str) -> ct.Release:
+    if kind == "auto":
+        return ct.load(adaptive(folder, **KINDS[kind]))
     domain: ct.Domain | None = ct.Domain(PLACES, {"day": DAYS})
     roles: dict[str, Any] = {}
     rows = visits(CELLS, "day")
@@ -64,7 +69,7 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
 
 def paths(value: Any, prefix: str = "") -> Iterator[str]:
     """Every field by its path; the keys of maps from names to values are written as NAME."""
-    maps = {"split", "versions", "method.bounds", "records.contexts"}
+    maps = {"split", "versions", "method.bounds", "records.contexts", "tables[].merged"}
     if isinstance(value, dict):
         for key, inner in value.items():
             step = "NAME" if prefix in maps else key

@@ -35,6 +35,7 @@ class HalfCorrelated:
     """
 
     kind: ClassVar[str] = "toy"
+    per_cell: ClassVar[bool] = False
     words: ClassVar[str] = "toy: every two cells have correlation 1/2"
 
     scale: Fraction
@@ -190,6 +191,11 @@ def test_of_weights_both_sums_count(tmp_path: Path) -> None:
 
     halves = Parts(None, 0.5, 0.25), Parts(None, 3.0, 3.0)
     question = Summed(halves)
-    assert question.combination == Combination(1.5, 0.75)
-    assert combined([question, question]) == Combination(3.0, 1.5)
+    # In blocks, one for each context: three of them, each with a sum of 0.25.
+    assert question.combination == Combination(1.5, 0.75, 3 * 0.25**2)
+    assert question.at_each(0).combination == Combination(3.0, 3.0, 3.0)
+    assert question.at_each(1).combination == Combination(0.5, 0.25, 0.25**2)
+    both = combined([question, question])
+    assert (both.squares, both.total) == (3.0, 1.5)
+    assert both.within == pytest.approx(3 * 0.5**2)
     assert LAW.std(question.combination) == pytest.approx(8 * sqrt((1.5 + 0.75**2) / 2))

@@ -38,7 +38,7 @@ def test_settings_of_the_frames_own_session_stay(cluster: Any, tmp_path: Path) -
     ct.release(
         ct.read(frame, user="user", item="item"), ct.Domain(["a"]), epsilon=1,
         output=tmp_path / "made", ledger=tmp_path / "ledger.sqlite", dataset="frame",
-        new_dataset=True,
+        new_dataset=True, max_records=10,
     )  # fmt: skip
     assert theirs.conf.get("spark.sql.ansi.enabled") == "true"
     assert json.loads((tmp_path / "made" / "release.json").read_text())["guarantee"]

@@ -35,7 +35,7 @@ def calls(tmp_path: Path, patch: pytest.MonkeyPatch) -> list[str]:
     rows = pa.table({"who": ["a", "b"], "item": ["x", "y"]})
     ct.release(
         ct.read(rows, user="who", item="item"), ct.Domain(["x", "y"]), epsilon=1,
-        ledger=tmp_path / "ledger.sqlite", dataset="town", new_dataset=True,
+        ledger=tmp_path / "ledger.sqlite", dataset="town", new_dataset=True, max_records=10,
     )  # fmt: skip
     (only,) = found
     return only

@@ -17,6 +17,8 @@ from typing import Any
 
 from crowdtally.budget import Asked
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.distinct import Everyone
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
@@ -56,6 +58,7 @@ def parameters(request: Request) -> dict[str, Any]:
         | _form(request)
         | _lists(request.domain)
         | {
+            "top": None if request.selection is None else request.selection.items,
             "split": dict(request.shares),
             "guess_total": request.guess_total or None,
             "most_dropped": request.most_dropped,
@@ -109,7 +112,7 @@ def _method(method: Method) -> dict[str, Any]:
     return {
         "count": method.what,
         "bounding": rule.name,
-        "max_records": rule.limit,
+        "max_records": None if isinstance(rule, Everyone | Selected) else rule.limit,
         "choose": method.choose,
         "popularity_records": method.popularity_records,
         "scalings": list(method.scalings) if "scalings" in rule.takes else [],

@@ -23,4 +23,11 @@ estimates every count with it. Same input, same output.
     calibrating       from bounded counts to counts: what bounding took away
     heads             items that were measured directly, blended in
     consistent_items  item counts and their context counts that must add up
+    contexts          cells of items and contexts: items × shares, moved by what was measured
+    context_facts     what a release says about contexts, as arrays
+    tastes            what users of a context like, by public features
+    measured_lifts    items that were counted in each context
+    shrinking         rows of noisy numbers, drawn towards zero by what they have in common
+    specials          what is popular in a context, and what is special there
+    stopping          whether contexts differ enough to go on paying for them
 """

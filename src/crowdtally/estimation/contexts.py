@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.estimation.context_facts import Cells, ContextFacts, Items
 from crowdtally.estimation.measured_lifts import Head, Lifts, Rows, head_lifts, row_lifts
 from crowdtally.estimation.shrinking import Shrunk
+from crowdtally.estimation.stopping import differ
 from crowdtally.estimation.tastes import Tastes, odds, shrunk_tastes
 
 __all__ = [
@@ -31,75 +32,12 @@ LARGEST = 5_000_000
 _CHUNK = 500_000
 LEVEL = 0.05
 """How far the largest items as a whole may be more or less popular in a context."""
-LEAN = 0.1
-"""How far shares of totals may be off because heavy users were scaled down. Both as in real data."""
-ROWS_SCATTER = 0.1
-"""Rows scaled to 1 weigh persons, not records. Their lifts differ by so much of how lifts scatter."""
+SCATTER = 0.1
+"""How much of the scatter of lifts stays unknown of measured items: rows scaled to 1 weigh persons
+and not records, and the mean lift of a few items is not quite 1."""
 UNMEASURED = 0.3
 """How far lifts are taken to scatter where no item's own lift was measured: an assumption. It was
 0.08 to 0.14 for groups of persons and 0.3 to 0.9 for times of the day or week in real data."""
-
-
-class Items(Protocol):
-    """What is asked of the items' estimates (``ItemEstimates``)."""
-
-    @property
-    def mean(self) -> Floats:
-        """Calibrated counts c_i, one per item."""
-
-    @property
-    def deviation(self) -> Floats:
-        """Their standard deviations."""
-
-
-@dataclass(frozen=True, eq=False)
-class ContextFacts:
-    """What a release says about one family of contexts. What was not measured is None."""
-
-    totals: Floats
-    """(h,) step 8: released totals per context, as counts."""
-    deviation: float
-    """Of one total's noise."""
-    users: float
-    """n̂ of the sizes."""
-    repeats: bool = False
-    """Whether a user may have an item several times (then there are no odds of having it)."""
-    head: Head | None = None
-    tastes: Tastes | None = None
-    rows: Rows | None = None
-    """Instead of ``head``: a release has one of them at most."""
-
-    def __post_init__(self) -> None:
-        if self.head is not None and self.rows is not None:
-            raise ValueError("contexts are measured by a split head or by head rows, not by both")
-
-    @cached_property
-    def shares(self) -> Floats:
-        """share_j: no total counts for less than a fifth of its noise."""
-        safe = np.maximum(self.totals, max(0.2 * self.deviation, 1e-9))
-        return np.asarray(safe / safe.sum())
-
-    @cached_property
-    def shares_variance(self) -> Floats:
-        """(h,) the relative variance of each share: the totals' noise, and their lean."""
-        total = max(float(np.maximum(self.totals, 0.0).sum()), self.deviation, 1e-9)
-        own = (1.0 / self.shares - 1.0) ** 2 + len(self.totals) - 1
-        lean = (LEAN * (1.0 - self.shares)) ** 2
-        return np.asarray(own * (self.deviation / total) ** 2 + lean)
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """Estimates of some items in all contexts, or of all items in one context."""
-
-    mean: Floats
-    """e_ij."""
-    deviation: Floats
-    """Of e_ij."""
-    lift: Floats
-    """e_ij / (c_i·share_j): 1 where the item is as popular there as everywhere."""
-    lift_deviation: Floats
-    """Its posterior deviation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +55,7 @@ class ContextEstimates:
 
     @property
     def same_ranking(self) -> bool:
-        """Whether nothing was measured: each context then has the overall ranking."""
+        """Whether nothing was measured or found: each context then has the overall ranking."""
         return self.tastes is None and self.measured is None
 
     @cached_property
@@ -213,8 +151,7 @@ class ContextEstimates:
         factor = self.measured.factor[rows[inside]]
         relative = found.covariance[rows[inside]] / (factor[:, :, None] * factor[:, None, :])
         total[inside] += widened * _projected(relative, parts[inside])
-        if self.facts.rows is not None:
-            total[inside] += ROWS_SCATTER * scatter
+        total[inside] += SCATTER * scatter
         return total
 
     def _levels(self, places: Ints) -> tuple[Floats, Floats]:
@@ -243,15 +180,20 @@ class ContextEstimates:
 
 
 def estimate_contexts(items: Items, facts: ContextFacts) -> ContextEstimates:
-    """Cells of every item and context, with Σ_j e_ij = c_i."""
+    """Cells of every item and context, with Σ_j e_ij = c_i.
+
+    Tastes and head rows that do not stand out from their noise are left aside: items × shares.
+    """
     tastes = None
-    if facts.tastes is not None:
+    if facts.tastes is not None and _has_tastes(facts.tastes, facts.shares):
         tastes = shrunk_tastes(facts.tastes, facts.shares, facts.shares_variance, facts.users)
     kinds = ContextEstimates(items, facts, tastes)
     chosen = facts.head or facts.rows
     if chosen is None or not len(chosen.places):
         return kinds
     counts = np.maximum(np.asarray(items.mean)[chosen.places], 0.0)
+    if facts.rows is not None and not _has_lifts(facts.rows, facts.shares, counts):
+        return kinds
     parts = kinds.at(chosen.places).lift * facts.shares
     if facts.head is not None:
         level = LEVEL**2 + facts.shares_variance
@@ -262,6 +204,15 @@ def estimate_contexts(items: Items, facts: ContextFacts) -> ContextEstimates:
     rows = np.full(len(items.mean), -1, dtype=np.int64)
     rows[chosen.places] = np.arange(len(chosen.places))
     return ContextEstimates(items, facts, tastes, lifts, rows)
+
+
+def _has_tastes(tastes: Tastes, shares: Floats) -> bool:
+    """Whether there is more than noise: shrinkage alone would leave lifts that are none."""
+    return differ(tastes.sums, tastes.deviation, shares)
+
+
+def _has_lifts(rows: Rows, shares: Floats, counts: Floats) -> bool:
+    return differ(rows.values, rows.deviation, shares, counts=counts)
 
 
 def _expected_parts(estimates: ContextEstimates, places: Ints) -> Floats:

@@ -87,18 +87,19 @@ class Bins:
     """Values taken together: 1/40 of the noise scale wide, or one unit where that is more."""
 
     def __init__(self, values: Floats, noise: Noise) -> None:
-        values = np.maximum(values, -BELOW * max(noise.scale, 1.0))
-        self._width = noise.width
-        places: Ints = np.rint(values / self._width).astype(np.int64)
-        # One more on each side: values lie between two centres.
-        first = int(places.min()) - 1 if len(places) else 0
-        last = int(places.max()) + 1 if len(places) else 0
-        self.centres = self._width * np.arange(first, last + 1, dtype=np.float64)
+        values = np.maximum(values, -BELOW * max(noise.scale, 1.0)) / noise.width
+        before: Ints = np.floor(values).astype(np.int64)
+        first = int(before.min(initial=0))
+        # Values lie between two centres: only those are needed, and each is followed by its next.
+        needed = np.zeros(int(before.max(initial=0)) - first + 2, dtype=bool)
+        needed[before - first] = needed[before - first + 1] = True
+        places = np.cumsum(needed) - 1
+        self.centres = noise.width * (first + np.flatnonzero(needed).astype(np.float64))
         """The value that each bin stands for, increasing."""
-        self.counts = np.bincount(places - first, minlength=len(self.centres)).astype(np.float64)
+        self._before, self._part = places[before - first], values - before
+        nearest = self._before + (self._part > 0.5)
+        self.counts = np.bincount(nearest, minlength=len(self.centres)).astype(np.float64)
         """How many values are in each."""
-        self._before: Ints = np.floor(values / self._width).astype(np.int64) - first
-        self._part = values / self._width - first - self._before
 
     def spread(self, found: Posterior) -> Posterior:
         """From one posterior for each bin to one for each value, linear between centres."""
@@ -107,7 +108,5 @@ class Bins:
         return Posterior(*(self._between(part) for part in (*ordered, found.variance)))
 
     def _between(self, part: Floats) -> Floats:
-        if self._width == 1.0:
-            return np.asarray(part[self._before], dtype=np.float64)
         rise = np.append(np.diff(part), 0.0)
         return np.asarray(part[self._before] + self._part * rise[self._before], dtype=np.float64)

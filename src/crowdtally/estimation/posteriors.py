@@ -58,8 +58,8 @@ def on_grid(likelihoods: Floats, weights: Floats, grid: Floats, level: Fraction)
     """The posterior of each row of likelihoods, under the prior ``weights`` on ``grid``."""
     joint = likelihoods * weights
     joint /= joint.sum(axis=1, keepdims=True)
-    mean = joint @ grid
-    variance = np.maximum(joint @ grid**2 - mean**2, 0.0)
+    mean = np.einsum("ij,j->i", joint, grid)
+    variance = np.maximum(np.einsum("ij,j->i", joint, grid**2) - mean**2, 0.0)
     below = np.cumsum(joint, axis=1)
     tail = float(1 - level) / 2
     low, median, high = (_quantile(below, grid, share) for share in (tail, 0.5, 1 - tail))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.counting.reading import Read
@@ -19,6 +20,7 @@ from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, Step
+from crowdtally.lab.remembering import remembering
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
 from crowdtally.values.memberships import Memberships
@@ -76,14 +78,18 @@ class Rehearsal:
         """
         self.request = request
         """What is rehearsed."""
-        self.steps: tuple[Step, ...] = steps_of(request)
+        self._counted = {} if counted is None else counted
+        self._is_auto = isinstance(request.method.rule, Auto)
+        steps = steps_of(request)
+        if self._is_auto:
+            steps = tuple(remembering(step, self._counted) for step in steps)
+        self.steps: tuple[Step, ...] = steps
         """Its steps, the real ones."""
         self._engine = engine
         self.prepared: Prepared = prepared or prepare(
             engine, request.records, request.domain, request.sources
         )
         """The records, matched with the lists, not yet bounded."""
-        self._counted = {} if counted is None else counted
         self._held: dict[int, dict[str, Any]] = {}
 
     def halfway(self, seed: int, draws: Draws) -> Halfway:
@@ -91,9 +97,9 @@ class Rehearsal:
         *first, last = range(len(self.steps))
         released = Released()
         for place in first:
-            counted = self._count(place, seed, released)
+            counted = self.counted(place, seed, released)
             released = self.steps[place].release(counted, released, draws)
-        return Halfway(released, self._count(last, seed, released))
+        return Halfway(released, self.counted(last, seed, released))
 
     def finish(self, halfway: Halfway, draws: Draws) -> Released:
         """What is released, with the last step's noise drawn now."""
@@ -113,17 +119,21 @@ class Rehearsal:
 
     def step(self, place: int, seed: int, released: Released, draws: Draws) -> Released:
         """What one step adds to what was released before it, whichever records that came from."""
-        return self.steps[place].release(self._count(place, seed, released), released, draws)
+        return self.steps[place].release(self.counted(place, seed, released), released, draws)
 
-    def _count(self, place: int, seed: int, released: Released) -> Read[Any]:
+    def counted(self, place: int, seed: int, released: Released) -> Read[Any]:
+        """What a step counts after what was released: exact, private."""
+        if self._is_auto and place:  # what it asks depends on all before; the answer is remembered
+            return self.steps[place].count(self._reading(place, seed), released)
         known = (place, seed, decided(self.steps[place], released))
         if known not in self._counted:
-            # Each step has keys of its own, whatever was counted before it.
-            number = seed * len(self.steps) + place
-            held = self._held.setdefault(seed, {})
-            reading = Keyed(self._engine, self.prepared, number, held=held)
-            self._counted[known] = self.steps[place].count(reading, released)
+            self._counted[known] = self.steps[place].count(self._reading(place, seed), released)
         return self._counted[known]
+
+    def _reading(self, place: int, seed: int) -> Keyed:
+        """The records for one step: each has keys of its own, whatever was counted before it."""
+        held = self._held.setdefault(seed, {})
+        return Keyed(self._engine, self.prepared, seed * len(self.steps) + place, held=held)
 
 
 def decided(step: Step, released: Released) -> Hashable:

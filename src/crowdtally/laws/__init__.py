@@ -4,6 +4,9 @@
 
     law        what every law answers: deviations of weighted sums, intervals, probabilities
     laplace    the discrete Laplace law
+    interval   interval noise, drawn for all cells of a table together (interval.md)
+    widths     the law of its width
+    shapes     its probabilities, of one cell and of sums
     tails      sums over its tail: what becomes of an empty cell
     sums       the noise of a sum of several cells
     terms      what is summed for one line of a list

@@ -56,6 +56,7 @@ class IntervalNoise:
     """
 
     kind: ClassVar[str] = "interval"
+    per_cell: ClassVar[bool] = True
     words: ClassVar[str] = (
         "interval: Pr[z] proportional to exp(-rate*(max z+ + max z-)) over all cells together, "
         "the phantoms' mean subtracted, in units"

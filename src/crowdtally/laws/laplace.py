@@ -38,6 +38,7 @@ class DiscreteLaplace:
     """
 
     kind: ClassVar[str] = "discrete-laplace"
+    per_cell: ClassVar[bool] = False
     words: ClassVar[str] = "discrete Laplace: Pr[k] proportional to exp(-|k|/scale), in units"
 
     scale: Fraction

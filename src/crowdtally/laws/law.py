@@ -71,6 +71,9 @@ class NoiseLaw(Protocol):
 
     kind: ClassVar[str]
     """The mechanism's name in the ledger."""
+    per_cell: ClassVar[bool]
+    """Whether a table's sensitivity is what one user changes each cell by, instead of all cells
+    together."""
     words: ClassVar[str]
     """The law in words, which ``release.json`` knows it by."""
 

@@ -186,6 +186,7 @@ def test_not_a_source() -> None:
             ct.Domain(PLACES),
             epsilon=1,
             new_dataset=True,
+            max_records=10,
         )
 
 

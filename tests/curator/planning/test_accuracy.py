@@ -40,13 +40,20 @@ FORMS: list[dict[str, Any]] = [
 def request_at(epsilon: object, form: dict[str, Any]) -> Any:
     simple = "pairs" in form
     records = ct.read(EMPTY, user="u", item="item") if simple else RECORDS
-    return make_request(records, ct.Domain(ITEMS) if simple else DOMAIN, epsilon=epsilon, **form)
+    return make_request(
+        records,
+        ct.Domain(ITEMS) if simple else DOMAIN,
+        epsilon=epsilon,
+        **({"max_records": 10} | form),
+    )
 
 
 def planned(form: dict[str, Any], **more: Any) -> ct.Plan:
     simple = "pairs" in form
     records = ct.read(EMPTY, user="u", item="item") if simple else RECORDS
-    return ct.plan(records, ct.Domain(ITEMS) if simple else DOMAIN, **form, **more)
+    return ct.plan(
+        records, ct.Domain(ITEMS) if simple else DOMAIN, **({"max_records": 10} | form), **more
+    )
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
@@ -75,7 +82,7 @@ def test_a_request_at_another_epsilon_is_the_request_made_anew(form: dict[str, A
 def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> None:
     rows = pa.table({"u": ["a"], "item": ["i1"], "day": [3]})
     records = ct.read(rows, user="u", item="item", contexts=["day"])
-    plan = ct.plan(records, DOMAIN, half_width="12.5")
+    plan = ct.plan(records, DOMAIN, half_width="12.5", max_records=10)
     made = ct.release(
         records,
         DOMAIN,
@@ -83,6 +90,7 @@ def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> No
         ledger=tmp_path / "l",
         dataset="d",
         new_dataset=True,
+        max_records=10,
     )
     row = made.top(1)[0]
     assert row.high is not None
@@ -104,7 +112,7 @@ def test_discovered_items() -> None:
 
 
 def test_odds_are_said() -> None:
-    text = str(ct.plan(RECORDS, DOMAIN, half_width=60))
+    text = str(ct.plan(RECORDS, DOMAIN, half_width=60, max_records=10))
     first, second, third = text.splitlines()[:3]
     assert first.startswith("For 95% of the noise in one item's count within ±60 type epsilon=")
     assert "one of 50% at most 73" in second
@@ -130,7 +138,7 @@ def test_odds_are_said() -> None:
 )
 def test_what_is_refused(given: dict[str, Any], words: str) -> None:
     with pytest.raises(ct.UsageError) as raised:
-        ct.plan(RECORDS, DOMAIN, **given)
+        ct.plan(RECORDS, DOMAIN, **({"max_records": 10} | given))
     assert words in str(raised.value)
 
 
@@ -139,8 +147,13 @@ def test_attributes_have_no_item() -> None:
     domain = ct.Domain(attributes={"a": range(9)})
     words = "no items: say accuracy_of='cell', or accuracy_of='sum:R' with"
     with pytest.raises(ct.UsageError, match=words):
-        ct.plan(records, domain, half_width=5)
-    assert ct.plan(records, domain, half_width=5, accuracy_of="cell").request.epsilon.value < 1
+        ct.plan(records, domain, half_width=5, max_records=10)
+    assert (
+        ct.plan(
+            records, domain, half_width=5, accuracy_of="cell", max_records=10
+        ).request.epsilon.value
+        < 1
+    )
 
 
 # ---- the command, and what will be noise --------------------------------------------------------
@@ -162,7 +175,9 @@ def _ledger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_finds_epsilon_and_says_what_to_type() -> None:
     ended = crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4")
     assert ended.code == 0, str(ended)
-    facts = json.loads(crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4", "--json").out)
+    facts = json.loads(
+        crowdtally(*COMMAND, "--half-width", "20", "--accuracy-of", "sum:4", "--json").out
+    )
     first = ended.out.splitlines()[0]
     assert f"a sum of 4 cells within ±20 type --epsilon {facts['epsilon']}:" in first
     again = crowdtally(*COMMAND, "--epsilon", facts["epsilon"], "--json")
@@ -209,12 +224,14 @@ def test_what_will_be_noise_is_said_first(command: list[str]) -> None:
 def test_guesses_of_records_are_bounded_by_users() -> None:
     """100 users of 1,000 records each have 1,000 counted at --max-records 10, not 100,000."""
     guessed = {"guess_users": 100, "guess_records": 100_000}
-    plan = ct.plan(RECORDS, DOMAIN, epsilon=10, **guessed)
+    plan = ct.plan(RECORDS, DOMAIN, epsilon=10, **({"max_records": 10} | guessed))
     items, edges = plan.as_dict()["tables"]
     assert (items["guessed_per_cell"], edges["guessed_per_cell"]) == (10, 1000 / 700)
     assert items["will_be_noise"]
     assert str(plan).startswith("This will be noise: spread evenly over the 100 cells of")
-    alone = ct.plan(RECORDS, DOMAIN, epsilon=10, guess_records=100_000).as_dict()["tables"][0]
+    alone = ct.plan(RECORDS, DOMAIN, epsilon=10, guess_records=100_000, max_records=10).as_dict()[
+        "tables"
+    ][0]
     assert (alone["guessed_per_cell"], alone["will_be_noise"]) == (1000, False)
 
 
@@ -226,7 +243,11 @@ def test_a_private_choice_says_at_most() -> None:
 def test_more_cells_need_more() -> None:
     """One item in half of ε; a sum of 100 cells about ten times the ε of one."""
     one, cell, many = (
-        float(ct.plan(RECORDS, DOMAIN, half_width=90, accuracy_of=of).request.epsilon.value)
+        float(
+            ct.plan(
+                RECORDS, DOMAIN, half_width=90, accuracy_of=of, max_records=10
+            ).request.epsilon.value
+        )
         for of in ("item", "cell", "sum:100")
     )
     assert one == cell

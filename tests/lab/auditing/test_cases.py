@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.bounding.auto import AIMS, Auto
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.cases import (
@@ -40,13 +42,49 @@ def whole(name: str) -> Case:
 def test_every_entry_of_the_registries_is_covered() -> None:
     methods = [Method.of(name) for name in NAMES if name not in SHAPES]
     ways = {(method.bounding, method.publishing) for method in methods}
-    assert ways == set(product(BOUNDINGS, PUBLISHINGS))
+    named = set(BOUNDINGS) - {AUTO}
+    assert ways == {*product(named, PUBLISHINGS), (AUTO, "dense")}  # auto publishes as it decides
     assert {method.transform for method in methods} == set(TRANSFORMS)
     chosen = {(method.bounding, method.choice) for method in methods if method.choice is not None}
     assert {choice for _, choice in chosen} == set(CHOICES)
-    assert {rule for rule, _ in chosen} == set(BOUNDINGS) - {"declared"}
+    assert {rule for rule, _ in chosen} == named - {"declared"}
     assert len(NAMES) == len(set(NAMES))
     assert set(SHAPES) <= set(NAMES)
+
+
+def test_auto_is_attacked_as_each_kind_of_request_has_it() -> None:
+    cases = list(cases_of(AUTO, ONE))
+    assert all(isinstance(case.request.method.rule, Auto) for case in cases)
+    assert all(case.part is None and case.claim == ONE for case in cases)
+    rules = [case.request.method.rule for case in cases]
+    assert {rule.aim for rule in rules} == set(AIMS)
+    assert {rule.repeats for rule in rules} == {True, False}
+    contexts = [case.request.domain.contexts_size for case in cases]
+    kinds = {
+        (number > 1, bool(rule.per_user)) for number, rule in zip(contexts, rules, strict=True)
+    }
+    assert kinds == {(False, False), (True, False), (True, True)}
+
+
+@pytest.mark.parametrize("name", ["auto/filter", "auto+rank", "auto/dyadic"])
+def test_what_auto_finds_itself_is_not_named_beside_it(name: str) -> None:
+    with pytest.raises(UsageError, match="auto finds its bound, its transform and its publishing"):
+        list(cases_of(name, ONE))
+
+
+def test_crowds_lead_auto_through_its_steps() -> None:
+    """Which steps an attack sees: without one of these a fault of that step would stay unseen."""
+    seen = set()
+    for case in cases_of(AUTO, ONE):
+        pair = pairs_of(case.request)[-1]
+        with Shared() as shared:
+            rehearsal = shared.rehearsal(case, pair.database(with_user=True))
+            released = rehearsal.run(0, SilentDraws())
+        course = released.course
+        assert course is not None
+        assert course.spent <= 1
+        seen |= {step.name for step in course.taken if step.epsilon}
+    assert seen >= {"sizes", "items", "bins", "head", "contexts", "split_head", "head_rows"}
 
 
 def test_every_kind_of_charged_part_is_attacked_alone() -> None:
@@ -127,7 +165,8 @@ def test_made_up_records_may_have_columns_of_any_name() -> None:
     records = ct.read(pa.table({}), user="who", item="USER", contexts=["quantity"])
     domain = ct.Domain([3, 5], {"quantity": ["x"]}, item="USER")
     request = on_records(
-        make_request(records, domain, epsilon=1), [Record(HER, (1, 0)), Record(1, (0, 0))]
+        make_request(records, domain, epsilon=1, max_records=10),
+        [Record(HER, (1, 0)), Record(1, (0, 0))],
     )
     with DuckDBEngine() as engine:
         items, _ = Rehearsal(request, engine).run(0, SilentDraws()).tables

@@ -39,5 +39,5 @@ class Selected:
         return Fraction(1)
 
     def facts(self) -> dict[str, Any]:
-        """It has no parameters."""
-        return {}
+        """It has no parameters but the contexts that are a property of the user."""
+        return {"context_per_user": list(self.per_user)} if self.per_user else {}

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from crowdtally.curator.bounding.dpsense import GRID, weighted
 from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits
-from crowdtally.curator.engine.relations import Column, Rows, smaller
+from crowdtally.curator.engine.relations import Column, Rows, smaller, sum_of
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.counts import Counts
 from crowdtally.values.memberships import Memberships
@@ -28,7 +28,7 @@ UNIT = Fraction(1, GRID)
 def context_totals(visits: Visits, contexts: int, bound: int) -> Counts:
     """What each context has: rows over contexts, each scaled to at most ``bound``."""
     rows = visits.rows
-    amount = smaller(rows.amount.sum().cast("int64"), LARGEST_AMOUNT)
+    amount = smaller(sum_of(rows.amount), LARGEST_AMOUNT)
     each = rows.group_by("user", "context").agg(amount=amount)
     cells = each.select("user", "amount", cell=each.context)
     return _scaled(visits, cells, contexts, bound)
@@ -75,7 +75,7 @@ def _scaled(visits: Visits, cells: Rows, size: int, bound: int) -> Counts:
     """(user, cell, amount), each cell of a user once → the sums of the scaled rows."""
     engine = visits.engine
     held = engine.materialise(cells, f"to_scale_{visits.key}")
-    sums = held.group_by("user").agg(row_sum=held.amount.sum().cast("int64"))
+    sums = held.group_by("user").agg(row_sum=sum_of(held.amount))
     weights = weighted(held.inner_join(sums, "user"), bound)
     found = engine.arrays(weights.group_by("cell").agg(total=weights.weight.sum().cast("int64")))
     order = np.argsort(found["cell"])

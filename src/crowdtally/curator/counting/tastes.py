@@ -14,7 +14,7 @@ import numpy as np
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import UNIT, refuse_several
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.relations import Column, Rows, constant, either, smaller
+from crowdtally.curator.engine.relations import Column, Rows, constant, either, smaller, sum_of
 from crowdtally.values.counts import Counts
 from crowdtally.values.features import PARTS
 from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
@@ -47,10 +47,8 @@ def _sums(visits: Visits, profile: Profile) -> Rows:
     columns |= {f"share_{f}": np.ascontiguousarray(kinds[:, f]) for f in range(profile.size)}
     rows = visits.rows.inner_join(visits.engine.load("item_features", columns), "item")
     amount = smaller(rows.amount, MOST)
-    each = {
-        f"sum_{f}": (amount * rows[f"share_{f}"]).sum().cast("int64") for f in range(profile.size)
-    }
-    return rows.group_by("user", "context").agg(total=amount.sum().cast("int64"), **each)
+    each = {f"sum_{f}": sum_of(amount * rows[f"share_{f}"]) for f in range(profile.size)}
+    return rows.group_by("user", "context").agg(total=sum_of(amount), **each)
 
 
 def _centred(sums: Rows, profile: Profile) -> Rows:

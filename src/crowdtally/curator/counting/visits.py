@@ -82,7 +82,7 @@ def make_visits(
         items = engine.materialise(items.mutate(amount=_capped(items)), f"item_visits_{key}")
     return Visits(
         engine, rows, items, dropped_in(engine, same), key, prepared.domain,
-        one_context=per_user or width == 1,
+        one_context=per_user,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.engine import Engine
@@ -34,8 +35,9 @@ class Inspection:
     """How records are spread over users; None where each row is one person."""
     persons: int | None
     """Where rows have weights: how many persons the rows that are left stand for."""
-    limit: int
-    """The bound that was asked for, or that would be the largest candidate."""
+    limit: int | None
+    """The bound that was asked for, or that would be the largest candidate; None where nobody is
+    bounded."""
     bounding: str
     """The rule that would bound users."""
     who: str = "user"
@@ -87,7 +89,7 @@ def inspect(
             found,
             spread(engine, prepared, method) if by_user else None,
             _persons(engine, prepared) if subject.records.weight is not None else None,
-            method.rule.limit,
+            None if isinstance(method.rule, Everyone) else method.rule.limit,
             method.rule.name,
             subject.records.unit.who,
         )

@@ -92,14 +92,14 @@ class Spread:
         limits = sorted({max(limit * above // below, 1) for above, below in _AROUND})
         return [self.keeping(one) for one in limits]
 
-    def to_dict(self, limit: int) -> dict[str, Any]:
-        """For JSON."""
+    def to_dict(self, limit: int | None) -> dict[str, Any]:
+        """For JSON; without a limit nobody is bounded, and nothing cut."""
         return {
             "counted": self.counted,
             "users": self.users,
             "records": self.records,
             "histogram": [vars(bucket) for bucket in self.buckets()],
-            "max_records": [vars(one) for one in self.around(limit)],
+            "max_records": [] if limit is None else [vars(one) for one in self.around(limit)],
         }
 
 

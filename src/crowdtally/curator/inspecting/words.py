@@ -80,6 +80,9 @@ def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str
         bar = "#" * -(-number * _BAR // largest)
         yield f"{named:>18} {number:>12} {_share(number, users):>6}  {bar}".rstrip()
     yield ""
+    if facts["max_records"] is None:
+        yield f"Nobody is bounded: every {who} counts in all of these cells."
+        return
     yield f"What --max-records would keep (asked for: {facts['max_records']}):"
     yield f"{'bound':>18} {_first(what) + ' kept':>18} {f'{who}s cut':>18}"
     for one in spread["max_records"]:

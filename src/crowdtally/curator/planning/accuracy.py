@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -119,6 +120,16 @@ def check_target(request: Request, target: Target) -> None:
         raise UsageError(
             f"--accuracy-of sum:{target.cells} is more than the {table.cells.size} cells of the "
             f"table {table.name!r}: give at most that."
+        )
+
+
+def check_named(request: Request) -> None:
+    """Refuse a target for a release whose noise follows from what it measures itself."""
+    if isinstance(request.method.rule, Auto):
+        raise UsageError(
+            "--half-width asks for noise that is known beforehand, and auto decides its noise from "
+            "what it measures: name a method, for example --max-records 10, or give --epsilon E "
+            "with --guess-users and --guess-records to see the error to expect."
         )
 
 

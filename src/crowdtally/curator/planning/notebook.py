@@ -13,14 +13,18 @@ Tables = Sequence[Mapping[str, Any]]
 _HEADS = ("table", "columns", "cells", "ε", "noise, std", "noise interval")
 
 
-def plan_line(cost: str, tables: Tables) -> str:
-    """The cost, and the tables with the reach of their noise."""
+def plan_line(cost: str, tables: Tables, rule: str = "") -> str:
+    """The cost, and the tables with the reach of their noise; the rule where none is known yet."""
+    if not tables:
+        return one_line(f"<Plan {cost}: {rule} decides as it goes>")
     named = ", ".join(f"{one['table']} ({_cells(one)} cells, {_reach(one)})" for one in tables)
     return one_line(f"<Plan {cost}: {named}>")
 
 
 def plan_table(tables: Tables, lines: Iterable[str]) -> str:
     """A table of the tables; what else the plan says stands below it."""
+    if not tables:
+        return "".join(map(paragraph, lines))
     rows = (
         (
             one["table"],

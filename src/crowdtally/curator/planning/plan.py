@@ -11,8 +11,15 @@ from math import sqrt
 from typing import Any
 
 from crowdtally.curator.measured import AnyTable
-from crowdtally.curator.planning.accuracy import Target, accuracy_facts, smallest_epsilon
+from crowdtally.curator.planning.accuracy import (
+    Target,
+    accuracy_facts,
+    check_named,
+    smallest_epsilon,
+)
 from crowdtally.curator.planning.advice import advice, planned_summary
+from crowdtally.curator.planning.course import PlannedCourse, planned_course
+from crowdtally.curator.planning.course_words import counted_words
 from crowdtally.curator.planning.noises import compared_noise
 from crowdtally.curator.planning.notebook import plan_line, plan_table
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
@@ -113,6 +120,8 @@ class Plan:
     """The accuracy that ε was found for; None where ε was given."""
     unseen: tuple[str, ...] = ()
     """Sources whose columns could not be looked at, by their names."""
+    course: PlannedCourse | None = None
+    """What ``auto`` would do; None where a method is named."""
 
     def __str__(self) -> str:
         delta = f", delta {self.request.delta}" if self.request.delta.value else ""
@@ -123,7 +132,7 @@ class Plan:
 
     def __repr__(self) -> str:
         cost = f"ε={self.request.epsilon} per {self.request.records.unit.who}"
-        return plan_line(cost, self.tables())
+        return plan_line(cost, self.tables(), self.request.method.rule.name)
 
     def _repr_html_(self) -> str:
         return plan_table(self.tables(), str(self).splitlines())
@@ -136,13 +145,14 @@ class Plan:
             "delta": str(request.delta),
             "split": {name: show(share) for name, share in request.shares.items()},
             "bounding": method.rule.name,
-            "max_records": None if request.measured else method.rule.limit,
+            "max_records": None if self.course or request.bounds_nobody else method.rule.limit,
             "chosen_by": method.choose,
-            "what_counts": counted_of(request).sentence(),
+            "what_counts": self.counted(),
             "tables": self.tables(),
             "trade_off": self.trade.as_dict() if self.trade else None,
-            "advice": advice(request, self.query_cells),
+            "advice": None if self.course else advice(request, self.query_cells),
             "interval_noise": compared_noise(request),
+            "auto": self.course.as_dict() if self.course else None,
             "unknown": self.unknown(),
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
@@ -150,11 +160,21 @@ class Plan:
             facts["threshold"] = request.discovery.threshold
         return facts
 
+    def counted(self) -> str:
+        """What is counted of one user, in words."""
+        if self.course is not None:
+            return counted_words(repeats=self.course.design.repeats)
+        return counted_of(self.request).sentence()
+
     def tables(self) -> list[dict[str, Any]]:
-        """What is known beforehand about each table."""
+        """What is known beforehand about each table; nothing where the release decides itself."""
         request = self.request
+        if self.course is not None:
+            return []
         if request.discovery is not None:
             return [_discovered(request, request.discovery)]
+        if request.selection is not None:
+            return [planned_table(request, request.selection.planned(), self.guessed)]
         ranked = [request.popularity] if request.popularity is not None else []
         return [planned_table(request, table, self.guessed) for table in (*ranked, *request.tables)]
 
@@ -166,8 +186,10 @@ class Plan:
         ]
         if self.request.records.user is None:
             return [*unseen, "how many rows lie outside the lists"]
+        if self.course is not None:
+            return [*unseen, *self._unmeasured()]
         outside = "how many rows lie outside the lists or lack a user"
-        if self.request.measured:
+        if self.request.bounds_nobody:
             return [*unseen, outside]
         words = [
             *unseen,
@@ -184,6 +206,24 @@ class Plan:
             words.append(
                 "how many records a user has: give --guess-users and --guess-records (public "
                 "guesses, not read off the records) to see what bounding costs"
+            )
+        return words
+
+    def _unmeasured(self) -> list[str]:
+        """What a release of ``auto`` will find out, at a cost, and what it will not."""
+        words = [
+            "how many rows lie outside the lists or lack a user",
+            "how long users' rows are, and which items are common: the release measures it",
+        ]
+        if self.trade is None and self.course and None in (self.course.users, self.course.records):
+            words.append(
+                "how far off estimates will be: give --guess-users and --guess-records (public "
+                "guesses, not read off the records) to see the steps and the expected error"
+            )
+        if self.query_cells is not None:
+            words.append(
+                "how ways of publishing compare for --query-cells: name a method, for example "
+                "--max-records 10"
             )
         return words
 
@@ -207,13 +247,16 @@ def make_plan(
     ):  # fmt: skip
         if given is not None:
             whole_number(given, option, 1, _LARGEST_GUESS)
+    course = planned_course(request, guess_users, guess_records)
     if target is not None:
+        check_named(request)
         request = smallest_epsilon(request, target)
     has_items = request.domain is not None and request.domain.has_items
-    both = guess_users and guess_records and has_items and not request.measured
+    bounds = course is None and not request.bounds_nobody
+    both = guess_users and guess_records and has_items and bounds
     trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
     guessed = guessed_total(request, guess_users, guess_records)
-    return Plan(request, trade, query_cells, guessed, target, unseen)
+    return Plan(request, trade, query_cells, guessed, target, unseen, course)
 
 
 def counted_of(request: Request) -> Counted:
@@ -221,7 +264,7 @@ def counted_of(request: Request) -> Counted:
     method, records = request.method, request.records
     if records.user is None:
         return Counted("users", None, weight=records.weight)
-    if request.measured:
+    if request.bounds_nobody:
         return Counted("users", 1, everywhere=True)
     cap = method.rule.facts().get("cap")
     return Counted(

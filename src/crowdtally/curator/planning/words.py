@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdtally.curator.planning.course_words import course_lines
 from crowdtally.laws.odds import percent
 from crowdtally.values.rational import recorded
 
@@ -55,7 +56,11 @@ def _standing(table: Facts) -> str:
 
 def lines(facts: Facts) -> Iterator[str]:
     """The plan's facts, a line each."""
-    yield "Split: " + ", ".join(f"{name} {share}" for name, share in facts["split"].items()) + "."
+    if facts["auto"] is not None:
+        yield from course_lines(facts["auto"])
+    else:
+        shares = (f"{name} {share}" for name, share in facts["split"].items())
+        yield f"Split: {', '.join(shares)}."
     for table in facts["tables"]:
         yield _table(table)
         if table["noise_floor"] is not None:

@@ -58,8 +58,8 @@ class ReleaseOptions(TypedDict, total=False):
     bounding: Annotated[
         str | object,
         Option(
-            AUTO, "RULE", f"How a user is bounded: {BOUNDINGS.listed()}.", "method",
-            names=BOUNDINGS,
+            AUTO, "RULE", f"How a user is bounded: {BOUNDINGS.listed()}; auto measures, and "
+            "decides.", "method", names=BOUNDINGS,
         ),
     ]  # fmt: skip
     """The name of a rule (default ``auto``), or a rule object of your own."""
@@ -91,10 +91,13 @@ class ReleaseOptions(TypedDict, total=False):
     """With ``auto``: the contexts that are a property of the user; each user has one value."""
     features: Annotated[
         str | os.PathLike[str] | None,
-        Option(None, "FILE", "auto: public features of the items (genres, decades).", "what"),
-    ]
-    """With ``auto``: a file of public features of the items: an item column and one or more columns
-    of features."""
+        Option(
+            None, "FILE[:COL]", "auto: public features of the items (genres, decades), in a file.",
+            "what",
+        ),
+    ]  # fmt: skip
+    """With ``auto``: a file of public features of the items: an item column (the one called as the
+    items are, else the first; or ``"FILE:COLUMN"``) and one or more columns of features."""
     repeats: Annotated[
         str | None,
         Option(
@@ -107,8 +110,8 @@ class ReleaseOptions(TypedDict, total=False):
     max_records: Annotated[
         int | None,
         Option(
-            None, "L", "The bound per user (without --bounding: sra); with --choose the largest "
-            "candidate.", "method", is_whole=True,
+            None, "L", "The bound per user (without --bounding, or with auto: sra); with --choose "
+            "the largest candidate.", "method", is_whole=True,
         ),
     ]  # fmt: skip
     """The bound per user; without ``bounding`` it means ``sra``. With ``choose``, the largest one

@@ -88,6 +88,9 @@ class Asked:
         return any(is_given(self.given, name) for name in names)
 
 
+_AUTO_ONLY = ("for_", "repeats", "features", "context_per_user")
+"""Options that mean nothing where a method is named."""
+
 Refusal = tuple[Callable[[Asked], bool], str]
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -153,6 +156,26 @@ REFUSALS: tuple[Refusal, ...] = (
         lambda a: a.interval and (a.publishing.leaves_out or a.transform.name != "none"),
         "--noise interval is drawn for all cells of a table together, and all of them are "
         "published as they are: remove --publishing or --transform, or --noise interval.",
+    ),
+    # ---- auto
+    (
+        lambda a: a.by_row and a.has(*_AUTO_ONLY),
+        "with --user-per-row each row is one person, so there is nothing that auto could decide: "
+        "remove --for, --repeats, --features and --context-per-user.",
+    ),
+    (
+        lambda a: a.rule.name not in ("auto", "distinct") and a.has(*_AUTO_ONLY),
+        "--for, --repeats, --features and --context-per-user are for auto, which decides on the "
+        "method itself: remove them, or what names a method (--bounding, --max-records, --choose, "
+        "--publishing, --transform, --pairs, --discover-items and what goes with them).",
+    ),
+    (
+        lambda a: (
+            a.rule.name == "auto" and a.has("features")
+            and "feature" in {name.lower() for name in a.records.contexts}
+        ),
+        "a context called 'feature' would clash with a column that the features of items need: "
+        "rename it, for example --context my_feature=feature.",
     ),
     # ---- the private choice of the bound
     (

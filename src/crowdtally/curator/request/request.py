@@ -104,6 +104,11 @@ class Request:
         return tuple(table for table in self.tables if isinstance(table, Measured))
 
     @property
+    def bounds_nobody(self) -> bool:
+        """Whether each user counts in all of her cells: interval noise covers them together."""
+        return bool(self.measured) or self.selection is not None
+
+    @property
     def subject(self) -> Subject:
         """The request without its cost and its form."""
         return Subject(self.sources, self.domain, self.method)
@@ -154,6 +159,11 @@ def make_request(
     asked = _together(asked, sources)
     method = method_of(asked.options, asked.rule)
     total = Epsilon.of(epsilon)
+    if split is not None and isinstance(method.rule, Auto):
+        raise UsageError(
+            "auto divides epsilon itself, step by step: remove --split, or name a method, for "
+            "example --max-records 10."
+        )
     shares = complete_split(split, _parts(method, asked.domain), method.choose)
     made = _checked(asked, method, total, shares, sources)
     return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))

@@ -14,6 +14,7 @@ from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.steps.making import steps_of
@@ -109,13 +110,14 @@ class _Setting:
 
 def every_name() -> list[str]:
     """All that an audit covers: a new entry of a registry is among them by itself."""
-    names = [f"{rule}/{form}" for rule in BOUNDINGS for form in PUBLISHINGS]
+    named = [rule for rule in BOUNDINGS if rule != AUTO]
+    names = [AUTO, *(f"{rule}/{form}" for rule in named for form in PUBLISHINGS)]
     names += [
         f"sra/{transform}/{form}"
         for transform in TRANSFORMS if transform != "none"
         for form in PUBLISHINGS
     ]  # fmt: skip
-    names += [f"{rule}+{choice}" for rule in BOUNDINGS for choice in CHOICES]
+    names += [f"{rule}+{choice}" for rule in named for choice in CHOICES]
     methods = [str(Method.of(name)) for name in names]
     return [*(name for name in methods if _runs(name)), *SHAPES]
 
@@ -137,9 +139,24 @@ def cases_of(name: str, epsilon: Epsilon) -> Iterator[Case]:
         return
     method = _method(name)
     name = str(method)
+    if method.bounding == AUTO:
+        yield from _auto_cases(method, epsilon)
+        return
     yield Case(name, name, _offered(name, method, epsilon), group=_group(method))
     if method.transform == "none" and method.publishing == "dense":
         yield from _parts(name, method, epsilon)
+
+
+def _auto_cases(method: Method, epsilon: Epsilon) -> Iterator[Case]:
+    """The whole of ``auto``, as each kind of request has it: it is charged as one."""
+    if str(method) != AUTO:
+        raise UsageError(
+            f"{method} is not offered, so there is nothing to audit: auto finds its bound, its "
+            "transform and its publishing itself. Audit auto."
+        )
+    for words, setting in _AUTO.items():
+        name = f"{AUTO}: {words}" if words else AUTO
+        yield Case(name, AUTO, setting.request(epsilon), group=name)
 
 
 def _method(name: str) -> Method:
@@ -259,6 +276,19 @@ _SETTINGS: dict[str, _Setting] = {
     ),
     ROWS: _Setting(contexts=2, roles={"user": None}),
 }
+
+
+_AUTO: dict[str, _Setting] = {
+    "": _Setting(),
+    "once at an item": _Setting(options={"repeats": "no"}),
+    BOTH: _Setting(contexts=2),
+    "for top": _Setting(120, options={"for_": "top", "repeats": "no"}),
+    "for recommend, by the user's context": _Setting(
+        80, 2, options={"for_": "recommend", "repeats": "no", "context_per_user": "day"}
+    ),
+    "for recommend, by the record's context": _Setting(8, 2, options={"for_": "recommend"}),
+}
+"""Requests that lead ``auto`` through all of its steps; lists of many items where a head is due."""
 
 
 def _shape_parts(name: str, epsilon: Epsilon) -> Iterator[Case]:

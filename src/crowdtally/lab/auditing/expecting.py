@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.table import Table
@@ -42,7 +43,8 @@ class _NoNoise(SystemDraws):
 
 def is_expected(request: Request) -> bool:
     """Whether counts and noise can be known: not where a bound, or items, are yet to be found."""
-    return request.method.choose is None and request.discovery is None
+    found = request.method.choose is not None or isinstance(request.method.rule, Auto)
+    return not found and request.discovery is None
 
 
 def every_cell(request: Request) -> Request:

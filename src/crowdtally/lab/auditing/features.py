@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.request.split import CHOOSE, TOTAL
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.published import NoisyTable
 from crowdtally.values.layout import Layout, Listed
 
@@ -64,9 +64,9 @@ class Columns:
         """
         runs = [run for batch in batches for run in batch]
         columns: list[Column] = []
-        for place, table in enumerate(runs[0].tables):
-            tables = [run.tables[place] for run in runs]
-            columns.extend(_table_columns(table.name, tables, most_cells))
+        for name in dict.fromkeys(table.name for run in runs for table in run.tables):
+            tables = [table for run in runs for table in run.tables if table.name == name]
+            columns.extend(_table_columns(name, tables, most_cells))
         columns.extend(_bound_columns(runs))
         if runs[0].other is not None:
             columns.append(Column("the mass of the others", TOTAL, "other"))
@@ -100,7 +100,11 @@ class Columns:
         found = np.full((len(runs), len(self.columns)), ABSENT, dtype=np.int64)
         for name, places in self._cells_by_table().items():
             tables = [_table(run, name) for run in runs]
-            _fill(found, tables, {self.columns[place].key: place for place in places})
+            there = [row for row, table in enumerate(tables) if table is not None]
+            rows = found[there]
+            shown = [table for table in tables if table is not None]
+            _fill(rows, shown, {self.columns[place].key: place for place in places})
+            found[there] = rows
         for place, column in enumerate(self.columns):
             if column.kind != "cell":
                 read = _READERS[column.kind]
@@ -115,8 +119,9 @@ class Columns:
         return found
 
 
-def _table(run: Released, name: str) -> NoisyTable:
-    return next(table for table in run.tables if table.name == name)
+def _table(run: Released, name: str) -> NoisyTable | None:
+    """None in a run that has no such table: which tables there are may depend on noise."""
+    return next((table for table in run.tables if table.name == name), None)
 
 
 def _table_columns(name: str, tables: Sequence[NoisyTable], most: int) -> Iterator[Column]:
@@ -143,9 +148,9 @@ def _whole_columns(name: str, tables: Sequence[NoisyTable]) -> Iterator[Column]:
 
 def _bound_columns(runs: Sequence[Released]) -> Iterator[Column]:
     """The bounds: one that these runs all share may still be another one in a later run."""
-    for name in runs[0].bounds:
+    for name in dict.fromkeys(name for run in runs for name in run.bounds):
         yield Column(f"bound of {name}", CHOOSE, "bound", name)
-        if any(run.bounds[name].scaling != 1 for run in runs):
+        if any(run.bounds[name].scaling != 1 for run in runs if name in run.bounds):
             yield Column(f"numerator of the scaling of {name}", CHOOSE, "numerator", name)
             yield Column(f"denominator of the scaling of {name}", CHOOSE, "denominator", name)
 
@@ -201,17 +206,32 @@ def _held(value: int) -> int:
     return value if value == ABSENT else min(max(int(value), -LARGEST), LARGEST)
 
 
-def _threshold(run: Released, part: str, _: Any) -> int:
-    shown = _table(run, part).facts.get("estimating_threshold")
+def _of_table(read: Callable[[NoisyTable], int]) -> Callable[[Released, str, Any], int]:
+    def found(run: Released, part: str, _: Any) -> int:
+        table = _table(run, part)
+        return ABSENT if table is None else read(table)
+
+    return found
+
+
+def _of_bound(read: Callable[[Bound], int]) -> Callable[[Released, str, Any], int]:
+    def found(run: Released, _: str, name: Any) -> int:
+        return read(run.bounds[name]) if name in run.bounds else ABSENT
+
+    return found
+
+
+def _threshold(table: NoisyTable) -> int:
+    shown = table.facts.get("estimating_threshold")
     return ABSENT if shown is None else int(Fraction(shown) * _THOUSANDTHS)
 
 
 _READERS: dict[str, Callable[[Released, str, Any], int]] = {
-    "published": lambda run, part, _: len(_table(run, part).values),
-    "descents": lambda run, part, _: _descents(_table(run, part)),
-    "threshold": _threshold,
-    "bound": lambda run, _, name: run.bounds[name].limit,
-    "numerator": lambda run, _, name: run.bounds[name].scaling.numerator,
-    "denominator": lambda run, _, name: run.bounds[name].scaling.denominator,
+    "published": _of_table(lambda table: len(table.values)),
+    "descents": _of_table(_descents),
+    "threshold": _of_table(_threshold),
+    "bound": _of_bound(lambda bound: bound.limit),
+    "numerator": _of_bound(lambda bound: bound.scaling.numerator),
+    "denominator": _of_bound(lambda bound: bound.scaling.denominator),
     "other": lambda run, _, __: ABSENT if run.other is None else int(run.other["count"]),
 }

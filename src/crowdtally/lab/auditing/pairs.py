@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import ceil, log
 
+from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.split import CHOOSE
@@ -22,6 +23,10 @@ HER = 0
 _MOST_RECORDS = 10_000
 _MOST_OTHERS = 100_000
 _CROWD = 40
+_MANY = 100
+"""Records of somebody who has many."""
+_PER_CONTEXT = 1_100
+"""Users of each context, over ε, with whom auto looks at contexts."""
 _ODDS = 8
 """A choice leaks most where its candidate is rare: about one to so many."""
 
@@ -44,6 +49,8 @@ def _every(request: Request) -> Iterator[Pair]:
         yield from _discovered(request)
     elif request.records.user is None:
         yield _alone("one row", [_first(request)])
+    elif isinstance(request.method.rule, Auto):
+        yield from _left_to_auto(request)
     else:
         alone, among = list(_alone_in(request)), _among(request)
         # Among many her cell is always published, and shows all that she changes: tried first where
@@ -52,6 +59,27 @@ def _every(request: Request) -> Iterator[Pair]:
         yield from [among, *alone] if shown else [*alone, among]
         if request.method.choose is not None:
             yield from _swinging(request)
+
+
+def _left_to_auto(request: Request) -> Iterator[Pair]:
+    """Users with little and with much, alone, and among so many that all steps are taken."""
+    assert request.domain is not None
+    yield _alone("one record", [_first(request)], request)
+    yield _alone("many records in one cell", [_first(request)] * _MANY, request)
+    every = _cells(request, min(_MANY, request.domain.size))
+    yield _alone("a record in each of many cells", every, request)
+    others = min(
+        ceil(_PER_CONTEXT * request.domain.contexts_size / request.epsilon.value), _MOST_OTHERS
+    )
+    crowd = [
+        Record(1 + user, every[(user * step + step) % len(every)])
+        for user in range(others)
+        for step in (1, 3, 7)
+    ]
+    words = f"a user in each of many cells, among {others} with a few records"
+    yield Pair(words, tuple(crowd), _hers(every, request), keys=1)
+    words = f"a user with one record, among {others} with a few"
+    yield Pair(words, tuple(crowd), _hers(every[:1], request), keys=1)
 
 
 def _alone_in(request: Request) -> Iterator[Pair]:
@@ -68,6 +96,10 @@ def _alone_in(request: Request) -> Iterator[Pair]:
         yield _alone(f"records of different cells: {words}", _spread(request, number), request)
     if request.domain is not None and request.domain.contexts:
         yield _alone("records of one item in every context", _in_contexts(request, most), request)
+    if request.measured:
+        every = _cells(request, _MOST_RECORDS)
+        yield _alone("once in every cell, which moves all counts the same way", every, request)
+        yield _alone("once in every other cell", every[::2], request)
     if isinstance(request.method.rule, DPSense):
         cells = _cells(request, min(most + 1, max(1, _MOST_RECORDS // cap)))
         full = [cell for cell in cells for _ in range(cap)]

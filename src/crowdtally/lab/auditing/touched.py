@@ -16,7 +16,7 @@ from crowdtally.lab.auditing.databases import Pair
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
 from crowdtally.values.integers import positions
-from crowdtally.values.layout import Pairs
+from crowdtally.values.layout import Crossed, Pairs, Picked
 
 _SMALL = 64
 """Tables up to this size are looked at as they are."""
@@ -51,12 +51,24 @@ def _published(request: Request, table: AnyTable, pair: Pair) -> NDArray[np.int6
 
 
 def seen_of(released: Released, touched: Touched) -> Released:
-    """The release with large tables cut down to these cells."""
-    if not touched:
-        return released
-    return replace(
-        released, tables=tuple(_cut(table, touched.get(table.name)) for table in released.tables)
-    )
+    """The release with large tables cut down to these cells, and chosen items by their names."""
+    tables = [_named(table) for table in released.tables]
+    return replace(released, tables=tuple(_cut(table, touched.get(table.name)) for table in tables))
+
+
+def _named(table: NoisyTable) -> NoisyTable:
+    """A table of chosen items as one of all items, of which some were published.
+
+    Which items are chosen differs from run to run: a number must mean the same item in each.
+    """
+    layout = table.layout
+    if isinstance(layout, Picked):
+        return replace(table, layout=layout.of, cells=layout.places)
+    if isinstance(layout, Crossed) and isinstance(layout.first, Picked):
+        width = layout.second.size
+        cells = layout.first.places[:, None] * width + np.arange(width)
+        return replace(table, layout=Crossed(layout.first.of, layout.second), cells=cells.ravel())
+    return table
 
 
 def _cut(table: NoisyTable, cells: NDArray[np.int64] | None) -> NoisyTable:

@@ -14,8 +14,20 @@ from crowdtally.published.domain import PublicDomain
 from crowdtally.published.metadata import AUTO, Charged, MethodFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import BINS, CELLS, EDGES, ITEMS, SIZES, STEPS, TableKind
+from crowdtally.values.table_kinds import (
+    BINS,
+    CELLS,
+    EDGES,
+    ITEMS,
+    SIZES,
+    STEPS,
+    TASTES,
+    TASTES_AGAIN,
+    TableKind,
+)
 
+_TASTES = ("features", "merged", "profile", "weights", "beta", "parts", "kinds", "items")
+"""What a table of tastes says beside its cells."""
 SIZE_BINS = 13
 """Bins of the users' sizes: 2^k … 2^(k+1) − 1 records, the last one open."""
 
@@ -111,8 +123,26 @@ def _own(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
     inside = prod(domain.by_name[name].length for name in table.axes)
     if table.kind.own is not None and (not table.cells or table.cells % inside):
         yield f"the table {table.name!r} has {table.cells} cells, and {inside} contexts"
+    if table.kind in (TASTES, TASTES_AGAIN):
+        yield from _features(table, domain)
     if table.kind is BINS:
         yield from _groups(table, domain)
+
+
+def _features(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
+    """What tastes are measured by: a name, mean and weight of each feature, a kind of each item."""
+    facts = table.more
+    if lacking := [name for name in _TASTES if name not in facts]:
+        yield f"the table {table.name!r} lacks {lacking[0]!r}"
+        return
+    number, kinds = len(facts["features"]), facts["kinds"]
+    rows = table.cells // max(prod(one.length for one in domain.contexts), 1)
+    if not number == len(facts["profile"]) == len(facts["weights"]) == rows - 1:
+        yield f"the table {table.name!r} has {rows} rows of contexts for {number} features"
+    if any(len(kind) != number or max(kind) > facts["parts"] for kind in kinds):
+        yield f"the table {table.name!r} has kinds of items that are not of its features"
+    if len(facts["items"]) != domain.lists[0].length or max(facts["items"]) >= len(kinds):
+        yield f"the table {table.name!r} must say the kind of each of the items"
 
 
 def _groups(table: TableFacts, domain: PublicDomain) -> Iterator[str]:

@@ -131,10 +131,20 @@ _SUMMARY: dict[str, Shape] = {
     "short": _FLAG,
     "consistency": choice("none", "ancestors"),
 }
+_FEATURES: dict[str, Shape] = {
+    "features": Each(_NAME, 1),
+    "merged": Named(maybe(_NAME)),
+    "profile": Each(_SHARE, 1),
+    "weights": Each(_POSITIVE, 1),
+    "beta": _POSITIVE,
+    "parts": whole_leaf(1),
+    "kinds": Each(Each(whole_leaf(0), 1), 1),
+    "items": Each(whole_leaf(0), 1),
+}
 _TABLES = Tagged(
     "publishing",
     {
-        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_CHECKED}),
+        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_FEATURES, **_CHECKED}),
         CHOSEN: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
         **dict.fromkeys(SPARSE, Fields(_TABLE | _SUMMARY, _CHECKED)),
         DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, _CHECKED),

@@ -68,12 +68,11 @@ class Summed:
     @property
     def combination(self) -> Combination:
         """The weights of all published or dropped cells."""
-        squares, totals = (
-            [float(part.squares) for part in self.parts],
-            [float(part.total) for part in self.parts],
-        )
+        squares = [float(part.squares) for part in self.parts]
+        totals = [float(part.total) for part in self.parts]
         # Of one block, which is a combination of contexts, all cells have the contexts' weight.
-        within = prod(totals[: self.items]) ** 2 * prod(squares[self.items :])
+        of_items = prod(totals[: self.items])
+        within = of_items * of_items * prod(squares[self.items :])
         return Combination(prod(squares), prod(totals), within)  # infinite beyond 1e308
 
     def at_each(self, axis: int) -> Summed:
@@ -95,7 +94,7 @@ def combined(questions: Iterable[Summed]) -> Combination:
     """
     found = [question.combination for question in questions]
     # Boxes may share contexts: at most their roots add up (Cauchy and Schwarz).
-    roots = sum(sqrt(one.within or 0.0) for one in found)
+    roots = sum(sqrt(one.within or 0.0) for one in found) + 0.0
     return Combination(
         min(sum(one.squares for one in found) + 0.0, _LARGEST**2),
         max(min(sum(one.total for one in found) + 0.0, _LARGEST), -_LARGEST),

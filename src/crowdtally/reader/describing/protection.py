@@ -175,7 +175,7 @@ def _noise(published: Published, table: TableFacts) -> str:
     if not table.interval_half_width:
         reach = "is 0"
     changes = f"{_exactly(most)} in all, over all {each}s together"
-    if table.law.kind == IntervalNoise.kind:
+    if table.law.per_cell:
         changes = f"1 in each {each}, in however many of them"
     return (
         f"Table {table.name!r}, ε {show(table.epsilon)}: one {person} changes it by at most "

@@ -14,11 +14,13 @@ from crowdtally.values.table_kinds import (
     CROWD,
     HEAD,
     HEAD_ROWS,
+    HEAD_ROWS_AGAIN,
     HEADS,
     PILOT,
     SIZES,
     SPLIT_HEAD,
     TASTES,
+    TASTES_AGAIN,
     ZOOM,
 )
 
@@ -82,7 +84,7 @@ def _totals(published: Published, table: TableFacts) -> str:
 
 
 def _tastes(published: Published, table: TableFacts) -> str:
-    features = table.cells // _combinations(published)
+    features = table.cells // _combinations(published) - 1  # the last row counts users
     return (
         f"how far users of each of {_contexts(published)} like {several(features, 'feature')} of "
         "the items more or less than all users do"
@@ -95,6 +97,11 @@ def _head_rows(published: Published, table: TableFacts) -> str:
         f"{several(items, 'item')}, chosen by their estimates, in each of {_contexts(published)}, "
         "from rows scaled to a sum of 1 within them"
     )
+
+
+def _again(published: Published, table: TableFacts) -> str:
+    before = table.name.removesuffix("_again")
+    return f"the cells of {before!r} measured once more, with noise of their own"
 
 
 def _combinations(published: Published) -> int:
@@ -118,5 +125,7 @@ _WORDS: dict[str, Callable[[Published, TableFacts], str]] = {
     SPLIT_HEAD.name: _split_head,
     CONTEXTS.name: _totals,
     TASTES.name: _tastes,
+    TASTES_AGAIN.name: _again,
     HEAD_ROWS.name: _head_rows,
+    HEAD_ROWS_AGAIN.name: _again,
 }

@@ -26,20 +26,17 @@ _NONE = Fraction(0)
 
 def decide(design: Design, sizes: Sizes) -> Decided:
     """The steps and their shares."""
-    epsilon = float(design.epsilon)
-    q = sizes.users * epsilon / design.contexts if sizes.reliable and design.has_contexts else 0.0
+    q = _per_context(design, sizes)
     split, head, tastes, rows = _contexts(design, q)
     prepared = float((_PREPARED - tastes - rows - (head - HEAD)) * design.epsilon)
-    light = sizes.reliable and is_light(sizes, prepared, design.items)
-    theta = best_theta(sizes, prepared, design.items, light=light) if sizes.reliable else 1
+    light = is_light(sizes, prepared, design.items)
+    theta = best_theta(sizes, prepared, design.items, light=light)
     small = _is_small(design, sizes, theta)
     if small:  # it replaces all of these; split, it is drawn in each context
         head = rows = _NONE
-    elif not head_items(design):
+    elif not _has_head(design, sizes.kept(theta), split=split):
         head, split = _NONE, False
-    elif not (split or design.aim == "top") and sizes.kept(theta) > _WELL_KEPT:
-        head = _NONE
-    density = sizes.users * epsilon / design.items
+    density = sizes.users * float(design.epsilon) / design.items
     return Decided(
         sizes,
         Shares(
@@ -54,6 +51,12 @@ def decide(design: Design, sizes: Sizes) -> Decided:
     )  # fmt: skip
 
 
+def _per_context(design: Design, sizes: Sizes) -> float:
+    """q: users × ε per context value; 0 where that is not known."""
+    known = sizes.reliable and design.has_contexts
+    return sizes.users * float(design.epsilon) / design.contexts if known else 0.0
+
+
 def head_items(design: Design) -> int:
     """K: how many items are measured directly; none where that is much of a short list.
 
@@ -61,6 +64,12 @@ def head_items(design: Design) -> int:
     """
     wanted = TOP_ITEMS if design.aim == "top" else HEAD_ITEMS
     return wanted if wanted <= design.items // 4 and design.items <= WIDEST else 0
+
+
+def _has_head(design: Design, kept: float, *, split: bool) -> bool:
+    """Whether the largest items are measured directly; not where bounding keeps most anyway."""
+    always = split or design.aim == "top"
+    return head_items(design) > 0 and (always or kept <= _WELL_KEPT)
 
 
 def _is_small(design: Design, sizes: Sizes, theta: int) -> bool:

@@ -66,6 +66,6 @@ def pilot_cost(items: int, users: float) -> Fraction:
     """(ln m + 2)/(0.01·n̂), rounded down.
 
     >>> pilot_cost(3706, 6040.0)
-    Fraction(3383599, 20000000)
+    Fraction(169167357, 1000000000)
     """
     return Fraction(int((log(items) + 2) / (float(CROWDED) * users) * _ROUNDED), _ROUNDED)

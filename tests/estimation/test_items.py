@@ -1,0 +1,188 @@
+"""From all that a release says to an estimate of every item."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from crowdtally.errors import UsageError
+from crowdtally.estimation.estimates import ItemEstimates
+from crowdtally.estimation.facts import Chosen, ItemFacts, Noisy, Summary
+from crowdtally.estimation.items import estimate_items
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.values.keeping import Keeping
+from kit.simulated_items import Crowd, crowd, law, noise, release
+
+
+@pytest.fixture(scope="module")
+def people() -> Crowd:
+    return crowd("zipf", np.random.default_rng(1), size=900, users=4000)
+
+
+@pytest.fixture(scope="module")
+def facts(people: Crowd) -> ItemFacts:
+    return release(people, np.random.default_rng(2))
+
+
+@pytest.fixture(scope="module")
+def found(facts: ItemFacts) -> ItemEstimates:
+    return estimate_items(facts)
+
+
+def squares(counts: np.ndarray, people: Crowd) -> float:
+    return float(((counts - people.truth) ** 2).mean())
+
+
+def test_each_part_lowers_the_error(people, facts, found):
+    assert facts.table is not None
+    alone = estimate_items(ItemFacts(facts.size, table=facts.table))
+    no_head = estimate_items(replace(facts, head=None))
+    raw = facts.table.values
+    assert squares(found.mean, people) < squares(no_head.mean, people)
+    assert squares(found.mean, people) < 0.5 * squares(alone.mean, people)
+    assert squares(alone.mean, people) < 1.02 * squares(raw, people)
+    assert found.mean.sum() == pytest.approx(people.truth.sum(), rel=0.15)
+
+
+def test_it_says_what_was_kept(people, facts, found):
+    assert facts.theta is not None
+    assert found.calibrated
+    kept = people.rows(facts.theta).sum() / people.truth.sum()
+    assert found.kept_share == pytest.approx(kept, abs=0.06)
+    assert np.array_equal(
+        found.bounded, estimate_items(ItemFacts(facts.size, table=facts.table)).mean
+    )
+
+
+def test_everything_is_in_order(found):
+    for part in (found.mean, found.median, found.low, found.high, found.deviation, found.own):
+        assert np.isfinite(part).all()
+        assert (part >= 0).all()
+    assert (found.low <= found.median).all()
+    assert (found.median <= found.high).all()
+    assert (found.own <= found.deviation * (1 + 1e-9)).all()
+
+
+def test_same_facts_same_estimates(facts, found):
+    again = estimate_items(facts)
+    assert np.array_equal(again.mean, found.mean)
+    assert np.array_equal(again.chance_among(10), found.chance_among(10))
+
+
+def test_facts_are_left_as_they_were(facts, found):
+    assert facts.table is not None
+    before = facts.table.values.copy()
+    estimate_items(facts)
+    assert np.array_equal(facts.table.values, before)
+
+
+def test_without_sizes_nothing_is_calibrated(facts):
+    found = estimate_items(ItemFacts(facts.size, table=facts.table, theta=facts.theta))
+    assert not found.calibrated
+    assert found.kept_share == 1.0
+    assert np.array_equal(found.mean, found.bounded)
+
+
+def test_the_interval_contains_the_error_of_the_calibration(facts):
+    blind = estimate_items(replace(facts, bins=None, head=None))
+    place = int(np.argmax(blind.mean))
+    assert blind.deviation[place] > 1.2 * blind.own[place]
+    width = (blind.high - blind.low)[place] / blind.mean[place]
+    assert width > 2 * 1.96 * 0.1  # lost at half, nothing measured
+
+
+def test_the_crowd_is_as_measured(people, facts):
+    places = np.array([0, 3])
+    values = people.truth[places] + 5
+    table = facts.table
+    assert table is not None
+    shown = table.values.copy()
+    shown[places] = -500.0  # noise only: it says nothing about them
+    crowded = replace(
+        facts,
+        table=Noisy(shown, table.law),
+        bins=None,
+        head=None,
+        crowd=Chosen(places, values, DiscreteLaplace(Fraction(12))),
+    )
+    found = estimate_items(crowded)
+    assert found.mean[places].tolist() == values.tolist()
+    width = DiscreteLaplace(Fraction(12)).half_width(Fraction(19, 20))
+    assert found.high[places] == pytest.approx(values + width, abs=1)
+    others = np.setdiff1d(np.arange(facts.size), places)
+    without = estimate_items(replace(crowded, crowd=None))
+    assert found.mean[others] == pytest.approx(without.mean[others], rel=0.2, abs=0.5)
+
+
+def test_with_repeats_the_head_does_not_calibrate(people, facts):
+    assert facts.head is not None
+    doubled = replace(facts.head, values=facts.head.values * 3)
+    plain = estimate_items(replace(facts, repeats=True))
+    tripled = estimate_items(replace(facts, repeats=True, head=doubled))
+    rest = np.setdiff1d(np.arange(facts.size), facts.head.places)
+    assert tripled.mean[rest] == pytest.approx(plain.mean[rest])
+    assert tripled.mean[facts.head.places].sum() == pytest.approx(
+        plain.mean[facts.head.places].sum(), rel=0.02
+    )
+
+
+def test_unreliable_sizes_count_as_half(facts):
+    assert facts.sizes is not None
+    assert facts.theta is not None
+    nothing = replace(facts.sizes, values=np.zeros(13))
+    found = estimate_items(replace(facts, sizes=nothing, bins=None, head=None))
+    assert found.mean == pytest.approx(2 * found.bounded)
+
+
+def test_a_zoom_lowers_the_error():
+    rng = np.random.default_rng(4)
+    people = crowd("zipf", rng, size=1500, users=600)
+    with_zoom, without = [], []
+    for _ in range(6):
+        facts = release(people, rng, zoom=True)
+        with_zoom.append(squares(estimate_items(facts).mean, people))
+        without.append(squares(estimate_items(replace(facts, zoom=None)).mean, people))
+    assert np.mean(with_zoom) < np.mean(without)
+
+
+def test_a_small_domain_is_unbounded():
+    law = DiscreteLaplace(Fraction(4))
+    found = estimate_items(ItemFacts(3, table=Noisy(np.array([100.0, 7, -6]), law), exact=True))
+    assert found.calibrated
+    assert found.kept_share == 1.0
+    assert found.mean[0] == pytest.approx(100, abs=0.1)
+    assert 0 < found.mean[2] < 4.5
+    assert found.low[2] == 0
+
+
+def test_a_summary_has_estimates_of_all_items():
+    rng = np.random.default_rng(5)
+    truth = np.append(np.full(50, 300.0), np.zeros(950))
+    values = np.rint(truth + noise(rng, 10, 1000))
+    places = np.flatnonzero(np.abs(values) >= 40)
+    summary = Summary(places, values[places], DiscreteLaplace(Fraction(10)), Keeping(40))
+    found = estimate_items(ItemFacts(1000, summary=summary))
+    assert not found.calibrated
+    assert found.mean.sum() == pytest.approx(truth.sum(), rel=0.1)
+
+
+def test_nothing_but_noise_stays_near_nothing():
+    rng = np.random.default_rng(6)
+    scale = 50.0
+    facts = ItemFacts(
+        2000,
+        table=Noisy(noise(rng, scale, 2000), law(scale)),
+        sizes=Noisy(noise(rng, 33, 13), law(33)),
+        theta=1,
+    )
+    found = estimate_items(facts)
+    assert found.mean.mean() < 0.3 * scale
+    assert np.isfinite(found.high).all()
+
+
+def test_no_table_is_refused():
+    with pytest.raises(UsageError, match="without a table"):
+        estimate_items(ItemFacts(5))

@@ -1,0 +1,119 @@
+"""The whole of ``auto`` keeps ε: on every path that is followed, the exact losses add up to it.
+
+Paths are led by noise of any size, so that a few made-up users come to every decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.request.request import Request, make_request
+from crowdtally.lab.auditing.databases import Record, on_records
+from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.values.domain import Domain
+from crowdtally.values.records import Records
+from kit.paths import Path, Wild, follow
+
+EPSILON = Fraction(3, 2)
+CROWD = (
+    Record(1, (0, 0)), Record(1, (0, 0)), Record(1, (3, 1)), Record(2, (1, 1)), Record(2, (5, 0)),
+    Record(3, (2, 0)), Record(3, (7, 1)), Record(3, (6, 0)),
+)  # fmt: skip
+HERS: Mapping[str, tuple[Record, ...]] = {
+    "one record": (Record(0, (1, 0)),),
+    "many records of one item": tuple(Record(0, (0, 0)) for _ in range(70)),
+    "every item, in every context": tuple(
+        Record(0, (item, context)) for item in range(8) for context in (0, 1)
+    ),
+    "a long row of unequal parts": tuple(
+        Record(0, (item, item % 2)) for item in range(8) for _ in range(item * item + 1)
+    ),
+}
+DESIGNS: Mapping[str, tuple[int, int, dict[str, Any]]] = {
+    "items": (8, 0, {}),
+    "short list, once": (8, 0, {"repeats": "no"}),
+    "long list, once": (2000, 0, {"repeats": "no"}),
+    "for top": (120, 0, {"for_": "top", "repeats": "no"}),
+    "contexts": (80, 2, {}),
+    "recommend by record": (80, 2, {"for_": "recommend"}),
+    "recommend by user": (
+        80, 2, {"for_": "recommend", "repeats": "no", "context_per_user": "day"}
+    ),
+    "recommend by user, repeats": (80, 2, {"for_": "recommend", "context_per_user": "day"}),
+    "short list by user": (
+        8, 2, {"for_": "recommend", "repeats": "no", "context_per_user": "day"}
+    ),
+}  # fmt: skip
+USERS = (0, 150, 3_000, 300_000)
+"""How many users the noisy sizes speak of."""
+
+
+def request_of(items: int, contexts: int, options: dict[str, Any]) -> Request:
+    named = {"day": [f"day {n}" for n in range(contexts)]} if contexts else {}
+    records = Records(pa.table({}), "user", "item", dict.fromkeys(named))
+    domain = Domain([f"item {n}" for n in range(items)], named)
+    return make_request(records, domain, epsilon=EPSILON, **options)
+
+
+def made(request: Request, records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """The records, without their contexts where there are none."""
+    axes = len(request.domain.axes) if request.domain is not None else 1
+    return tuple(Record(one.user, one.cell[:axes]) for one in records)
+
+
+def paths(
+    request: Request, hers: tuple[Record, ...], seeds: range, speak_of: Sequence[int]
+) -> Iterator[Path]:
+    """Paths that each of the two databases leads, and the loss of it against the other."""
+    others = made(request, CROWD)
+    with DuckDBEngine() as with_her, DuckDBEngine() as without:
+        both = [
+            Rehearsal(on_records(request, records), engine)
+            for records, engine in ((others + made(request, hers), with_her), (others, without))
+        ]
+        for seed in seeds:
+            for users in speak_of:
+                first, second = both if seed % 2 else both[::-1]
+                yield follow(first, second, Wild(seed, users))
+
+
+def checked(name: str, seeds: range, speak_of: Sequence[int] = USERS) -> frozenset[str]:
+    """The steps that were taken on some path; no path loses more than ε."""
+    request = request_of(*DESIGNS[name])
+    taken: set[str] = set()
+    for words, hers in HERS.items():
+        for path in paths(request, hers, seeds, speak_of):
+            assert path.loss <= path.spent <= EPSILON, (name, words, sorted(path.taken))
+            taken |= path.taken
+    return frozenset(taken)
+
+
+MET = {
+    "items": {"sizes", "items", "bins"},
+    "short list, once": {"sizes", "items"},
+    "long list, once": {"sizes", "pilot", "crowd", "items", "zoom", "bins", "head"},
+    "for top": {"sizes", "items", "bins", "head"},
+    "contexts": {"sizes", "items", "bins", "head", "contexts"},
+    "recommend by record": {"sizes", "items", "contexts", "head_rows"},
+    "recommend by user": {"sizes", "items", "contexts", "split_head"},
+    "recommend by user, repeats": {"sizes", "items", "contexts", "head_rows"},
+    "short list by user": {"sizes", "edges", "contexts"},
+}
+"""Steps that must have been taken, else nothing is said about them."""
+
+
+@pytest.mark.parametrize("name", ["contexts", "recommend by user"])
+def test_no_path_loses_more_than_epsilon(name: str) -> None:
+    assert checked(name, range(1), (0, 3_000)) >= {"sizes", "items", "contexts"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DESIGNS)
+def test_no_path_loses_more_than_epsilon_in_any_design(name: str) -> None:
+    assert checked(name, range(4)) >= MET[name]
