@@ -77,4 +77,4 @@ def test_a_long_list_of_items_is_not_read_for_a_top_list(tmp_path: Path) -> None
         assert release.sum().cells == 10_005
         assert set(read) <= {"count"}  # estimates need all counts, and no name
         release.sum(item="zoo")
-    assert read == ["item"]
+    assert [name for name in read if name != "count"] == ["item"]
