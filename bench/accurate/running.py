@@ -128,7 +128,7 @@ class Bench:
 
 def _estimated(request: Request, released: Released) -> Estimates:
     found = estimate_auto(request, released)
-    tables = {ITEMS.name: (found.items.mean, found.items.median)}
+    tables = {ITEMS.name: (found.mean, found.median)}
     edges = found.edges
     if edges is not None:
         tables[EDGES.name] = (edges, edges)

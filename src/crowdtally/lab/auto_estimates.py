@@ -24,7 +24,6 @@ from crowdtally.estimation.contexts import (
     Tastes,
     estimate_contexts,
 )
-from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import Chosen, Ints, ItemFacts, Noisy, Summary
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import read_sizes
@@ -55,18 +54,22 @@ class AutoEstimates:
 
     name: str
     """What the table of items is called: ``cells`` where there are attributes."""
-    items: ItemEstimates
-    """Of every item, or cell of attributes."""
+    mean: Floats
+    """Of every item, or cell of attributes: least squared error."""
+    median: Floats
+    """The same with the least absolute error."""
     contexts: ContextEstimates | None = None
-    """Of items in contexts, where there are any."""
+    """Of items in contexts, where they were not counted themselves."""
+    counted: Floats | None = None
+    """Of items in contexts, where a short list was counted in each of them."""
 
     @property
     def edges(self) -> Floats | None:
         """Of every item in every context, a row for each item."""
         if self.contexts is None:
-            return None
+            return self.counted
         width = len(self.contexts.shares)
-        if self.items.size * width <= LARGEST:
+        if len(self.mean) * width <= LARGEST:
             return self.contexts.matrix().mean
         return np.stack([self.contexts.column(one).mean for one in range(width)], axis=1)
 
@@ -74,31 +77,34 @@ class AutoEstimates:
         """The tables of items, and of items in context; or of cells."""
         edges = self.edges
         if edges is not None:
-            return {ITEMS.name: self.items.mean, EDGES.name: edges.ravel()}
-        return {self.name: self.items.mean}
+            return {ITEMS.name: self.mean, EDGES.name: edges.ravel()}
+        return {self.name: self.mean}
 
 
 def estimate_auto(request: Request, released: Released) -> AutoEstimates:
     """The reader's estimates, from what one run released."""
     design = Design.of(request)
     check_size(EDGES.name, design.items * design.contexts)
+    name, short = design.table.name, released.table(EDGES.name)
+    if short is not None:
+        facts = ItemFacts(short.layout.size, Noisy(as_floats(short), short.law), exact=True)
+        cells = estimate_items(facts)
+        mean, median = (one.reshape(design.items, -1) for one in (cells.mean, cells.median))
+        return AutoEstimates(name, mean.sum(axis=1), median.sum(axis=1), counted=mean)
     items = estimate_items(_item_facts(design, released))
     found = _context_facts(design, released)
     contexts = None if found is None else estimate_contexts(items, found)
-    return AutoEstimates(design.table.name, items, contexts)
+    return AutoEstimates(name, items.mean, items.median, contexts)
 
 
 def _item_facts(design: Design, released: Released) -> ItemFacts:
     """All that a reader is told of items: also what steps of contexts measured of them."""
-    table, small = released.table(design.table.name), released.table(EDGES.name)
+    table = released.table(design.table.name)
     if table is not None and table.cells is not None:
         keeping = SummaryFacts.from_json(table.facts).keeping
         kept = Summary(np.asarray(table.cells, np.int64), as_floats(table), table.law, keeping)
         return replace(item_facts(design, replace(released, tables=())), summary=kept)
     facts = item_facts(design, released)
-    if small is not None:
-        sums = as_floats(small).reshape(design.items, -1).sum(axis=1)
-        return replace(facts, table=Noisy(sums, _over_contexts(small)), exact=True)
     split, head = _cells(released, SPLIT_HEAD.name), released.table(SPLIT_HEAD.name)
     if facts.head is None and split is not None and head is not None:
         summed = Chosen(split[0], split[1].sum(axis=1), _over_contexts(head))
@@ -119,9 +125,6 @@ def _context_facts(design: Design, released: Released) -> ContextFacts | None:
     if totals is None or sizes is None:
         return None
     split, rows = _cells(released, SPLIT_HEAD.name), _cells(released, HEAD_ROWS.name)
-    if (small := released.table(EDGES.name)) is not None:
-        values = as_floats(small).reshape(design.items, -1)
-        split = np.arange(design.items), values, small.law.std()
     return ContextFacts(
         as_floats(totals),
         totals.law.std(),
