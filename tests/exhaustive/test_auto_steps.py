@@ -30,7 +30,7 @@ EPSILON = Epsilon(Fraction(5, 7))
 ITEMS = 4
 OTHERS: list[tuple[int, ...]] = [(0, 1, 1, 3), (2, 3)]
 ROWS = [
-    row for number in range(1, 5) for row in combinations_with_replacement(range(ITEMS), number)
+    row for number in range(1, 4) for row in combinations_with_replacement(range(ITEMS), number)
 ]  # fmt: skip
 _ROOM = 26
 """Bits for counts of up to g·θ·users."""
@@ -48,7 +48,7 @@ QUESTIONS: dict[str, Any] = {
     "items, without a crowd": AllItems(DESIGN, "items", 2, NONE),
     "items, without two": AllItems(DESIGN, "items", 2, np.array([0, 3])),
     "zoom": ChosenItems(DESIGN, "zoom", 1, np.array([1, 2])),
-    "bins": Groups("bins", 3, np.array([0, 1, -1, 1]), 2),
+    "bins": Groups("bins", 2, np.array([0, 1, -1, 1]), 2),
 }
 
 

@@ -50,6 +50,9 @@ PASSED_OVER = "pilot says nothing of it"
 class EveryTable(SizesStep):
     """One step that draws what all of them could."""
 
+    rows: bool = True
+    """Whether also the head's rows, which the real one never measures beside a split head."""
+
     def release(self, counted: Any, released: Released, draws: Draws) -> Released:
         made = _Made(self.design, Course(self.design.epsilon), draws)
         items, contexts = self.design.cells, grid(self.design.context_axes)
@@ -66,7 +69,8 @@ class EveryTable(SizesStep):
             made.scaled("contexts", 2, contexts, 3)
             made.scaled("tastes", 5, Crossed(Numbered("feature", 3), contexts), **TASTES)
             made.scaled("tastes_again", 1, Crossed(Numbered("feature", 3), contexts), **TASTES)
-            made.scaled("head_rows", 9, chosen)
+            if self.rows:
+                made.scaled("head_rows", 9, chosen)
         main = made.tables[3].name
         found = released.with_tables(made.tables)
         return replace(found, course=made.course, bounds={main: Bound(THETA)})
@@ -111,11 +115,11 @@ def adaptive_request(*, contexts: bool = True, epsilon: object = 4, **options: A
     return make_request(records, ct.Domain(PLACES, lists), epsilon=epsilon, **options)
 
 
-def adaptive(folder: Path, name: str = "out", **options: Any) -> Path:
+def adaptive(folder: Path, name: str = "out", *, rows: bool = True, **options: Any) -> Path:
     """The folder of such a release."""
     request = adaptive_request(**options)
     ledger = Ledger.open(folder / "ledger.sqlite", create=True)
-    steps = (EveryTable(Design.of(request)),)
+    steps = (EveryTable(Design.of(request), rows=rows),)
     with patch("crowdtally.curator.publish.steps_of", return_value=steps):
         publish(
             request, "made", folder / name, ledger=ledger, draws=SystemDraws(),

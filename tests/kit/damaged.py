@@ -35,7 +35,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "sketch": {"transform": "sketch", "buckets": 4},
     "attributes": {"publishing": "filter-priority", "size": 6, "sides": "one"},
     "long list": {},
-    "auto": {"for_": "recommend", "context_per_user": "day"},
+    "auto": {"for_": "recommend", "context_per_user": "day", "rows": False},
 }
 """The options of each kind of release."""
 

@@ -75,6 +75,6 @@ def test_a_long_list_of_items_is_not_read_for_a_top_list(tmp_path: Path) -> None
         patch.setattr(tables, "column", lambda p, name: (read.append(name), column(p, name))[1])
         assert len(release.top(3)) == 3
         assert release.sum().cells == 10_005
-        assert read == []
+        assert set(read) <= {"count"}  # estimates need all counts, and no name
         release.sum(item="zoo")
-    assert read == ["item"]
+    assert [name for name in read if name != "count"] == ["item"]

@@ -125,12 +125,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"features": "f", "context_per_user": "sex", "for_": "top"}, "--for top spends nothing",
     ),
     "features of another method": (
-        {"features": "f", "bounding": "sra"}, "--features is for --bounding auto",
+        {"features": "f", "bounding": "sra"}, "are for auto, which decides on",
     ),
     "a name that is none": ({"context_per_user": "sx"}, "Did you mean 'sex'?"),
     "an item's name": ({"context_per_user": "film"}, "'film', which is no context"),
     "a property of another method": (
-        {"context_per_user": "sex", "max_records": 3}, "--context-per-user is for --bounding auto",
+        {"context_per_user": "sex", "max_records": 3}, "are for auto, which decides on",
     ),
 }  # fmt: skip
 

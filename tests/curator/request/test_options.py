@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.request.options import completed, declared
+from crowdtally.curator.request.options import completed, declared, flag_of
 from crowdtally.curator.request.wording import in_python
 from crowdtally.errors import UsageError
 from kit.command import COMMANDS
@@ -32,7 +32,7 @@ def test_they_are_parameters_of_the_verbs(verb: Any) -> None:
 def test_they_are_options_of_the_commands(command: str) -> None:
     found = {p.name: p for p in COMMANDS[command].params}
     for name, (_, option) in declared().items():
-        assert found[name].opts == [f"--{name.replace('_', '-')}"]
+        assert found[name].opts == [flag_of(name)]
         assert found[name].help == option.help
 
 
@@ -57,7 +57,8 @@ def test_none_means_not_given() -> None:
         ({"discover_items": True}, "discover_items=True finds|discover_items=True and delta"),
         ({"transform": "haar"}, "transform='haar' answers ranges: say of what, ordered=NAME"),
         ({"publishing": "priority"}, "add size=S"),
-        ({"split": {"items": "1/2"}}, "the shares must sum to 1"),
+        ({"max_records": 10, "split": {"items": "1/2"}}, "the shares must sum to 1"),
+        ({"split": {"items": "1/2"}}, "remove split, or name a method, for example max_records=10"),
     ],
 )
 def test_messages_in_python_name_its_parameters(options: dict[str, Any], words: str) -> None:

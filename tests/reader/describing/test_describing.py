@@ -25,7 +25,7 @@ from kit.hamlet import hamlet
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
 NAMES = sorted(folder.name for folder in CORPUS.iterdir())
-ORDER = ["what", "from_whom", "protection", "odds", "remark", "spent", "not_covered"]
+ORDER = ["what", "from_whom", "steps", "protection", "odds", "remark", "spent", "not_covered"]
 
 
 @cache
@@ -68,7 +68,7 @@ def test_every_stored_release_is_described(name: str) -> None:
     text, published = found.text(), found.published
     sections = [section.name for section in found.sections]
     assert sections == [one for one in ORDER if one in sections]
-    assert set(ORDER) - set(sections) <= {"remark"}
+    assert set(ORDER) - set(sections) <= {"remark", "steps"}  # steps are of auto alone
     assert all(len(line) <= 88 for line in text.splitlines())
     assert not re.search(r"None|[{}]|\bnan\b|\?\)|Fraction|  +-  ", text)
     words = flowing(found)
@@ -135,9 +135,9 @@ def test_what_is_special_about_a_release_is_said(name: str, words: str) -> None:
 
 def test_every_name_in_the_registries_has_words() -> None:
     """A rule, choice or part without words would be described as somebody else's."""
-    assert set(protection.KEPT) | set(protection.SCALED) == set(BOUNDINGS)
+    assert set(protection.KEPT) | set(protection.SCALED) | {"auto"} == set(BOUNDINGS)
     assert set(protection.CHOSEN) == set(CHOICES)
-    tables = {"items", "edges", "cells", "select", "measure"}
+    tables = {"items", "edges", "cells", "auto"}
     assert set(protection.PARTS) | tables == set(ALL_PARTS)
     tables_of_all = [table for name in NAMES for table in stored(name).tables]
     assert {table.transform.kind for table in tables_of_all} == set(TRANSFORMS)

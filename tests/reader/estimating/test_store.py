@@ -63,7 +63,8 @@ def test_files_that_cannot_be_believed_are_computed_anew(cache: Path) -> None:
     nan, negative, odd = numbers.copy(), numbers.copy(), numbers.copy()
     nan[5], negative[5], odd[0] = np.nan, -1.0, 0.5
     for wrong in (
-        b"", b"\x80\x04cos\nsystem\n", whole[:-8], whole + b"\0" * 8, whole[:40] + b"\1" + whole[41:],
+        b"", b"\x80\x04cos\nsystem\n", whole[:-8], whole + b"\0" * 8,
+        whole[:72] + bytes([whole[72] ^ 1]) + whole[73:],
         sealed(nan), sealed(negative), sealed(odd),
     ):  # fmt: skip
         file.write_bytes(wrong)

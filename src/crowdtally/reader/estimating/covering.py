@@ -52,8 +52,8 @@ def words(published: Published, table: TableFacts, covers: str) -> str:
         return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
     if covers == TRUE and is_bounded(published):
         return (
-            f"Estimates are of all {published.counted}: what bounding each user left out was measured too, and "
-            "95% intervals contain how uncertain that is."
+            f"Estimates are of all {published.counted}: what bounding each user left out was "
+            "measured too, and 95% intervals contain how uncertain that is."
         )
     if covers == TRUE:
         return "Estimates are of all rows; 95% intervals contain the noise."
