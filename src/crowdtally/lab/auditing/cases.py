@@ -110,16 +110,17 @@ class _Setting:
 
 def every_name() -> list[str]:
     """All that an audit covers: a new entry of a registry is among them by itself."""
+    methods = [str(Method.of(name)) for name in _combined()]
+    return [AUTO, *(name for name in methods if _runs(name)), *SHAPES]
+
+
+def _combined() -> Iterator[str]:
+    """Every rule with every publishing and choice, and every transform with every publishing."""
     named = [rule for rule in BOUNDINGS if rule != AUTO]
-    names = [AUTO, *(f"{rule}/{form}" for rule in named for form in PUBLISHINGS)]
-    names += [
-        f"sra/{transform}/{form}"
-        for transform in TRANSFORMS if transform != "none"
-        for form in PUBLISHINGS
-    ]  # fmt: skip
-    names += [f"{rule}+{choice}" for rule in named for choice in CHOICES]
-    methods = [str(Method.of(name)) for name in names]
-    return [*(name for name in methods if _runs(name)), *SHAPES]
+    transforms = [transform for transform in TRANSFORMS if transform != "none"]
+    yield from (f"{rule}/{form}" for rule in named for form in PUBLISHINGS)
+    yield from (f"sra/{transform}/{form}" for transform in transforms for form in PUBLISHINGS)
+    yield from (f"{rule}+{choice}" for rule in named for choice in CHOICES)
 
 
 def _runs(name: str) -> bool:

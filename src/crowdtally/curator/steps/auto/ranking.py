@@ -19,7 +19,8 @@ def estimated_counts(design: Design, released: Released) -> NDArray[np.float64]:
     """
     short = released.table(EDGES.name)
     if short is not None:
-        return np.maximum(as_floats(short).reshape(design.items, -1).sum(axis=1), 0.0)
+        sums = as_floats(short).reshape(design.items, -1).sum(axis=1)
+        return np.asarray(np.maximum(sums, 0.0), dtype=np.float64)
     if not design.is_sparse:
         return item_estimates(design, released).mean
     counts = np.zeros(design.items)
