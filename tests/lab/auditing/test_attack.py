@@ -47,6 +47,24 @@ def test_held_out_runs_are_others_than_those_of_training(monkeypatch: pytest.Mon
     assert held_out.with_user.tolist() != held_out.without.tolist()
 
 
+def test_auto_is_attacked_as_a_whole_and_keeps_its_claim() -> None:
+    case = next(iter(cases_of("auto", ONE)))
+    (pair,) = [one for one in pairs_of(case.request) if one.words == "a user alone, one record"]
+    with Shared() as shared:
+        one = Attack(case, pair, shared)
+        found = attack.carried_through(one, one.runs(60), 60, 1e-3)
+    assert found.certified <= found.claim == 1
+    tables = {name.split("[")[0] for name in one.names}
+    assert {"sizes", "items", "bins"} <= tables, "all tables of a run are seen"
+
+
+@pytest.mark.long
+def test_no_kind_of_auto_is_refuted() -> None:
+    found = attack.audit_methods(["auto"], 1, 10, 2, lambda _: None)
+    assert len(found.rows) == 6
+    assert not found.leaks
+
+
 def test_all_rows_together_err_as_rarely_as_they_say(monkeypatch: pytest.MonkeyPatch) -> None:
     alphas = []
 
