@@ -36,6 +36,7 @@ CASES: list[Case] = [
     for contexts in (None, "record", "user", "features")
     for repeats in ("yes", "no")
 ]
+FEW, MANY = [0] * 4 + [10**5] + [0] * 8, [0, 10**6, 10**6, 10**6] + [0] * 9
 LONG = 1200
 """A list of so many items stands for one that is too long to publish all of."""
 LONG_CASES: list[Case] = [(LONG, contexts, repeats) for _, contexts, repeats in CASES[:8]]
@@ -126,6 +127,8 @@ def made_up(sizes: list[int], seed: int, spread: float) -> Any:
     case=(5, "user", "no"), aim="counts", sizes=[0] * 4 + [10**5] + [0] * 8, seed=3, spread=1.0
 )
 @example(case=(1100, None, "no"), aim="counts", sizes=[0] * 3 + [300] + [0] * 9, seed=4, spread=1.0)
+@example(case=(1100, "features", "no"), aim="recommend", sizes=FEW, seed=5, spread=1e3)
+@example(case=(LONG, "features", "yes"), aim="recommend", sizes=FEW, seed=6, spread=1e3)
 def test_what_is_drawn_costs_at_most_epsilon(
     held: HeldOnce, case: Case, aim: str, sizes: list[int], seed: int, spread: float
 ) -> None:
@@ -150,9 +153,6 @@ def test_what_is_drawn_costs_at_most_epsilon(
     if not decided.sizes.reliable:
         assert not names & {"pilot", "crowd", "zoom"}
     assert all(step.why for step in course.taken)
-
-
-FEW, MANY = [0] * 4 + [10**5] + [0] * 8, [0, 10**6, 10**6, 10**6] + [0] * 9
 
 
 def test_every_kind_of_step_is_reached(held: HeldOnce) -> None:
