@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.features import read_features
 from crowdtally.curator.request.refusals import Asked
@@ -16,10 +17,12 @@ from crowdtally.errors import UsageError, did_you_mean
 def check_contexts(asked: Asked) -> None:
     """Refuse declarations about contexts that do not fit them, or that nothing would use."""
     rule = asked.rule
-    if not isinstance(rule, Auto):
+    if not isinstance(rule, Auto | Selected):
         return
     contexts = list(asked.records.contexts) if asked.records.item is not None else []
     _check_per_user(rule.per_user, contexts)
+    if isinstance(rule, Selected):
+        return
     if asked.options["features"] is not None:
         _check_features(rule, contexts)
     size = asked.domain.contexts_size if asked.domain is not None else 1

@@ -239,6 +239,11 @@ REFUSALS: tuple[Refusal, ...] = (
         "--max-quantity, or use --count records.",
     ),
     (
+        lambda a: a.quantity is not None and a.options["repeats"] == "no",
+        "--repeats no counts a user once at an item, whatever the quantity: remove --quantity and "
+        "--max-quantity, or --repeats no.",
+    ),
+    (
         lambda a: a.quantity is not None and a.pairs,
         "--pairs counts which items go together, not how much of them: remove --quantity and "
         "--max-quantity.",
