@@ -119,12 +119,12 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     _refuse_none(cells)
     answer = with_crowd(
-        answer_from(table, axes.published.path(table), lists, found, cells),
+        answer_from(table, axes.published, lists, found, cells),
         estimator, table, lists, found, cells,
     )  # fmt: skip
     value, reach = answer.estimate.value, answer.reach
     low, high = (None, None) if reach is None else (value - reach, value + reach)
-    believed = believed_sum(estimator, table, lists, found) or noise_only(answer)
+    believed = believed_sum(estimator, table, lists, found, answer) or noise_only(answer)
     return Sum(
         *believed.fields(),
         value,
