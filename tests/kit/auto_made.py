@@ -105,7 +105,9 @@ WAYS: Mapping[str, Way] = {
     "alike": Way(
         lambda: by_weather(differ=False), _BY_DAY, {"contexts": ["day"]}, {"for_": "recommend"}
     ),
-    "counts": Way(by_sex, _BY_SEX, {"contexts": ["sex"]}, {"context_per_user": "sex", "epsilon": "0.3"}),
+    "counts": Way(
+        by_sex, _BY_SEX, {"contexts": ["sex"]}, {"context_per_user": "sex", "epsilon": "0.3"}
+    ),
     "small": Way(short_list, _SHORT, {}, {"repeats": "no"}),
     "small in contexts": Way(
         short_list, {**_SHORT, "contexts": {"sex": SEXES}}, {"contexts": ["sex"]},

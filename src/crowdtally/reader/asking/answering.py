@@ -43,6 +43,8 @@ class Answer:
     reach: float | None = None
     """Half the width of the noise interval, where noise is all that stands between the answer and
     the truth."""
+    table: TableFacts | None = None
+    """The table that says all of it, where that is another than the one that was asked."""
 
 
 def answer_from(

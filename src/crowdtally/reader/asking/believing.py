@@ -116,7 +116,7 @@ def with_crowd(
     if not rest:  # then the noise is that of the crowd alone, and nobody was bounded
         of = Combination.of_cells(len(inside))
         reach = float(as_counts(crowd.law.reach(crowd.level, of), crowd.law.unit))
-        return Answer(Estimate(value, crowd.law.std(of), ALL_USERS), reach)
+        return Answer(Estimate(value, crowd.law.std(of), ALL_USERS), reach, crowd.table)
     error = hypot(
         table.law.std(Combination.of_cells(rest)),
         crowd.law.std(Combination.of_cells(len(inside))),

@@ -118,4 +118,4 @@ def _places(names: list[Any], item: AxisLookup, noisy: NoisyLines) -> list[int]:
     """The places of some items; of a table that lists all, without reading the whole list."""
     if noisy.once and noisy.table.summary is None and len(names) <= tables.FEW:
         return tables.row_numbers(noisy.path, noisy.column, names)
-    return item.places_of(names).tolist()
+    return [int(place) for place in item.places_of(names)]

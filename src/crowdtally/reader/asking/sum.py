@@ -124,6 +124,7 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
     )  # fmt: skip
     value, reach = answer.estimate.value, answer.reach
     low, high = (None, None) if reach is None else (value - reach, value + reach)
+    told = answer.table or table
     believed = believed_sum(estimator, table, lists, found, answer) or noise_only(answer)
     return Sum(
         *believed.fields(),
@@ -132,10 +133,10 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         low,
         high,
         cells,
-        table.name,
-        table.kind.counts(axes.published.counted),
+        told.name,
+        told.kind.counts(axes.published.counted),
         answer.estimate.unbiased_for,
-        what_counts(axes.published, table).sentence(),
+        what_counts(axes.published, told).sentence(),
     )
 
 
