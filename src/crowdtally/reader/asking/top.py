@@ -94,10 +94,11 @@ def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
 
 def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
     """From the table of selected items, which is all that there is."""
-    lines, believed = selected(asked.axes, table, asked.k, asked.box)
-    beliefs = _Beliefs(believed, TRUE, [None] * len(lines), in_order=True)
-    floor = floor_of_cells(table, table.cells)
-    return _answer(asked, table, lines, None if asked.raw else beliefs, floor)
+    found = selected(asked.axes, table, asked.k, asked.box)
+    beliefs = _Beliefs(found.believed, TRUE, [None] * len(found.lines), in_order=True)
+    floor = floor_of_cells(table, found.measured)
+    known = None if asked.raw else beliefs
+    return _answer(asked, table, found.lines, known, floor, ranked=found.measured)
 
 
 def _beliefs(asked: _Asked) -> _Beliefs | None:
@@ -121,6 +122,7 @@ def _answer(
     lines: Sequence[Ranked],
     beliefs: _Beliefs | None,
     floor: float | None,
+    ranked: int | None = None,
 ) -> TopList:
     """The list, and what must be said beside it."""
     published, estimator = asked.axes.published, asked.estimator
@@ -128,7 +130,7 @@ def _answer(
     words = covering_words(published, table, covers)
     if asked.box and beliefs is not None and estimator.contexts is not None:
         words = f"{words} {estimator.contexts.remark}"
-    ranked = len(asked.item) if not table.is_chosen else table.cells
+    ranked = len(asked.item) if ranked is None else ranked
     return TopList(
         tuple(_line(rank, one, beliefs, floor) for rank, one in enumerate(lines, start=1)),
         table.kind.counts(published.counted),
@@ -137,6 +139,7 @@ def _answer(
         "" if floor is None else floor_words(table, ranked, floor),
         what_counts(published, table).sentence(),
         words,
+        asked.k,
     )
 
 
