@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.request.refusals import Asked
-from crowdtally.curator.request.tables import check_names
+from crowdtally.curator.request.tables import check_measured, check_names
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import MOST_CELLS
@@ -37,4 +37,6 @@ def top_request(domain: Domain, asked: Asked, epsilon_of: Callable[[str], Epsilo
         )
     check_names([axis.name for axis in domain.axes])
     per_user = isinstance(asked.rule, Selected) and bool(asked.rule.per_user)
-    return TopRequest(items, domain, per_user, epsilon_of(SELECT), epsilon_of(MEASURE))
+    made = TopRequest(items, domain, per_user, epsilon_of(SELECT), epsilon_of(MEASURE))
+    check_measured(made.planned(), Epsilon(made.select.value + made.measure.value), "lower --top")
+    return made

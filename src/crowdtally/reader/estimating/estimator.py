@@ -14,6 +14,7 @@ from crowdtally.estimation.consistent_items import Consistent, consistent_items
 from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import ItemFacts, Noisy
 from crowdtally.estimation.items import estimate_items
+from crowdtally.estimation.sizes import read_sizes
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.published import Published
@@ -155,6 +156,14 @@ class Estimator:
         every = np.ones(prod(map(len, self.axes.contexts.values())), dtype=np.bool_)
         whole = edges.law.std(Combination.of_cells(edges.cells))
         return OfItems(_columns(found, every), TRUE, in_order=False, whole=whole)
+
+    @cached_property
+    def knows_sizes(self) -> bool:
+        """Whether users' rows could be measured, where ``auto`` tried; else half is assumed."""
+        sizes = self.published.table("sizes")
+        if sizes is None:
+            return True
+        return read_sizes(counts(self.published, sizes), sizes.law.std()).reliable
 
     @cached_property
     def crowd(self) -> Crowd | None:
