@@ -73,7 +73,7 @@ def tables(
         records,
         None if options.get("discover_items") else domain,
         epsilon=20,
-        **({"max_records": 10} | options),
+        **({} if "noise" in options else {"max_records": 10}) | options,
     )
     ledger = Ledger.open(target.parent / "ledger.sqlite", create=True)
     made = publish(

@@ -176,9 +176,17 @@ class Estimator:
         return Crowd(found, table.law, table.interval_level, table)
 
     def noisy_at(self, where: Ints) -> Floats:
-        """The noisy counts of some cells of the items' table, as they stand in it."""
+        """The noisy counts of some cells of the items' table, as they stand in it.
+
+        A cell that was not published has 0.
+        """
         if self.base is None:
             return np.zeros(len(where))
+        if self.base.summary is not None:
+            listed = places(self.published, self.base, self.axes.of(self.base))
+            found = counts(self.published, self.base)
+            by_place = dict(zip(listed.tolist(), found.tolist(), strict=True))
+            return np.array([by_place.get(place, 0.0) for place in where.tolist()])
         return single_counts(self.published, self.base, self.axes.of(self.base))[where]
 
     @cached_property
