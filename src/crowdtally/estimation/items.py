@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 
@@ -13,10 +14,12 @@ from crowdtally.estimation.facts import Binned, Chosen, ItemFacts
 from crowdtally.estimation.heads import Blend, blend, total_of
 from crowdtally.estimation.posteriors import LEVEL, Posterior
 from crowdtally.estimation.truncated import flat_posterior
-from crowdtally.estimation.widening import normal, widened
+from crowdtally.estimation.widening import normal, scattered
 
 _SCATTER = 0.27
 """Of the share that is lost: how far counts scatter around their calibration, relative to them."""
+_SCATTER_OF_SMALL = 0.4
+"""The same of items below the largest, for their intervals: they scatter more."""
 
 
 def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
@@ -28,11 +31,14 @@ def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
     bounded = bounded_counts(facts, level)
     calibration, lost = _calibration(facts, bounded)
     factors = calibration.factors
-    counts = bounded.times(factors)
-    blended = _blended(facts, counts, calibration)
-    scatter = _SCATTER * lost if blended is None else max(_SCATTER * lost, blended.scatter)
-    own = widened(counts, scatter * counts.mean, level)
-    whole = widened(own, calibration.common * own.mean, level)
+    counts = _within_users(facts, bounded.times(factors))
+    blended = _blended(facts, counts, calibration, _SCATTER * lost)
+    small = _SCATTER_OF_SMALL * lost
+    scatter = small if blended is None else max(small, blended.scatter)
+    own = scattered(counts, scatter, level)
+    own, whole = (
+        _within_users(facts, one) for one in (own, scattered(own, calibration.common, level))
+    )
     if facts.head is not None and blended is not None:
         own.put(facts.head.places, normal(blended.mean, blended.own, level))
         whole.put(facts.head.places, normal(blended.mean, blended.variance, level))
@@ -58,7 +64,20 @@ def _calibration(facts: ItemFacts, bounded: Posterior) -> tuple[Calibration, flo
     kept = sizes.kept(facts.theta)
     totals = [] if facts.bins is None else _totals(facts.bins)
     head = None if facts.head is None or facts.repeats else total_of(facts.head)
-    return calibrate(bounded.mean, kept, totals, head), 1 - kept
+    hidden = sizes.hidden(facts.theta, inf if facts.repeats else facts.size)
+    found = calibrate(
+        bounded.mean, kept, totals, head, hidden=hidden, reliable=sizes.reliable
+    )  # fmt: skip
+    return found, 1 - kept
+
+
+def _within_users(facts: ItemFacts, counts: Posterior) -> Posterior:
+    """Where nobody has an item twice, none has more than there are users."""
+    sizes = facts.read_sizes()
+    if facts.repeats or facts.exact or sizes is None:
+        return counts
+    *ends, variance = counts.parts()
+    return Posterior(*(np.minimum(part, sizes.most_users) for part in ends), variance)
 
 
 def _totals(bins: Binned) -> list[Total]:
@@ -69,13 +88,16 @@ def _totals(bins: Binned) -> list[Total]:
     ]
 
 
-def _blended(facts: ItemFacts, counts: Posterior, calibration: Calibration) -> Blend | None:
+def _blended(
+    facts: ItemFacts, counts: Posterior, calibration: Calibration, usual: float
+) -> Blend | None:
     """The head's items; None without a head, and where it says nothing."""
     if facts.head is None or not len(facts.head.places):
         return None
     places = facts.head.places
     mean, variance = counts.mean[places], counts.variance[places]
-    return blend(facts.head, mean, variance, calibration.common[places], repeats=facts.repeats)
+    common = calibration.common[places]
+    return blend(facts.head, mean, variance, common, repeats=facts.repeats, usual=usual)
 
 
 def _put_crowd(crowd: Chosen, own: Posterior, whole: Posterior, level: Fraction) -> None:
