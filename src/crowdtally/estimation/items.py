@@ -35,10 +35,8 @@ def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
     blended = _blended(facts, counts, calibration, _SCATTER * lost)
     small = _SCATTER_OF_SMALL * lost
     scatter = small if blended is None else max(small, blended.scatter)
-    own = scattered(counts, scatter, level)
-    own, whole = (
-        _within_users(facts, one) for one in (own, scattered(own, calibration.common, level))
-    )
+    own = _within_users(facts, scattered(counts, scatter, level))
+    whole = _within_users(facts, scattered(own, calibration.common, level))
     if facts.head is not None and blended is not None:
         own.put(facts.head.places, normal(blended.mean, blended.own, level))
         whole.put(facts.head.places, normal(blended.mean, blended.variance, level))
@@ -65,10 +63,8 @@ def _calibration(facts: ItemFacts, bounded: Posterior) -> tuple[Calibration, flo
     totals = [] if facts.bins is None else _totals(facts.bins)
     head = None if facts.head is None or facts.repeats else total_of(facts.head)
     hidden = sizes.hidden(facts.theta, inf if facts.repeats else facts.size)
-    found = calibrate(
-        bounded.mean, kept, totals, head, hidden=hidden, reliable=sizes.reliable
-    )  # fmt: skip
-    return found, 1 - kept
+    known = sizes.reliable
+    return calibrate(bounded.mean, kept, totals, head, hidden=hidden, reliable=known), 1 - kept
 
 
 def _within_users(facts: ItemFacts, counts: Posterior) -> Posterior:

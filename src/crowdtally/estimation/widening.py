@@ -9,7 +9,6 @@ import numpy as np
 
 from crowdtally.estimation.posteriors import Floats, Posterior
 
-
 _FARTHEST = 7.0
 """Of a logarithm: a factor of a thousand says no less than a larger one."""
 
