@@ -72,8 +72,9 @@ def _within_users(facts: ItemFacts, counts: Posterior) -> Posterior:
     sizes = facts.read_sizes()
     if facts.repeats or facts.exact or sizes is None:
         return counts
-    *ends, variance = counts.parts()
-    return Posterior(*(np.minimum(part, sizes.most_users) for part in ends), variance)
+    most = sizes.most_users
+    mean, median, low, high = (np.minimum(part, most) for part in counts.parts()[:4])
+    return Posterior(mean, median, low, high, counts.variance)
 
 
 def _totals(bins: Binned) -> list[Total]:
