@@ -117,9 +117,11 @@ def test_printing_records_or_a_plan_shows_no_record(town: Town) -> None:
     held = held.drop_columns(["price"])
     for source in (held, held.to_pandas()):
         records = ct.read(source, user="user_id", item="place", joins=[(prices, "visit")])
-        plan = ct.plan(records, ct.Domain(["bar"]), epsilon=1)
-        for text in (repr(records), repr(plan), str(plan)):
+        plan = ct.plan(records, ct.Domain(["bar"]), epsilon=1, max_records=10)
+        decides = ct.plan(records, ct.Domain(["bar"]), epsilon=1)
+        for text in (repr(records), repr(plan), str(plan), repr(decides), str(decides)):
             assert not any(secret in text for secret in SECRETS)
+    assert str(decides).startswith("Cost: epsilon 1 per user.\nMethod: auto")
     assert str(plan).startswith("Cost: epsilon 1 per user.\nSplit: items 1.\nTable items")
     secret = ct.read("postgresql://me:hush@host/db#t", user="u", item="i")
     assert repr(secret) == "Records('postgresql://host/db#t', user='u', item='i')"

@@ -76,7 +76,7 @@ def test_a_charge_that_is_taken_up_is_not_said_to_be_another(
 
 
 def test_another_request_under_the_same_id(home: Path) -> None:
-    assert run(home).code == 0
+    assert run(home, "--max-records", "10").code == 0
     other = run(home, "--max-records", "3")
     assert other.code == 2
     assert "--max-records was 10 and is 3" in other.err
@@ -152,7 +152,9 @@ def test_in_python(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = pa.table({"who": list("aabbc"), "item": list("xyxyx")})
 
     def release(**more: Any) -> ct.Release:
-        given: dict[str, Any] = {"epsilon": 1, "output": home / "made", "request_id": KEY}
+        given: dict[str, Any] = {
+            "epsilon": 1, "output": home / "made", "request_id": KEY, "max_records": 10,
+        }  # fmt: skip
         return ct.release(
             ct.read(rows, user="who", item="item"), ct.Domain(["x", "y"]), dataset="town",
             ledger=home / "ledger.sqlite", **given | more,

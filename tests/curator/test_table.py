@@ -19,6 +19,7 @@ from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import Pairs, grid
+from kit.releases import named_form
 
 AXES = [Axis.of("item", list("abcd")), Axis.of("age", range(8))]
 CELLS = grid(AXES)
@@ -34,7 +35,7 @@ class NothingDrawn(SystemDraws):
 def test_its_noise_follows_from_bound_epsilon_and_unit() -> None:
     assert TABLE.law.scale == 6
     tree = formed(
-        "cells", CELLS, Epsilon.of("1/2"), completed({"transform": "dyadic", "ordered": "age"}),
+        "cells", CELLS, Epsilon.of("1/2"), named_form({"transform": "dyadic", "ordered": "age"}),
         bound=3, unit=Fraction(1, 4),
     )  # fmt: skip
     assert (tree.l1_bound, tree.law.scale, tree.law.unit) == (12, 24, Fraction(1, 4))
@@ -79,7 +80,7 @@ def test_bounds_of_tables() -> None:
 
 
 def test_each_sketch_has_hashes_of_its_own() -> None:
-    options = completed({"transform": "sketch", "buckets": 4})
+    options = named_form({"transform": "sketch", "buckets": 4})
     seeds = {
         formed("cells", CELLS, Epsilon.of(1), options, bound=1).transform.facts()["seed"]
         for _ in range(5)
@@ -90,7 +91,7 @@ def test_each_sketch_has_hashes_of_its_own() -> None:
 def test_a_table_is_published_as_it_was_planned() -> None:
     """The rule that keeps cells is computed once, from public numbers."""
     table = formed(
-        "cells", CELLS, Epsilon.of(1), completed({"publishing": "filter", "size": 3}), bound=3
+        "cells", CELLS, Epsilon.of(1), named_form({"publishing": "filter", "size": 3}), bound=3
     )
     made = table.publish(COUNTS, SystemDraws())
     assert made.facts["cut"] == table.keeping.cut > 0

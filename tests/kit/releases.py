@@ -36,7 +36,7 @@ def axes_of(lists: Mapping[str, Sequence[object]]) -> list[Axis]:
     return [Axis.of(name, values) for name, values in lists.items()]
 
 
-def _named(form: ReleaseOptions) -> ReleaseOptions:
+def named_form(form: ReleaseOptions) -> ReleaseOptions:
     """The form as a request would complete it that names its method: ``auto`` decides nothing."""
     named: ReleaseOptions = {"transform": "none", "publishing": "dense"}
     return completed({**named, **form})
@@ -71,7 +71,7 @@ def empty_items(
     unit: Fraction = Fraction(1),
 ) -> Release:
     """A release of items, the first axis, and perhaps in contexts, of which nobody has any."""
-    made, options = [], _named(form)
+    made, options = [], named_form(form)
     for name, cells in (("items", grid(axes[:1])), ("edges", grid(axes))):
         asked = formed(name, cells, Epsilon.of(epsilon), options, bound=bound, unit=unit)
         nobody = Counts(cells.size, np.zeros(0, np.int64), np.zeros(0, np.int64), bound, unit)
@@ -97,7 +97,7 @@ def release_of(
 ) -> Release:
     """A release of one table of attributes."""
     bound = counts.l1_bound
-    asked = formed("cells", grid(axes), Epsilon.of(epsilon), _named(form), bound=bound)
+    asked = formed("cells", grid(axes), Epsilon.of(epsilon), named_form(form), bound=bound)
     table = asked.publish(counts, DRAWS)
     written = write(folder / "cells.parquet", table)
     attributes = [

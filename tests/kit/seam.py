@@ -35,6 +35,9 @@ class Seam(SystemDraws):
     made_up: Callable[[int], np.ndarray] = _nothing
     drawn: list[Drawn] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        super().__init__()  # what is not made up is drawn
+
     def laplace(self, scale: Fraction, size: int) -> Any:
         self.drawn.append(Drawn("laplace", scale, size))
         return self.made_up(size)

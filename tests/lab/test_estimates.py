@@ -13,7 +13,6 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.request.tables import formed
 from crowdtally.errors import UsageError
@@ -27,7 +26,7 @@ from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
 from kit.loud import LOUD
 from kit.made import GivenNoise, made, visits
-from kit.releases import GUARANTEE, METHOD, axes_of, counts_of, write
+from kit.releases import GUARANTEE, METHOD, axes_of, counts_of, named_form, write
 from kit.words import Seeded
 
 LISTS = {"age": list(range(5)), "sex": ["F", "M"]}  # five values are padded to eight
@@ -69,7 +68,7 @@ def noisy(
 ) -> NoisyTable:
     """A table of attributes with its noise on."""
     axes = axes_of(lists)
-    asked = formed("cells", grid(axes), Epsilon.of(epsilon), completed(dict(form)), bound=bound)
+    asked = formed("cells", grid(axes), Epsilon.of(epsilon), named_form(dict(form)), bound=bound)
     counts = counts_of(axes, table_of(lists), bound)
     return asked.publish(counts, SystemDraws(Seeded(11)))
 
@@ -152,13 +151,13 @@ def test_the_order_of_estimates_is_the_readers_top_list(tmp_path: Path) -> None:
         items, edges = map(estimate, rehearsal.run(0, GivenNoise(*noises)).tables)
     names = np.array(["a", "b", "c", "d"])
     assert items.tolist() == [8, 8, 7, 4]
-    assert [(row.item, row.estimate) for row in release.top(4)] == [
+    assert [(row.item, row.estimate) for row in release.top(4, raw=True)] == [
         ("a", 8), ("b", 8), ("c", 7), ("d", 4),
     ]  # fmt: skip
     tuesdays = edges.reshape(4, 2)[:, 1]
     assert tuesdays.tolist() == [0, 3, 13, -1]
     order = np.argsort(-tuesdays, kind="stable")
-    told = [(row.item, row.estimate) for row in release.top(4, day="Tue")]
+    told = [(row.item, row.estimate) for row in release.top(4, raw=True, day="Tue")]
     assert told == list(zip(names[order].tolist(), tuesdays[order].tolist(), strict=True))
 
 
@@ -191,7 +190,7 @@ def test_ranges_of_other_tables_are_sums_of_cells() -> None:
 
 def test_a_table_too_large_to_list_is_refused() -> None:
     axes = axes_of({"a": range(10_000), "b": range(10_000)})
-    form = completed({"publishing": "filter", "size": 5})
+    form = named_form({"publishing": "filter", "size": 5})
     asked = formed("cells", grid(axes), Epsilon.of("1"), form, bound=1)
     one = np.zeros(1, dtype=np.int64)
     counts = Counts(10**8, one, one + 3, 1)

@@ -275,3 +275,11 @@ def test_the_smallest_rates_have_numbers_too() -> None:
     law = IntervalNoise(Fraction(1, 10**12), 7, 1)
     assert law.half_width(LEVEL) / law.std() == pytest.approx(2 * 1.94, rel=0.05)
     assert IntervalNoise(Fraction(1, 10**40), 7).half_width(LEVEL) == 2**62
+
+
+def test_a_rate_beyond_floats_has_no_noise_to_speak_of() -> None:
+    """A sum over two draws, and a weighted line: neither has a deviation to divide by."""
+    law = IntervalNoise(Fraction(95, 2), 8, 1, blocks=2)
+    two = Combination(2.0, 2.0, 2.0)
+    assert law.std() == law.std(two) == law.reach(Fraction(19, 20), two) == 0.0
+    assert law.floor(3, Terms(((2, 1),))) == 0.0

@@ -15,6 +15,7 @@ import pytest
 
 import crowdtally as ct
 from kit.adaptive import adaptive
+from kit.auto_made import release_way
 from kit.hamlet import CELLS, DAYS, PLACES, hamlet
 from kit.made import made, visits
 
@@ -42,6 +43,10 @@ KINDS: dict[str, dict[str, Any]] = {
     "long list": {},
     "auto": {"for_": "recommend", "context_per_user": "day"},
 }
+
+
+REAL = ("tastes", "split head", "counts", "small in contexts", "top in contexts")
+"""Real releases of ``auto``, whose steps say what they decided."""
 
 
 def of_kind(folder: Path, kind: str) -> ct.Release:
@@ -93,6 +98,8 @@ def test_documented_fields_are_exactly_the_written_ones(tmp_path: Path) -> None:
     for kind in KINDS:
         (tmp_path / kind).mkdir()
         written |= set(paths(dict(of_kind(tmp_path / kind, kind).metadata)))
+    for name in REAL:
+        written |= set(paths(dict(release_way(tmp_path, name).metadata)))
     assert written - documented() == set(), "fields that docs/release-format.md does not mention"
     assert documented() - written == set(), "documented fields that nothing writes"
 

@@ -112,6 +112,29 @@ def test_discovered_items_are_all_somebodys() -> None:
     assert found.floor >= table["threshold"] - 1
 
 
+def nobody(folder: Path, **options: object) -> ct.Release:
+    """One user, whose record is of a place outside the list."""
+    return made(folder, visits({-1: 1}), ct.Domain(PLACES), bounding="auto", **options)
+
+
+def test_few_items_of_nobody_are_noise_whatever_is_believed(tmp_path: Path) -> None:
+    """A flat prior on counts of at least 0 believes in every item, and that tells nothing."""
+    believed = told = 0
+    for n in range(4):
+        found = nobody(tmp_path, name=f"r{n}").top(10)
+        believed += any(row.estimate_low > 0 for row in found)
+        told += any(row.above_floor for row in found)
+    assert believed >= 1
+    assert told <= 2  # each with at most 5%: more, once in 2,000 times
+
+
+def test_where_sizes_say_nothing_the_list_says_so(tmp_path: Path) -> None:
+    assert "so half is assumed" in str(nobody(tmp_path).top(3))
+    many = made(tmp_path, visits({"p1": 3000}), ct.Domain(PLACES), bounding="auto", name="many")
+    assert "was measured too" in str(many.top(3))
+    assert many.top(1)[0].above_floor
+
+
 # ---- what is counted ----------------------------------------------------------------------------
 
 

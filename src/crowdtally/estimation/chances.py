@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _STEPS = 60
+_NEAR = 1e-6
 _FAR = 8.0
 """Deviations beyond which a chance is 0 or 1."""
 
@@ -31,10 +32,14 @@ def chances_among(mean: Floats, deviation: Floats, k: int) -> Floats:
     centre, width = mean[running], spread[running]
     for _ in range(_STEPS):
         line = (low + high) / 2
-        if _above((line - centre) / width).sum() > k:
-            low = line
-        else:
+        if high - low <= _NEAR * max(abs(low), abs(high)):
+            break
+        if _above((line - centre) / width).sum() <= k:
             high = line
+            continue
+        low = line
+        near = centre + _FAR * width >= low  # the line rises, and will not come back to the others
+        running, centre, width = running[near], centre[near], width[near]
     found = np.zeros(size)
     passing = _above(((low + high) / 2 - centre) / width)
     found[running] = np.minimum(passing * (k / max(float(passing.sum()), 1e-300)), 1.0)

@@ -10,9 +10,10 @@ import numpy as np
 from crowdtally.estimation.bounded import bounded_counts
 from crowdtally.estimation.calibrating import Calibration, Total, calibrate
 from crowdtally.estimation.estimates import ItemEstimates
-from crowdtally.estimation.facts import Binned, Chosen, ItemFacts
+from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Summary
 from crowdtally.estimation.heads import Blend, blend, total_of
 from crowdtally.estimation.posteriors import LEVEL, Posterior
+from crowdtally.estimation.sparse_mass import within
 from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.estimation.widening import normal, scattered
 
@@ -40,6 +41,8 @@ def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
     if facts.head is not None and blended is not None:
         own.put(facts.head.places, normal(blended.mean, blended.own, level))
         whole.put(facts.head.places, normal(blended.mean, blended.variance, level))
+    if facts.summary is not None:
+        _put_within_sizes(facts, facts.summary, own, whole)
     if facts.crowd is not None:
         _put_crowd(facts.crowd, own, whole, level)
     mass = float((bounded.mean * factors).sum())
@@ -95,6 +98,18 @@ def _blended(
     mean, variance = counts.mean[places], counts.variance[places]
     common = calibration.common[places]
     return blend(facts.head, mean, variance, common, repeats=facts.repeats, usual=usual)
+
+
+def _put_within_sizes(facts: ItemFacts, summary: Summary, own: Posterior, whole: Posterior) -> None:
+    """Not more in all than users have records."""
+    sizes = facts.read_sizes()
+    if sizes is None or not sizes.reliable:
+        return
+    said = np.zeros(facts.size, dtype=np.bool_)
+    said[summary.places] = True
+    if facts.head is not None:
+        said[facts.head.places] = True
+    within(sizes.records, said, own, whole)
 
 
 def _put_crowd(crowd: Chosen, own: Posterior, whole: Posterior, level: Fraction) -> None:

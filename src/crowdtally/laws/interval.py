@@ -143,7 +143,10 @@ class IntervalNoise:
         whole = of.squares == int(of.squares) and of.squares == of.total
         if whole and self._together(of) == of.total**2:
             return self.half_width(level, int(of.squares))
-        one = self.half_width(level) / self._units()
+        units = self._units()
+        if not units:  # a rate so large that floats do not tell the noise from none
+            return 0.0
+        one = self.half_width(level) / units
         normal = NormalDist().inv_cdf((1 + float(level)) / 2)
         return max(one, normal) * self.std(of) / float(self.unit)
 
@@ -170,8 +173,8 @@ class IntervalNoise:
             return self._least(self._tail_of(sum(times for _, times in of.weights)), chance)
         squares = sum(weight**2 * times for weight, times in of.weights)
         total = sum(abs(weight) * times for weight, times in of.weights)
-        weighted = self.std(Combination(squares, total)) / float(self.unit)
-        return self._least(self._tail_of(1), chance) * weighted / self._units()
+        weighted, units = self.std(Combination(squares, total)) / float(self.unit), self._units()
+        return self._least(self._tail_of(1), chance) * weighted / units if units else 0.0
 
     def _tail_of(self, cells: int) -> Callable[[int], float]:
         """Width ↦ Pr[|noise of the sum of so many cells| > width]."""

@@ -35,7 +35,7 @@ def mean_square(rate: Fraction, power: int) -> float:
         widths, chances = _widths(x, n)
         return float(((widths + 1) ** 2) @ chances)
     waves = 1 + 2j * np.pi * np.arange(1, _WAVES + 1) / x
-    upper, lower = (1 + 2 * (waves ** -float(p)).real.sum() for p in (n + 3, n + 1))
+    upper, lower = (1 + 2 * np.exp(-p * np.log(waves)).real.sum() for p in (n + 3, n + 1))
     return float((n + 1) * (n + 2) / x / x * upper / lower)
 
 

@@ -34,11 +34,9 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
 
 def counting_remarks(published: Published) -> list[str]:
     """What each table counts that questions are answered from; said once where all do the same."""
-    said = {
-        table.name: what_counts(published, table).sentence()
-        for table in published.tables
-        if table.kind.answers
-    }
+    # Where only top items are released, no table answers for all items.
+    tables = [table for table in published.tables if table.kind.answers] or published.tables
+    said = {table.name: what_counts(published, table).sentence() for table in tables}
     if len(set(said.values())) == 1:
         return [next(iter(said.values()))]
     return [f"In the table {name!r}: {words[0].lower()}{words[1:]}" for name, words in said.items()]

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
+import numpy as np
+
 from crowdtally.errors import UsageError
 from crowdtally.published.domain import PublicList
 from crowdtally.published.load import Published
@@ -71,6 +73,8 @@ class Axes:
         return AxisLookup(listed.name, listed.length, partial(self._read, listed))
 
     def _read(self, listed: PublicList) -> Axis:
+        if listed.values is not None and listed.kind == "integer":
+            return Axis(listed.name, np.array(listed.values, dtype=np.int64))  # perhaps millions
         if listed.values is not None:
             return Axis.of(listed.name, listed.values)
         # A long list is not repeated in release.json; nor is what the release itself found.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,16 @@ class AxisLookup:
     def places(self) -> dict[Value, int]:
         """The position of every value."""
         return {value: place for place, value in enumerate(self.axis.values.tolist())}
+
+    def places_of(self, values: Sequence[Value] | NDArray[Any]) -> NDArray[np.int64]:
+        """The positions of values that are all listed; of millions too, where integers ascend."""
+        listed = self.axis.values
+        if self.axis.kind == "integer" and self.ascends:
+            found = np.searchsorted(listed, np.asarray(values, dtype=np.int64))
+            if np.array_equal(listed[np.minimum(found, len(listed) - 1)], values):
+                return np.asarray(found, dtype=np.int64)
+        known = self.places
+        return np.array([known[value] for value in np.asarray(values).tolist()], dtype=np.int64)
 
     @cached_property
     def ascends(self) -> bool:

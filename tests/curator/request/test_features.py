@@ -120,7 +120,7 @@ def test_a_request_holds_its_features_and_the_ledger_their_hash(tmp_path: Path) 
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "features without a property of the user": ({"features": "f"}, "add --context-per-user sex"),
+    "features without a property of the user": ({"features": "f"}, "add --context-per-user 'sex'"),
     "features for top": (
         {"features": "f", "context_per_user": "sex", "for_": "top"}, "--for top spends nothing",
     ),

@@ -68,6 +68,9 @@ class Auto:
 def per_user_of(options: Mapping[str, Any]) -> tuple[str, ...]:
     """The contexts that are declared a property of the user."""
     named = options["context_per_user"]
+    if not isinstance(named, str | list | tuple):
+        kind = type(named).__name__
+        raise UsageError(f"--context-per-user is a context, or a list of them: received a {kind}.")
     names = named.split(",") if isinstance(named, str) else named
     return tuple(str(name).strip() for name in names)
 

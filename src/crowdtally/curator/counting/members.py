@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.counting.in_context import refuse_several
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.engine.relations import Rows
 from crowdtally.values.memberships import Memberships
@@ -31,6 +32,7 @@ def all_members(visits: Visits, size: int) -> Memberships:
 
 def all_members_by_context(visits: Visits, size: int, contexts: int) -> Memberships:
     """The distinct users of every item in each context, the context fastest."""
+    refuse_several(visits)
     rows = visits.rows
     cell = (rows.item * contexts + rows.context).cast("int64")
     return Memberships.of(size * contexts, *_users(visits, rows.select("user", cell=cell)))

@@ -93,6 +93,8 @@ def width_of(request: Request, target: Target) -> Fraction:
     if request.discovery is not None:
         law: NoiseLaw = DiscreteLaplace(request.discovery.scale)
         squares = 1.0
+    elif request.selection is not None:
+        law, squares = request.selection.planned().law, 1.0
     else:
         table = request.tables[0 if target.cells is None else -1]
         law, cells = table.law, target.cells or 1
@@ -114,6 +116,10 @@ def check_target(request: Request, target: Target) -> None:
         raise UsageError(
             "which items will be discovered is not known, so nothing is summed: say --accuracy-of "
             "item."
+        )
+    if request.selection is not None:
+        raise UsageError(
+            "which items --top selects is not known, so nothing is summed: say --accuracy-of item."
         )
     table = request.tables[-1]
     if target.cells > table.cells.size:
@@ -144,13 +150,20 @@ def smallest_epsilon(request: Request, target: Target) -> Request:
         raise UsageError(
             f"a noise interval of ±{show(target.half_width)} for {target.words} would need an "
             f"epsilon above {LARGEST}, which protects nobody: ask for a larger --half-width, or "
-            "lower --max-records."
+            f"{_lower(request)}."
         )
     low, high = -1, 9 * 10 ** (_DIGITS - 1) * (3 - _SMALLEST)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if _reaches(request, _nth(middle), target) else (middle, high)
     return request.at(_nth(high))
+
+
+def _lower(request: Request) -> str:
+    """What to make smaller, for less noise."""
+    if request.selection is not None:
+        return "lower --top"
+    return "shorten the lists" if request.measured else "lower --max-records"
 
 
 def _nth(number: int) -> Epsilon:

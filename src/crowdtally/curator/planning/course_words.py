@@ -19,6 +19,7 @@ _COUNTED = {
     True: "All records of each user are counted",
     False: "Each user is counted once at each of their items",
 }
+_UNLIKE = "or three times as many where users have very unlike numbers of records"
 _WIDEST = "10 to 100,000,000 users of 1 to 1,000 records each"
 
 
@@ -50,8 +51,8 @@ def _unguessed(facts: Facts) -> Iterator[str]:
         low, high = (_percent(step[end]) for end in ("share_from", "share_to"))
         yield f"  {number}. {step['name']}: {low if low == high else f'{low} to {high}'}"
     yield (
-        f"  Under about {facts['unreliable_below_users']} users (300/epsilon) the sizes of users' "
-        "rows are unreliable, and estimates are rough."
+        f"  Under about {facts['unreliable_below_users']} users (300/epsilon), {_UNLIKE}, the "
+        "sizes of users' rows are unreliable, and estimates are rough."
     )
 
 
@@ -59,9 +60,9 @@ def _guessed(facts: Facts) -> Iterator[str]:
     users, least = facts["guess_users"], facts["unreliable_below_users"]
     if users < least or not facts["sizes_reliable"]:
         yield (
-            f"  Too few users: under about {least} (300/epsilon) the sizes of users' rows are "
-            "unreliable. The release then scales every row to a sum of 1, and estimates are rough: "
-            "raise --epsilon, or name a method with --max-records L."
+            f"  Too few users: under about {least} (300/epsilon), {_UNLIKE}, the sizes of users' "
+            "rows are unreliable. The release then scales every row to a sum of 1, and estimates "
+            "are rough: raise --epsilon, or name a method with --max-records L."
         )
     yield (
         f"  If {users} users had {facts['guess_records']} records, spread over users and items as "

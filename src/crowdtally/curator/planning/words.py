@@ -82,12 +82,12 @@ def lines(facts: Facts) -> Iterator[str]:
 
 def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
-    noise = f"noise scale {table['noise_scale']}"
+    noise = f", noise scale {table['noise_scale']}"
     if table["noise_scale"] is None:
-        noise = f"at most in each cell, {table['noise']} noise"
+        noise = f" in each cell, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
-        f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}, {noise} "
+        f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}{noise} "
         f"(standard deviation {table['noise_std']:.4g}; 95% of the "
         f"noise within ±{table['noise_interval_half_width']:.10g})."
     )

@@ -54,7 +54,8 @@ def read_features(given: str | os.PathLike[str], items: Axis, sources: Sources) 
     if not any(group.values for group in found):
         raise InputError(
             f"none of the {len(items):,} items is in column {item!r} of {label} with a feature: "
-            f"say which column holds the items, as --features {file}:COLUMN."
+            f"say which column holds the items, as --features '{file}:COLUMN', and spell them "
+            "as the list does."
         )
     _check_size(found, len(items), label)
     return _made(found, len(items))

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.features import read_features
 from crowdtally.curator.request.refusals import Asked
@@ -16,10 +17,17 @@ from crowdtally.errors import UsageError, did_you_mean
 def check_contexts(asked: Asked) -> None:
     """Refuse declarations about contexts that do not fit them, or that nothing would use."""
     rule = asked.rule
-    if not isinstance(rule, Auto):
+    if not isinstance(rule, Auto | Selected):
         return
     contexts = list(asked.records.contexts) if asked.records.item is not None else []
     _check_per_user(rule.per_user, contexts)
+    if isinstance(rule, Selected):
+        return
+    if rule.aim == "recommend" and not contexts:
+        raise UsageError(
+            "--for recommend is for what to show in each context, and there are no contexts: add "
+            "--context NAME, or remove --for recommend."
+        )
     if asked.options["features"] is not None:
         _check_features(rule, contexts)
     size = asked.domain.contexts_size if asked.domain is not None else 1
@@ -61,7 +69,7 @@ def _check_per_user(named: tuple[str, ...], contexts: list[str]) -> None:
         raise UsageError(
             f"contexts are counted together, and {others[0]!r} is not in --context-per-user: a "
             "user may then be in several of their combinations, so that none is a property of "
-            f"hers. Name all of them, --context-per-user {','.join(contexts)}, if each has one "
+            f"hers. Name all of them, --context-per-user '{','.join(contexts)}', if each has one "
             "value per user; else remove --context-per-user, or make a release for each."
         )
 
@@ -75,7 +83,7 @@ def _check_features(rule: Auto, contexts: list[str]) -> None:
     if not rule.per_user:
         raise UsageError(
             "--features is used where contexts are a property of the user: add --context-per-user "
-            f"{','.join(contexts)} if each user has one value, or remove --features."
+            f"'{','.join(contexts)}' if each user has one value, or remove --features."
         )
     if rule.aim == "top":
         raise UsageError(

@@ -75,8 +75,8 @@ class ReleaseOptions(TypedDict, total=False):
     for_: Annotated[
         str,
         Option(
-            "counts", "counts|top|recommend", "auto: what the release is for; it moves epsilon.",
-            "what", names=_AIMS,
+            "counts", "counts|top|recommend", "auto: what epsilon is spent on: counts of all "
+            "items, the largest items, or what to show in each context.", "what", names=_AIMS,
         ),
     ]  # fmt: skip
     """With ``auto``, what the release is for: ``counts`` (default), ``top`` lists, or what to
@@ -84,11 +84,12 @@ class ReleaseOptions(TypedDict, total=False):
     context_per_user: Annotated[
         str | Sequence[str],
         Option(
-            (), "NAME,…", "auto: contexts that are a property of the user (gender, home region).",
-            "what",
+            (), "NAME,…", "auto, --top: the contexts are a property of the user (gender, home "
+            "region); name all of them.", "what",
         ),
     ]  # fmt: skip
-    """With ``auto``: the contexts that are a property of the user; each user has one value."""
+    """With ``auto`` or ``top``: the contexts that are a property of the user, all of them or none;
+    each user has one value."""
     features: Annotated[
         str | os.PathLike[str] | None,
         Option(
@@ -101,8 +102,8 @@ class ReleaseOptions(TypedDict, total=False):
     repeats: Annotated[
         str | None,
         Option(
-            None, "yes|no", "auto: whether a user's records at one item count each.", "what",
-            names=("yes", "no"),
+            None, "yes|no", "auto: whether a user's several records at one item count as several; "
+            "else yes, and no with --count users.", "what", names=("yes", "no"),
         ),
     ]  # fmt: skip
     """With ``auto``: whether a user's several records at one item count as several (``yes``, the

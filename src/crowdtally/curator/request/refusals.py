@@ -90,6 +90,19 @@ class Asked:
 
 _AUTO_ONLY = ("for_", "repeats", "features", "context_per_user")
 """Options that mean nothing where a method is named."""
+_FORM = (
+    "publishing", "size", "cut", "threshold", "sides", "transform", "ordered", "buckets",
+    "sketch_rows",
+)  # fmt: skip
+"""Options of the form in which all cells, or most of them, are published."""
+
+
+def _is_plain(asked: Asked) -> bool:
+    """Whether the form that was asked for is the only one that there is without a method."""
+    named = {name for name in _FORM if asked.has(name)}
+    plain = not asked.publishing.leaves_out and asked.transform.name == "none"
+    return plain and named <= {"publishing", "transform"}
+
 
 Refusal = tuple[Callable[[Asked], bool], str]
 
@@ -113,11 +126,13 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.selects and a.has(
             "bounding", "max_records", "choose", "cap", "scalings", "temper", "popularity_records",
-            "pairs", "discover_items", "transform", "publishing", "for_", "features", "repeats",
+            "pairs", "discover_items", "for_", "features", "repeats", *_FORM,
         ),
         "--top selects items by their numbers of distinct users and measures those: nobody is "
-        "bounded. Remove the options of other methods, or remove --top; --for top is the way to "
-        "good top lists beside all other counts.",
+        "bounded, and nothing else is published. Beside --top remove --for, --features, "
+        "--repeats, and what names a method or a form (--bounding, --max-records, --choose, "
+        "--publishing, --size, --transform and what goes with them); or remove --top: --for top "
+        "is the way to good top lists beside all other counts.",
     ),
     (
         lambda a: a.selects and a.quantity is not None,
@@ -153,9 +168,15 @@ REFUSALS: tuple[Refusal, ...] = (
         "or --discover-items, or --noise interval.",
     ),
     (
-        lambda a: a.interval and (a.publishing.leaves_out or a.transform.name != "none"),
+        lambda a: a.interval and a.has(*_FORM) and not _is_plain(a),
         "--noise interval is drawn for all cells of a table together, and all of them are "
-        "published as they are: remove --publishing or --transform, or --noise interval.",
+        "published as they are: remove --publishing, --size, --transform and what goes with them, "
+        "or --noise interval.",
+    ),
+    (
+        lambda a: a.interval and not a.selects and a.has(*_AUTO_ONLY),
+        "with --noise interval there is nothing that auto could decide: remove --for, --repeats, "
+        "--features and --context-per-user, or remove --noise interval.",
     ),
     # ---- auto
     (
@@ -233,6 +254,11 @@ REFUSALS: tuple[Refusal, ...] = (
         "--pairs cannot be transformed: use --transform none.",
     ),
     # ---- quantities
+    (
+        lambda a: a.quantity is not None and a.options["repeats"] == "no",
+        "with --repeats no a user counts once at an item, whatever the quantity: remove "
+        "--quantity and --max-quantity, or --repeats no.",
+    ),
     (
         lambda a: a.quantity is not None and a.options["count"] == "users",
         "a user counts once in a cell, whatever the quantity: remove --quantity and "

@@ -243,6 +243,9 @@ def _checked(
 
     _check_theta(method, domain)
     _check_ordered(asked.transform.ordered, domain)
+    if isinstance(method.rule, Auto) and domain is not None:
+        # Its tables have these columns in several combinations, of which none is made yet.
+        check_names([axis.name for axis in domain.axes])
     selects = options["top"] is not None
     tables = () if selects else make_tables(domain, method, options, epsilon_of)
     popularity = discovery = selection = None

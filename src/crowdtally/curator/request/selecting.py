@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.request.refusals import Asked
-from crowdtally.curator.request.tables import check_names
+from crowdtally.curator.request.tables import check_measured, check_names
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import MOST_CELLS
@@ -35,7 +36,7 @@ def top_request(domain: Domain, asked: Asked, epsilon_of: Callable[[str], Epsilo
             f"--top scores every cell of the lists, at most {_MOST_SCORED}: received {domain.size}."
         )
     check_names([axis.name for axis in domain.axes])
-    return TopRequest(
-        items, domain, bool(asked.options["context_per_user"]), epsilon_of(SELECT),
-        epsilon_of(MEASURE),
-    )  # fmt: skip
+    per_user = isinstance(asked.rule, Selected) and bool(asked.rule.per_user)
+    made = TopRequest(items, domain, per_user, epsilon_of(SELECT), epsilon_of(MEASURE))
+    check_measured(made.planned(), Epsilon(made.select.value + made.measure.value), "lower --top")
+    return made

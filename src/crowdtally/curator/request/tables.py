@@ -163,14 +163,19 @@ def check_names(columns: Sequence[str]) -> None:
         seen.add(column.lower())
 
 
+def check_measured(table: Measured, epsilon: Epsilon, shorten: str) -> None:
+    """Refuse interval noise that is beyond any count; ``shorten`` says what to make smaller."""
+    if table.law.std() > _LARGEST_SCALE:
+        raise UsageError(
+            f"the noise of {table.name!r} would be beyond any count: epsilon "
+            f"{show(epsilon.value)} is too small for interval noise of {table.cells.size} cells. "
+            f"Raise --epsilon or {shorten}."
+        )
+
+
 def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
     if isinstance(table, Measured):
-        if table.law.std() > _LARGEST_SCALE:
-            raise UsageError(
-                f"the noise of {table.name!r} would be beyond any count: epsilon "
-                f"{show(epsilon.value)} is too small for {table.cells.size} cells with --noise "
-                "interval. Raise --epsilon or shorten the lists."
-            )
+        check_measured(table, epsilon, "shorten the lists")
         return
     if table.law.scale * table.unit <= _LARGEST_SCALE:
         return
@@ -178,6 +183,12 @@ def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
         raise UsageError(
             f"the noise of the popularity would be beyond any count: epsilon {show(epsilon.value)} "
             f"is too small for --popularity-records {table.bound}. Raise one or lower the other."
+        )
+    if isinstance(rule, Auto):
+        raise UsageError(
+            f"the noise of {table.name!r} could be beyond any count: epsilon {show(epsilon.value)} "
+            f"is too small for auto, which may choose a bound of up to {rule.limit}. Raise "
+            "--epsilon, or name a method and its bound, for example --max-records 1."
         )
     bound, lower = f"a bound of {rule.limit}", "--max-records"
     if isinstance(rule, RecordRule) and rule.times > 1:

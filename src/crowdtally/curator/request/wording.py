@@ -22,6 +22,8 @@ _OTHERWISE = {
     "--join FILE:KEY=KEY": "joins=[(FILE, (KEY, KEY))]",
     "--join FILE:KEY": "joins=[(FILE, KEY)]",
     "--context NAME=EXPR": "contexts={NAME: EXPR}",
+    "--context NAME --context-per-user NAME": "contexts=[NAME], context_per_user=NAME",
+    "--context NAME": "contexts=[NAME]",
     "--same-person FILE:COL": "same_person=(FILE, COL)",
     "--context": "contexts",
     "--join": "joins",
@@ -54,6 +56,8 @@ _BOTH = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Python ([^)]*)\)")
 _COMMAND = re.compile(r"(`[^`]*`|crowdtally [a-z]+ [^\n]*)")
 """Commands to type in a shell, which stay as they are."""
 _LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
+_QUOTED = re.compile(r"--(features|context-per-user) ('[^']*')")
+"""Options that messages show with a value in quotes, as a shell and Python both take it."""
 _DEFINED = re.compile(r"--context (\w+)=(\w+)")
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (?!--)([\w.-]*\w))?")
 
@@ -69,6 +73,8 @@ def in_python(words: str) -> str:
     'say that it is meant: new_dataset=True.'
     >>> in_python("remove --repeats yes, or give --for recommend with --context-per-user NAME.")
     "remove repeats='yes', or give for_='recommend' with context_per_user=NAME."
+    >>> in_python("type --context-per-user 'sex,age', or add --context NAME.")
+    "type context_per_user='sex,age', or add contexts=[NAME]."
     """
     pieces = _COMMAND.split(_BOTH.sub(r"\1", words))
     return "".join(_translated(p) if n % 2 == 0 else p for n, p in enumerate(pieces))
@@ -76,6 +82,7 @@ def in_python(words: str) -> str:
 
 def _translated(words: str) -> str:
     words = _LISTED.sub(r"ct.Domain(…, {'\1': [\2]})", words)
+    words = _QUOTED.sub(lambda found: f"{parameter_of(found[1])}={found[2]}", words)
     words = _DEFINED.sub(r"contexts={'\1': '\2'}", words)
     for typed, called in _OTHERWISE.items():
         words = re.sub(rf"(?<![\w-]){re.escape(typed)}(?![\w-])", called, words)

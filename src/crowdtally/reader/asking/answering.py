@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
 from crowdtally.laws.law import Combination, as_counts
+from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.boxes import Summed, combined, summed
@@ -28,6 +29,9 @@ _DISCOVERED = (
     "the noisy numbers of users of the items that were released; others are not in it, and "
     "those near the threshold are high, or they would not have passed it"
 )
+ALL_USERS = "the true numbers of users: nobody was left out"
+"""What sums are right about where each user counts in every cell."""
+_SCALED = "the counts once each user's row was scaled down; the estimate is of all of them"
 
 
 @dataclass(frozen=True)
@@ -39,31 +43,50 @@ class Answer:
     reach: float | None = None
     """Half the width of the noise interval, where noise is all that stands between the answer and
     the truth."""
+    table: TableFacts | None = None
+    """The table that says all of it, where that is another than the one that was asked."""
 
 
 def answer_from(
-    table: TableFacts, path: Path, lists: Sequence[AxisLookup], found: Sequence[Box], cells: int
+    table: TableFacts,
+    published: Published,
+    lists: Sequence[AxisLookup],
+    found: Sequence[Box],
+    cells: int,
 ) -> Answer:
     """The sum over some boxes of a table, which hold so many cells of the domain."""
+    path = published.path(table)
     if table.transform.kind == "sketch":
         return _from_sketch(table, path, lists, found, cells)
     questions = [summed(table, lists, box) for box in found]
     of = Combination.of_cells(cells) if table.kind.is_pairs else combined(questions)
     if table.summary is not None:
         return _from_summary(table, path, questions, of)
-    return _from_all(table, path, questions, of)
+    return _from_all(table, published, questions, of)
 
 
 def _from_all(
-    table: TableFacts, path: Path, questions: Sequence[Summed], of: Combination
+    table: TableFacts, published: Published, questions: Sequence[Summed], of: Combination
 ) -> Answer:
     """From a table of which every listed cell, node or coefficient was published."""
-    law, value = table.law, sum(tables.total(path, question.rows) for question in questions)
-    words = _DISCOVERED if table.is_discovered else Sampled.of(table).unbiased_for()
+    path, law = published.path(table), table.law
+    value = sum(tables.total(path, question.rows) for question in questions)
+    words = _dense_words(table, published)
     estimate = Estimate(value, law.std(of), words)
     if not all(question.unweighted for question in questions):
         return Answer(estimate)
     return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit))
+
+
+def _dense_words(table: TableFacts, published: Published) -> str:
+    """What the sums of a dense table are unbiased for."""
+    if table.is_discovered:
+        return _DISCOVERED
+    if table.law.per_cell:
+        return ALL_USERS
+    if published.auto is not None:
+        return _SCALED
+    return Sampled.of(table).unbiased_for()
 
 
 def _from_summary(

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from math import hypot
+from math import hypot, prod
 
 import numpy as np
 
-from crowdtally.laws.law import Combination
+from crowdtally.laws.interval import IntervalNoise
+from crowdtally.laws.law import Combination, as_counts
 from crowdtally.published.table import TableFacts
-from crowdtally.reader.asking.answering import Answer
+from crowdtally.reader.asking.answering import ALL_USERS, Answer
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.believed import Total
 from crowdtally.reader.estimating.covering import NOISE
 from crowdtally.reader.estimating.estimator import LEVEL, Estimator
+from crowdtally.reader.estimating.sampled import Estimate
 from crowdtally.reader.lookup import AxisLookup, Mask
 
 
@@ -44,7 +46,11 @@ def noise_only(answer: Answer) -> BelievedSum:
 
 
 def believed_sum(
-    estimator: Estimator, table: TableFacts, lists: Sequence[AxisLookup], found: Sequence[Box]
+    estimator: Estimator,
+    table: TableFacts,
+    lists: Sequence[AxisLookup],
+    found: Sequence[Box],
+    answer: Answer,
 ) -> BelievedSum | None:
     """From the estimates of a table's cells; None where it has none.
 
@@ -53,6 +59,13 @@ def believed_sum(
     of_items = estimator.items
     if of_items is None or table.transform.kind != "none" or table.kind.is_pairs:
         return None
+    cells = sum(prod(_sizes(box, lists)) for box in found)
+    if isinstance(table.law, IntervalNoise) and cells > 1 and answer.reach is not None:
+        # Nobody was left out, and how the noise of cells goes together is known.
+        value, reach = max(answer.estimate.value, 0.0), answer.reach
+        low, high = answer.estimate.value - reach, answer.estimate.value + reach
+        error = answer.estimate.standard_error
+        return BelievedSum(Total(value, error, max(low, 0.0), max(high, 0.0)), of_items.covers)
     if estimator.base is not None and table.name == estimator.base.name:
         mask = reduce(np.logical_or, [_cells(box, lists) for box in found])
         total = of_items.believed.total(mask, LEVEL, of_items.whole, of_items.cell)
@@ -100,11 +113,19 @@ def with_crowd(
     counts = estimator.noisy_at(np.array(inside, dtype=np.int64))
     value = answer.estimate.value - float(counts.sum()) + sum(crowd.counts[p] for p in inside)
     rest = max(cells - len(inside), 0)
+    if not rest:  # then the noise is that of the crowd alone, and nobody was bounded
+        of = Combination.of_cells(len(inside))
+        reach = float(as_counts(crowd.law.reach(crowd.level, of), crowd.law.unit))
+        return Answer(Estimate(value, crowd.law.std(of), ALL_USERS), reach, crowd.table)
     error = hypot(
-        table.law.std(Combination.of_cells(rest)) if rest else 0.0,
+        table.law.std(Combination.of_cells(rest)),
         crowd.law.std(Combination.of_cells(len(inside))),
     )
     return Answer(replace(answer.estimate, value=value, standard_error=error))
+
+
+def _sizes(box: Box, lists: Sequence[AxisLookup]) -> list[int]:
+    return [int(box[axis.name].sum()) if axis.name in box else len(axis) for axis in lists]
 
 
 def _cells(box: Box, lists: Sequence[AxisLookup]) -> Mask:

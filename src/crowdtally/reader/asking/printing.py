@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from crowdtally.reader.asking.answering import shown
@@ -13,30 +14,33 @@ _SMALL = 10
 """Estimates below are shown to a tenth."""
 
 
-def printed(rows: Sequence[Any], floor: float | None) -> Iterator[str]:
+def printed(rows: Sequence[Any], floor: float | None, k: int | None = None) -> Iterator[str]:
     """The lines of a list: items above the noise floor first, each with its rank.
 
     Args:
         rows: the list's :class:`TopItem` objects.
         floor: its noise floor; None where there are no noisy counts.
+        k: how many were asked for; None: as many as there are.
     """
+    k = len(rows) if k is None else k
     above = [row for row in rows if row.above_floor]
     below = [row for row in rows if not row.above_floor]
     if not above:
         yield from _all_noise(below, floor)
     columns = _columns_of(rows)
-    yield columns(None, len(rows))
-    yield from (columns(row, len(rows)) for row in above)
+    yield columns(None, k)
+    yield from (columns(row, k) for row in above)
     if above and below:
         yield _line_above_noise(floor)
-    yield from (columns(row, len(rows)) for row in below)
+    yield from (columns(row, k) for row in below)
 
 
 def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
     """How the lines of a list are written."""
     if any(row.median is not None for row in rows):
+        chances = any(row.chance_in_top is not None for row in rows)
         noisy = any(row.count is not None for row in rows)
-        return _believed if noisy else _only_believed
+        return partial(_believed, chances=chances, noisy=noisy)
     return _sampled if any(row.estimate != row.count for row in rows) else _released
 
 
@@ -62,7 +66,7 @@ def sum_lines(answer: Any) -> Iterator[str]:
         yield f"over {cells} of the table {answer.table!r}"
         noisy = "the noisy sum is " if believed else ""
         yield f"{noisy}unbiased for {answer.unbiased_for}"
-    yield answer.what_counts
+        yield answer.what_counts
 
 
 def _line_above_noise(floor: float | None) -> str:
@@ -117,28 +121,17 @@ def believed_interval(row: Any) -> str:
     return f"{whole(row.estimate_low)} … {whole(row.estimate_high)}"
 
 
-def _believed(row: Any, k: int) -> str:
+def _believed(row: Any, k: int, *, chances: bool, noisy: bool) -> str:
+    """With the chances and the noisy counts, where there are any."""
     if row is None:
-        heads = f"{'rank':>4}  {'estimate':>10}  {'95% within':>17}"
-        return f"{heads}  {f'in top {k}':>9}  {'noisy count':>17}  item"
-    chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
-    return (
-        f"{row.rank:>4}  {whole(row.estimate):>10}  {believed_interval(row):>17}  {chance:>9}  "
-        f"{noisy_of(row):>17}  {plainly(row.item)}"
-    )
-
-
-def _only_believed(row: Any, k: int) -> str:
-    """Without noisy counts, where there are none."""
-    if row is None:
-        heads = f"{'rank':>4}  {'estimate':>10}  {'95% within':>17}"
-        return f"{heads}  {f'in top {k}':>9}  item"
-    chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
-    interval = believed_interval(row)
-    return (
-        f"{row.rank:>4}  {whole(row.estimate):>10}  {interval:>17}  {chance:>9}  "
-        f"{plainly(row.item)}"
-    )
+        cells = [f"{'rank':>4}", f"{'estimate':>10}", f"{'95% within':>17}"]
+        chance, count, item = f"in top {k}", "noisy count", "item"
+    else:
+        cells = [f"{row.rank:>4}", f"{whole(row.estimate):>10}", f"{believed_interval(row):>17}"]
+        chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
+        count, item = noisy_of(row), plainly(row.item)
+    cells += [f"{chance:>9}"] * chances + [f"{count:>17}"] * noisy
+    return "  ".join([*cells, item])
 
 
 def _released(row: Any, k: int) -> str:

@@ -60,12 +60,14 @@ def by_count(k: int, item: AxisLookup, noisy: NoisyLines, crowd: Crowd | None) -
     if crowd is None:
         return [Ranked(-1, line.item, line) for line in noisy.lines(noisy.largest(k))]
     lines = noisy.lines(noisy.largest(k + len(crowd.counts)))
-    values = item.axis.values
-    missing = {values[place] for place in crowd.counts} - {line.item for line in lines}
-    lines += noisy.lines(noisy.named(sorted(missing, key=item.places.__getitem__)))
-    found = with_crowd([Ranked(item.places[line.item], line.item, line) for line in lines], crowd)
-    found.sort(key=lambda one: -one.noisy.count if one.noisy is not None else 0.0)
-    return found[:k]
+    found = {line.item for line in lines}
+    members = item.axis.values[sorted(crowd.counts)].tolist()
+    lines += noisy.lines(noisy.named([one for one in members if one not in found]))
+    places = item.places_of([line.item for line in lines]).tolist()
+    pairs = zip(places, lines, strict=True)
+    ranked = with_crowd([Ranked(place, line.item, line) for place, line in pairs], crowd)
+    ranked.sort(key=lambda one: -one.noisy.count if one.noisy is not None else 0.0)
+    return ranked[:k]
 
 
 def with_crowd(lines: Sequence[Ranked], crowd: Crowd | None) -> list[Ranked]:
@@ -97,16 +99,23 @@ def _largest(k: int, item: AxisLookup, mean: Floats) -> list[tuple[int, Any]]:
 
 def _published(k: int, item: AxisLookup, mean: Floats, noisy: NoisyLines) -> list[Ranked]:
     """The same among the items that a summary has, equal ones in the order of their counts."""
-    found = noisy.largest(MOST)
-    places = [item.places[one[0]] for one in found]
-    order = np.argsort(-mean[places], kind="stable")[: min(k, len(found))].tolist()
-    lines = noisy.lines([found[n] for n in order])
-    pairs = zip(order, lines, strict=True)
-    return [Ranked(places[n], line.item, line) for n, line in pairs]
+    if noisy.once:
+        names, counts = (tables.column(noisy.path, one) for one in (noisy.column, "count"))
+        places = item.places_of(names)
+        order = np.lexsort((places, -counts.astype(np.float64), -mean[places]))[:k]
+        names, places = names[order], places[order]
+        lines = noisy.lines(noisy.named(names.tolist()))
+    else:
+        found = noisy.largest(MOST)
+        places = item.places_of([one[0] for one in found])
+        order = np.argsort(-mean[places], kind="stable")[:k]
+        lines, places = noisy.lines([found[n] for n in order.tolist()]), places[order]
+    pairs = zip(places.tolist(), lines, strict=True)
+    return [Ranked(place, line.item, line) for place, line in pairs]
 
 
 def _places(names: list[Any], item: AxisLookup, noisy: NoisyLines) -> list[int]:
     """The places of some items; of a table that lists all, without reading the whole list."""
     if noisy.once and noisy.table.summary is None and len(names) <= tables.FEW:
         return tables.row_numbers(noisy.path, noisy.column, names)
-    return [item.places[name] for name in names]
+    return [int(place) for place in item.places_of(names)]

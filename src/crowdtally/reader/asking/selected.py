@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,9 +29,19 @@ def selected_table(published: Published) -> TableFacts | None:
     return published.table("head") or published.table("heads")
 
 
-def selected(
-    axes: Axes, table: TableFacts, k: int, box: Mapping[str, Mask]
-) -> tuple[list[Ranked], Believed]:
+@dataclass(frozen=True, eq=False)
+class Selected:
+    """The lines of such a list."""
+
+    lines: list[Ranked]
+    """The items, largest first."""
+    believed: Believed
+    """Of each line, in their order."""
+    measured: int
+    """How many items were selected, and measured, where they were asked for."""
+
+
+def selected(axes: Axes, table: TableFacts, k: int, box: Mapping[str, Mask]) -> Selected:
     """The k largest of the selected items, of the context that is named where each has its own.
 
     The noise of what was measured is independent of the selection. So a flat prior on counts of at
@@ -49,6 +60,7 @@ def selected(
     for name, mask in box.items():
         inside &= np.isin(tables.column(path, name), axes.by_name[name].axis.values[mask])
     rows = np.flatnonzero(inside)
+    measured = len(rows)
     rows = rows[np.argsort(-counts[rows].astype(np.float64), kind="stable")][:k]
     law = table.law
     std, reach = law.std(), as_counts(law.half_width(table.interval_level), law.unit)
@@ -58,7 +70,7 @@ def selected(
             zip(names[rows].tolist(), counts[rows].tolist(), strict=True)
         )
     ]
-    return lines, _believed(table, counts[rows])
+    return Selected(lines, _believed(table, counts[rows]), measured)
 
 
 def _believed(table: TableFacts, counts: Floats) -> Believed:

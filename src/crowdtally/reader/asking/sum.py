@@ -119,12 +119,13 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     _refuse_none(cells)
     answer = with_crowd(
-        answer_from(table, axes.published.path(table), lists, found, cells),
+        answer_from(table, axes.published, lists, found, cells),
         estimator, table, lists, found, cells,
     )  # fmt: skip
     value, reach = answer.estimate.value, answer.reach
     low, high = (None, None) if reach is None else (value - reach, value + reach)
-    believed = believed_sum(estimator, table, lists, found) or noise_only(answer)
+    told = answer.table or table
+    believed = believed_sum(estimator, table, lists, found, answer) or noise_only(answer)
     return Sum(
         *believed.fields(),
         value,
@@ -132,10 +133,10 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         low,
         high,
         cells,
-        table.name,
-        table.kind.counts(axes.published.counted),
+        told.name,
+        told.kind.counts(axes.published.counted),
         answer.estimate.unbiased_for,
-        what_counts(axes.published, table).sentence(),
+        what_counts(axes.published, told).sentence(),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
+from crowdtally.reader.asking.evidence import spoken_for
 from crowdtally.reader.asking.floor import floor_of_cells, floor_words
 from crowdtally.reader.asking.noisy_lines import NoisyLines
 from crowdtally.reader.asking.ranking import Ranked, by_count, by_estimate, with_crowd
@@ -44,7 +45,7 @@ def top(
     if table is None and raw:
         raise UsageError(
             "this release has no noisy counts of items in contexts, only estimates: leave out "
-            "--raw, or ask without a context."
+            "--raw (in Python raw=True), or ask without a context."
         )
     if table is None and estimator.contexts is None:
         table = axes.table([item.name, *box])  # which says what is wrong
@@ -94,10 +95,11 @@ def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
 
 def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
     """From the table of selected items, which is all that there is."""
-    lines, believed = selected(asked.axes, table, asked.k, asked.box)
-    beliefs = _Beliefs(believed, TRUE, [None] * len(lines), in_order=True)
-    floor = floor_of_cells(table, table.cells)
-    return _answer(asked, table, lines, None if asked.raw else beliefs, floor)
+    found = selected(asked.axes, table, asked.k, asked.box)
+    beliefs = _Beliefs(found.believed, TRUE, [None] * len(found.lines), in_order=True)
+    floor = floor_of_cells(table, found.measured)
+    known = None if asked.raw else beliefs
+    return _answer(asked, table, found.lines, known, floor, ranked=found.measured)
 
 
 def _beliefs(asked: _Asked) -> _Beliefs | None:
@@ -121,26 +123,36 @@ def _answer(
     lines: Sequence[Ranked],
     beliefs: _Beliefs | None,
     floor: float | None,
+    ranked: int | None = None,
 ) -> TopList:
     """The list, and what must be said beside it."""
     published, estimator = asked.axes.published, asked.estimator
     covers = NOISE if beliefs is None else beliefs.covers
-    words = covering_words(published, table, covers)
+    words = covering_words(published, table, covers, measured=estimator.knows_sizes)
     if asked.box and beliefs is not None and estimator.contexts is not None:
         words = f"{words} {estimator.contexts.remark}"
-    ranked = len(asked.item) if not table.is_chosen else table.cells
+    ranked = len(asked.item) if ranked is None else ranked
+    tells = [False] * len(lines)  # whether a low end above 0 says that somebody is counted
+    if beliefs is not None and not beliefs.in_order:
+        tells = spoken_for(asked.axes, estimator, [line.place for line in lines]).tolist()
     return TopList(
-        tuple(_line(rank, one, beliefs, floor) for rank, one in enumerate(lines, start=1)),
+        tuple(
+            _line(rank, line, beliefs, floor, told)
+            for rank, (line, told) in enumerate(zip(lines, tells, strict=True), start=1)
+        ),
         table.kind.counts(published.counted),
         floor,
         ranked,
         "" if floor is None else floor_words(table, ranked, floor),
         what_counts(published, table).sentence(),
         words,
+        asked.k,
     )
 
 
-def _line(rank: int, line: Ranked, beliefs: _Beliefs | None, floor: float | None) -> TopItem:
+def _line(
+    rank: int, line: Ranked, beliefs: _Beliefs | None, floor: float | None, tells: bool
+) -> TopItem:
     noisy, place = line.noisy, line.place
     above = noisy is not None and floor is not None and noisy.count > floor
     released = {
@@ -158,8 +170,7 @@ def _line(rank: int, line: Ranked, beliefs: _Beliefs | None, floor: float | None
             standard_error=noisy.standard_error, floor=floor, above_floor=above,
         )  # fmt: skip
     of = beliefs.of
-    if not beliefs.in_order:  # more than one count speaks for it
-        above = above or bool(of.low[place] > 0)
+    above = above or (tells and bool(of.low[place] > 0))
     return TopItem(
         rank=rank, item=line.item, estimate=float(of.mean[place]),
         estimate_low=float(of.low[place]), estimate_high=float(of.high[place]),

@@ -34,7 +34,7 @@ class TopItem:
     mean. None with ``raw``."""
     chance_in_top: float | None
     """How likely the item is one of the k largest, k being how many were asked for; None with
-    ``raw``."""
+    ``raw``, and where only selected items were measured: others are not known."""
     count: float | None
     """Its noisy count, as released: it can be negative. Whole, unless rows were scaled. None where
     items in contexts have no noisy counts, only estimates."""
@@ -72,6 +72,9 @@ class TopList:
     """What is counted of one user, and what noise intervals do not cover, in a sentence."""
     estimate_words: str
     """What the estimates are estimates of, in a sentence or two."""
+    k: int | None = None
+    """How many were asked for, at most as many as there are items: ``chance_in_top`` goes by it.
+    None: as many as there are lines."""
 
     def __iter__(self) -> Any:
         return iter(self.rows)
@@ -85,7 +88,9 @@ class TopList:
     @property
     def notes(self) -> list[str]:
         """What must be said beside the list."""
-        return [one for one in (self.estimate_words, self.floor_words, self.what_counts) if one]
+        shows_noise = not self.rows or any(row.count is not None for row in self.rows)
+        told = (self.estimate_words, self.floor_words, self.what_counts if shows_noise else "")
+        return [one for one in told if one]
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """Plain dictionaries, for a DataFrame or for JSON."""
@@ -102,4 +107,4 @@ class TopList:
         return top_table(self.rows, self.counted, self.notes)
 
     def __str__(self) -> str:
-        return "\n".join([*printed(self.rows, self.floor), *self.notes])
+        return "\n".join([*printed(self.rows, self.floor, self.k), *self.notes])

@@ -55,7 +55,8 @@ class Believed:
 
         Own errors are independent, and what all counts share adds up: but the more of the whole a
         sum holds, the more its error is that of the whole, which was measured (or, where nothing
-        was calibrated, is no better known than the sum of the noisy counts).
+        was calibrated, is no better known than the sum of the noisy counts). Given the whole, own
+        errors of variance V, of which V_s is the sum's, leave it V_s(1 − V_s/V).
 
         Args:
             mask: which counts.
@@ -76,7 +77,9 @@ class Believed:
         mass = float(self.mean.sum())
         part = mean / mass if mass > 0 else 0.0
         learned = min(part * whole, cell * sqrt(len(picked)))
-        error = hypot(sqrt(float((own**2).sum())), (1 - part) * shared, learned)
+        theirs, every = float((own**2).sum()), float((self.own**2).sum())
+        left = theirs * max(1 - theirs / every, 0.0) if every > 0 else 0.0
+        error = hypot(sqrt(left), (1 - part) * shared, learned)
         return Total.normal(mean, error, level)
 
 

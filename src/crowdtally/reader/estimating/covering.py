@@ -44,12 +44,25 @@ def same_records(published: Published, items: TableFacts, edges: TableFacts) -> 
     return plain and min(items.law.std(), edges.law.std()) > _SOME_NOISE
 
 
-def words(published: Published, table: TableFacts, covers: str) -> str:
-    """What the estimates and their intervals cover, in a sentence; nothing of mere noise."""
+def words(published: Published, table: TableFacts, covers: str, *, measured: bool = True) -> str:
+    """What the estimates and their intervals cover, in a sentence; nothing of mere noise.
+
+    Args:
+        published: the release.
+        table: the table that is asked.
+        covers: what the intervals cover.
+        measured: whether the release could tell how long users' rows are.
+    """
     if covers == NOISE:
         return ""
     if covers == TRUE and isinstance(table.law, IntervalNoise):
         return "Estimates are of all users: nobody was left out. 95% intervals are of the noise."
+    if covers == TRUE and is_bounded(published) and not measured:
+        return (
+            f"Estimates are of all {published.counted}, and rough: there are too few users to "
+            "measure what bounding each user left out, so half is assumed. Their 95% intervals are "
+            "no better than that guess."
+        )
     if covers == TRUE and is_bounded(published):
         return (
             f"Estimates are of all {published.counted}: what bounding each user left out was "

@@ -14,6 +14,7 @@ from crowdtally.estimation.consistent_items import Consistent, consistent_items
 from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import ItemFacts, Noisy
 from crowdtally.estimation.items import estimate_items
+from crowdtally.estimation.sizes import read_sizes
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.published import Published
@@ -44,6 +45,8 @@ LEVEL = Fraction(19, 20)
 """Of the intervals."""
 _OF_TOTALS = 0.02
 """The share of the sum of all counts that measured totals of groups may miss, beside noise."""
+_OF_SIZES = 0.02
+"""The share of all counts that may be lost or not: sizes are known by powers of two alone."""
 _OF_LOST = 0.3
 """How far the share that bounding takes away is uncertain where no totals were measured."""
 
@@ -74,6 +77,8 @@ class Crowd:
     """Of their noise."""
     level: Fraction
     """Of their noise intervals."""
+    table: TableFacts
+    """The table that has them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +126,17 @@ class Estimator:
         law = table.law if self._both is None else _like(table.law, self._both.item_variance)
         lost = 1 - made.kept_share
         return hypot(
-            law.std(Combination.of_cells(cells)) / made.kept_share, _OF_LOST * lost * total
+            law.std(Combination.of_cells(cells)) / made.kept_share,
+            _OF_LOST * lost * total,
+            min(lost, _OF_SIZES) * total,
+            self._calibrated_by_head(made.believed),
         )
+
+    def _calibrated_by_head(self, believed: Believed) -> float:
+        """How far the sum of all is off with the head that they were calibrated by, if any."""
+        if self.published.table("head") is None and self.published.table("split_head") is None:
+            return 0.0
+        return float(np.sqrt(np.maximum(believed.deviation**2 - believed.own**2, 0.0)).sum())
 
     def _estimated(self, table: TableFacts) -> store.Made:
         lists = self.axes.of(table)
@@ -144,6 +158,14 @@ class Estimator:
         return OfItems(_columns(found, every), TRUE, in_order=False, whole=whole)
 
     @cached_property
+    def knows_sizes(self) -> bool:
+        """Whether users' rows could be measured, where ``auto`` tried; else half is assumed."""
+        sizes = self.published.table("sizes")
+        if sizes is None:
+            return True
+        return read_sizes(counts(self.published, sizes), sizes.law.std()).reliable
+
+    @cached_property
     def crowd(self) -> Crowd | None:
         """The crowd of an ``auto`` release, where it has one."""
         table = self.published.table("crowd")
@@ -151,7 +173,7 @@ class Estimator:
             return None
         where = places(self.published, table, self.axes.of(self.base))
         found = dict(zip(where.tolist(), counts(self.published, table).tolist(), strict=True))
-        return Crowd(found, table.law, table.interval_level)
+        return Crowd(found, table.law, table.interval_level, table)
 
     def noisy_at(self, where: Ints) -> Floats:
         """The noisy counts of some cells of the items' table, as they stand in it."""
@@ -204,8 +226,9 @@ class Estimator:
             return 0.0
         total = float(self.items.believed.mean.sum())
         share = float(believed.mean.sum()) / total if total > 0 else 1.0
-        of_share = 0.0 if self.contexts is None else total * self.contexts.shares_error(mask)
-        return hypot(share * self.items.whole, of_share)
+        if self.contexts is None:  # the noise of the cells themselves is all that is known
+            return hypot(share * self.items.whole, float(np.sqrt((believed.own**2).sum())))
+        return hypot(share * self.items.whole, total * self.contexts.shares_error(mask))
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         """Which combinations of contexts a box means, as one long mask."""

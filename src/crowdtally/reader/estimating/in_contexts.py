@@ -25,6 +25,10 @@ from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
 
 _TOO_FEW = "Each context has the overall ranking: too few people per context."
+_OTHER_AIM = (
+    "Each context has the overall ranking: the release was made for something else. One with --for "
+    "recommend measures what is popular in each context, where there are enough people."
+)
 _ALIKE = "Each context has the overall ranking: no difference between contexts is above the noise."
 _KIND = (
     "Items that were not measured in each context are ranked there by what the users there like: "
@@ -41,6 +45,8 @@ class AutoContexts:
     """Of items overall."""
     found: ContextEstimates
     """Of items in contexts."""
+    recommends: bool
+    """Whether the release is for what to recommend in each context."""
     alike: bool
     """Whether a first look found that contexts hardly differ."""
 
@@ -49,7 +55,9 @@ class AutoContexts:
         """What must be said beside every list of one context."""
         if not self.found.same_ranking:
             return _ONLY_HEAD if self.found.tastes is None else _KIND
-        return _ALIKE if self.alike else _TOO_FEW
+        if self.alike:
+            return _ALIKE
+        return _TOO_FEW if self.recommends else _OTHER_AIM
 
     def shares_error(self, mask: Mask) -> float:
         """How uncertain the share of some contexts is, as a part of all records."""
@@ -100,7 +108,7 @@ def auto_contexts(axes: Axes, items: Believed) -> AutoContexts | None:
         None if alike else _tastes(published),
         None if rows is None else Rows(*rows),
     )
-    return AutoContexts(items, estimate_contexts(items, facts), alike)
+    return AutoContexts(items, estimate_contexts(items, facts), auto.purpose == "recommend", alike)
 
 
 def _tastes(published: Published) -> Tastes | None:

@@ -36,9 +36,7 @@ def places(published: Published, table: TableFacts, lists: Sequence[AxisLookup])
     path = published.path(table)
     numbers: Ints = np.zeros(1, dtype=np.int64)
     for axis in lists:
-        known = axis.places
-        found = [known[value] for value in tables.column(path, axis.name).tolist()]
-        numbers = numbers * len(axis) + np.array(found, dtype=np.int64)
+        numbers = numbers * len(axis) + axis.places_of(tables.column(path, axis.name))
     return numbers
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import users_by_block
+from crowdtally.curator.counting.members import all_members_by_context
 from crowdtally.curator.counting.tastes import count_tastes
 from crowdtally.curator.counting.visits import Visits, make_visits
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -186,6 +187,7 @@ def test_a_user_of_several_contexts_is_never_counted_in_blocks(visited: Any) -> 
     for count in (
         lambda visits: users_by_block(visits, np.array([0]), 2),
         lambda visits: count_tastes(visits, profile, 2),
+        lambda visits: all_members_by_context(visits, 3, 2),
     ):
         with pytest.raises(CrowdtallyError, match="may be in several contexts"):
             count(visited(((0, 1),), DESIGNS["R"]))
