@@ -94,3 +94,20 @@ def test_nothing_known_changes_nothing():
     assert none.factors.tolist() == [1, 1, 1]
     assert not none.known
     assert exp(none.a) == 1
+
+
+def test_where_nothing_is_lost_only_what_is_hidden_is_uncertain():
+    assert calibrate(BOUNDED, 1.0, [], None).common.max() < 1e-5
+    found = calibrate(BOUNDED, 1.0, [], None, hidden=0.002)
+    assert found.common == pytest.approx(0.002)
+    assert calibrate(BOUNDED, 0.9, [], None, hidden=0.002).common == pytest.approx(0.06)
+
+
+def test_where_sizes_say_nothing_totals_speak_alone():
+    measured = totals(log(20), 0.0, 500.0)
+    known, unknown = (
+        calibrate(BOUNDED, 0.5, measured, None, reliable=reliable) for reliable in (True, False)
+    )
+    assert unknown.a == pytest.approx(log(20), abs=0.1)
+    assert calibrate(BOUNDED, 0.5, [], None, reliable=False).common == pytest.approx(1.0)
+    assert abs(unknown.a - log(20)) <= abs(known.a - log(20))

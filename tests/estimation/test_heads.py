@@ -54,6 +54,14 @@ def test_with_repeats_only_the_proportions_count():
     assert found.mean[3] > found.mean[0]
 
 
+def test_with_repeats_sharp_counts_are_not_overruled():
+    users = np.array([300.0, 500.0, 200.0, 400.0])
+    found = blend(head(users, 1), COUNTS, np.full(4, 1.0), NONE, repeats=True, usual=0.05)
+    assert found is not None
+    assert found.mean == pytest.approx(COUNTS, rel=0.1)
+    assert found.mean.sum() == pytest.approx(COUNTS.sum())
+
+
 def test_with_repeats_a_head_of_noise_is_left_out():
     assert blend(head(np.array([9.0, -9, 5, -4])), COUNTS, NONE, NONE, repeats=True) is None
     assert blend(head(COUNTS), NONE, NONE, NONE, repeats=True) is None

@@ -186,3 +186,24 @@ def test_nothing_but_noise_stays_near_nothing():
 def test_no_table_is_refused():
     with pytest.raises(UsageError, match="without a table"):
         estimate_items(ItemFacts(5))
+
+
+def ones(shown: list[float], *, repeats: bool = False, users: float = 6040.0) -> ItemFacts:
+    """Two items, of which every user has one."""
+    table = Noisy(np.array(shown), DiscreteLaplace(Fraction(1)))
+    sizes = Noisy(np.array([users, *[0.0] * 12]), DiscreteLaplace(Fraction(100, 3)))
+    return ItemFacts(2, table=table, sizes=sizes, theta=1, repeats=repeats)
+
+
+def test_where_nobody_has_two_only_noise_and_hidden_users_are_uncertain():
+    found = estimate_items(ones([4330.0, 1709.0]))
+    reach = (found.high - found.low) / 2
+    assert found.mean == pytest.approx([4330.0, 1709.0], abs=0.1)
+    assert 4 < reach[0] < 40
+
+
+def test_without_repeats_no_item_has_more_than_all_users():
+    most = 6040 + 2 * DiscreteLaplace(Fraction(100, 3)).std()
+    once, often = (estimate_items(ones([9000.0, 10.0], repeats=r)) for r in (False, True))
+    assert once.mean[0] == once.high[0] == pytest.approx(most)
+    assert often.mean[0] == pytest.approx(9000.0)

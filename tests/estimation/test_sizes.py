@@ -67,3 +67,19 @@ def test_users_of_one_record_lose_nothing():
 def test_another_number_of_bins_is_refused():
     with pytest.raises(UsageError, match="13 bins"):
         read_sizes([1.0, 2.0], 1.0)
+
+
+def test_what_may_be_lost_unseen_is_in_the_bin_above_the_run():
+    ones = read_sizes(histogram(b0=1000), 10.0)
+    assert ones.hidden(1, 600) == pytest.approx(0.5 * 10 * 1.76 / 1000)
+    assert ones.hidden(1, 2) == pytest.approx(0.5 * 10 * 1 / 1000)  # two records at most
+    assert ones.hidden(1, 1) == ones.hidden(3, 600) == 0
+    assert read_sizes(histogram(b12=1000), 10.0).hidden(1, 10**6) == 0  # there is none above
+    assert read_sizes(histogram(b0=1), 10.0).hidden(1, 10**6) == 0
+
+
+def test_no_more_users_than_two_deviations_above_their_number():
+    assert read_sizes(histogram(b2=500, b3=500), 10.0).most_users == pytest.approx(
+        1000 + 20 * np.sqrt(2)
+    )
+    assert read_sizes(histogram(b0=1), 10.0).most_users == np.inf

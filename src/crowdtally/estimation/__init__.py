@@ -22,6 +22,7 @@ estimates every count with it. Same input, same output.
     widening          intervals that contain a further error
     calibrating       from bounded counts to counts: what bounding took away
     heads             items that were measured directly, blended in
+    repeats           a head of users beside counts of records
     consistent_items  item counts and their context counts that must add up
     contexts          cells of items and contexts: items × shares, moved by what was measured
     context_facts     what a release says about contexts, as arrays

@@ -17,6 +17,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_SIZES = 0.03
+"""How far the histogram's own share may be off; less where less can be lost."""
+_UNKNOWN = 1.0
+"""The same, as a logarithm, where it says nothing."""
 _MODEL = 0.04
 """The share of a predicted total that the two parameters may miss."""
 _STEPS = 30
@@ -54,7 +58,13 @@ class Calibration:
 
 
 def calibrate(
-    bounded: Floats, kept: float, totals: Sequence[Total], head: Total | None
+    bounded: Floats,
+    kept: float,
+    totals: Sequence[Total],
+    head: Total | None,
+    *,
+    hidden: float = 0.0,
+    reliable: bool = True,
 ) -> Calibration:
     """Fit the factors.
 
@@ -63,11 +73,14 @@ def calibrate(
         kept: the share of the records that bounding is expected to leave.
         totals: of groups that share no item.
         head: the measured total of the largest items, where it counts the same thing.
+        hidden: the share that may be lost beside what is expected.
+        reliable: whether anything is known of ``kept``.
     """
     kept = min(max(kept, 1e-3), 1.0)
     lost = 1 - kept
     start = np.array([-log(kept), 0.0])
-    spreads = np.array([0.03 + 0.3 * lost, max(0.15 * min(1.0, 2 * lost), 1e-6)])
+    spread = min(_SIZES, max(lost, hidden, 1e-6)) + 0.3 * lost if reliable else _UNKNOWN
+    spreads = np.array([spread, max(0.15 * min(1.0, 2 * lost), 1e-6)])
     usable = [total for total in totals if bounded[total.places].sum() > 0]
     slopes = _slopes(bounded, usable)
     parts = [*usable, *([head] if head is not None and bounded[head.places].sum() > 0 else [])]

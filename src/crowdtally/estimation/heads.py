@@ -9,6 +9,7 @@ import numpy as np
 
 from crowdtally.estimation.calibrating import Total
 from crowdtally.estimation.facts import Chosen, Floats
+from crowdtally.estimation.repeats import in_records
 from crowdtally.laws.law import Combination
 
 _LEAST, _MOST = 0.05**2, 0.5
@@ -37,7 +38,13 @@ def total_of(head: Chosen) -> Total:
 
 
 def blend(
-    head: Chosen, counts: Floats, variances: Floats, common: Floats, *, repeats: bool
+    head: Chosen,
+    counts: Floats,
+    variances: Floats,
+    common: Floats,
+    *,
+    repeats: bool,
+    usual: float = 0.0,
 ) -> Blend | None:
     """Blend measured counts with calibrated ones; None where the head says nothing.
 
@@ -48,21 +55,34 @@ def blend(
         common: the relative deviation of their calibration.
         repeats: whether counts are of records, more than one for each user: then the head only
             says how its items compare with each other.
+        usual: how far counts usually scatter around such a calibration, relative to them. Beside
+            repeats nothing else tells what is wrong with the counts from what is with the users.
     """
-    values, noise = head.values, head.law.std() ** 2
     if repeats:
-        total = total_of(head)
-        if total.value < _STANDS_OUT * total.deviation or counts.sum() <= 0:
-            return None
-        ratio = float(counts.sum()) / total.value
-        values, noise = values * ratio, noise * ratio**2
+        return _with_repeats(head, counts, variances, common, usual)
+    values, noise = head.values, head.law.std() ** 2
     beyond = float(((values - counts) ** 2 - variances - noise).sum())
     scatter = min(max(beyond / max(float((counts**2).sum()), 1e-300), _LEAST), _MOST)
     doubt = variances + scatter * counts**2
     weight = doubt / np.maximum(doubt + noise, 1e-300)
     mean = np.maximum(counts + weight * (values - counts), 0.0)
     own = weight**2 * noise + (1 - weight) ** 2 * doubt
-    share = 1 - weight
-    if repeats:  # how many records a user has of an item is as uncertain as the calibration
-        own, share = own + weight**2 * scatter * counts**2, np.ones_like(weight)
-    return Blend(mean, own, own + (share * common * counts) ** 2, sqrt(scatter))
+    return Blend(mean, own, own + ((1 - weight) * common * counts) ** 2, sqrt(scatter))
+
+
+def _with_repeats(
+    head: Chosen, counts: Floats, variances: Floats, common: Floats, usual: float
+) -> Blend | None:
+    total = total_of(head)
+    if total.value < _STANDS_OUT * total.deviation or counts.sum() <= 0:
+        return None
+    doubt = variances + max(usual**2, _LEAST) * counts**2
+    found = in_records(head.values, head.law.std() ** 2, counts, doubt)
+    other = found.noise + found.scatter * counts**2
+    weight = doubt / np.maximum(doubt + other, 1e-300)
+    mean = np.maximum(counts + weight * (found.values - counts), 0.0)
+    mean *= float(counts.sum()) / max(float(mean.sum()), 1e-300)  # proportions alone are new
+    # Both err where heavy users are, so two values are not much better than one.
+    own = weight * other + (1 - weight) * doubt
+    # Records are scaled to the calibrated counts: they share its error.
+    return Blend(mean, own, own + (common * counts) ** 2, max(usual, sqrt(found.scatter)))

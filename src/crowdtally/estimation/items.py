@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import inf
 
 import numpy as np
 
@@ -14,10 +15,12 @@ from crowdtally.estimation.heads import Blend, blend, total_of
 from crowdtally.estimation.posteriors import LEVEL, Posterior
 from crowdtally.estimation.sparse_mass import within
 from crowdtally.estimation.truncated import flat_posterior
-from crowdtally.estimation.widening import normal, widened
+from crowdtally.estimation.widening import normal, scattered
 
 _SCATTER = 0.27
 """Of the share that is lost: how far counts scatter around their calibration, relative to them."""
+_SCATTER_OF_SMALL = 0.4
+"""The same of items below the largest, for their intervals: they scatter more."""
 
 
 def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
@@ -29,11 +32,12 @@ def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
     bounded = bounded_counts(facts, level)
     calibration, lost = _calibration(facts, bounded)
     factors = calibration.factors
-    counts = bounded.times(factors)
-    blended = _blended(facts, counts, calibration)
-    scatter = _SCATTER * lost if blended is None else max(_SCATTER * lost, blended.scatter)
-    own = widened(counts, scatter * counts.mean, level)
-    whole = widened(own, calibration.common * own.mean, level)
+    counts = _within_users(facts, bounded.times(factors))
+    blended = _blended(facts, counts, calibration, _SCATTER * lost)
+    small = _SCATTER_OF_SMALL * lost
+    scatter = small if blended is None else max(small, blended.scatter)
+    own = _within_users(facts, scattered(counts, scatter, level))
+    whole = _within_users(facts, scattered(own, calibration.common, level))
     if facts.head is not None and blended is not None:
         own.put(facts.head.places, normal(blended.mean, blended.own, level))
         whole.put(facts.head.places, normal(blended.mean, blended.variance, level))
@@ -61,7 +65,19 @@ def _calibration(facts: ItemFacts, bounded: Posterior) -> tuple[Calibration, flo
     kept = sizes.kept(facts.theta)
     totals = [] if facts.bins is None else _totals(facts.bins)
     head = None if facts.head is None or facts.repeats else total_of(facts.head)
-    return calibrate(bounded.mean, kept, totals, head), 1 - kept
+    hidden = sizes.hidden(facts.theta, inf if facts.repeats else facts.size)
+    known = sizes.reliable
+    return calibrate(bounded.mean, kept, totals, head, hidden=hidden, reliable=known), 1 - kept
+
+
+def _within_users(facts: ItemFacts, counts: Posterior) -> Posterior:
+    """Where nobody has an item twice, none has more than there are users."""
+    sizes = facts.read_sizes()
+    if facts.repeats or facts.exact or sizes is None:
+        return counts
+    most = sizes.most_users
+    mean, median, low, high = (np.minimum(part, most) for part in counts.parts()[:4])
+    return Posterior(mean, median, low, high, counts.variance)
 
 
 def _totals(bins: Binned) -> list[Total]:
@@ -72,13 +88,16 @@ def _totals(bins: Binned) -> list[Total]:
     ]
 
 
-def _blended(facts: ItemFacts, counts: Posterior, calibration: Calibration) -> Blend | None:
+def _blended(
+    facts: ItemFacts, counts: Posterior, calibration: Calibration, usual: float
+) -> Blend | None:
     """The head's items; None without a head, and where it says nothing."""
     if facts.head is None or not len(facts.head.places):
         return None
     places = facts.head.places
     mean, variance = counts.mean[places], counts.variance[places]
-    return blend(facts.head, mean, variance, calibration.common[places], repeats=facts.repeats)
+    common = calibration.common[places]
+    return blend(facts.head, mean, variance, common, repeats=facts.repeats, usual=usual)
 
 
 def _put_within_sizes(facts: ItemFacts, summary: Summary, own: Posterior, whole: Posterior) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,8 @@ _LEAST_PEAK, _LEAST_USERS = 3.5, 5.0
 """In standard deviations of one bin: below either, the histogram says nothing."""
 _MEAN = 1.38
 """The mean size in bin k ≥ 1 over 2^k: sizes thin out within a bin."""
+_UNSEEN = 0.5
+"""Users, in standard deviations of one bin, that may be in a bin that does not stand out."""
 _UNKNOWN = 0.5
 """The share that is taken for lost where the histogram says nothing."""
 
@@ -41,6 +44,8 @@ class Sizes:
     """N̂."""
     bins: tuple[float, ...]
     """Users per bin; 0 outside the run of bins that stand out."""
+    deviation: float = 0.0
+    """Of the noise of one bin."""
 
     @property
     def only_ones(self) -> bool:
@@ -61,6 +66,25 @@ class Sizes:
     def kept(self, bound: float) -> float:
         """The share that is left."""
         return 1 - self.lost(bound)
+
+    @property
+    def most_users(self) -> float:
+        """Two standard deviations above n̂; without limit where the histogram says nothing."""
+        kept = sum(1 for users in self.bins if users)
+        return self.users + 2 * self.deviation * sqrt(kept) if self.reliable else inf
+
+    def hidden(self, bound: float, longest: float) -> float:
+        """The share that may be lost unseen: of users in the bin above the run, too few to show.
+
+        Args:
+            bound: what each row is scaled to.
+            longest: no row has more records.
+        """
+        above = max((k for k, users in enumerate(self.bins) if users), default=BINS) + 1
+        if not self.reliable or above >= BINS or 2**above > longest:
+            return 0.0
+        row = min(_MEAN * 2.0**above, longest)
+        return _UNSEEN * self.deviation * max(row - bound, 0.0) / self.records
 
 
 def _lost(k: int, bounds: Floats) -> Floats:
@@ -84,7 +108,7 @@ def read_sizes(counts: ArrayLike, std: float) -> Sizes:
     users = max(1.0, sum(bins))
     records = bins[0] + sum(_MEAN * 2.0**k * bins[k] for k in range(1, BINS))
     reliable = max(bins) >= max(_LEAST_PEAK * std, 1e-9) and users >= _LEAST_USERS * std
-    return Sizes(reliable, users, max(records, 1.0), bins)
+    return Sizes(reliable, users, max(records, 1.0), bins, std)
 
 
 def _standing_out(counts: Sequence[float], least: float) -> tuple[float, ...]:

@@ -9,16 +9,23 @@ import numpy as np
 
 from crowdtally.estimation.posteriors import Floats, Posterior
 
+_FARTHEST = 7.0
+"""Of a logarithm: a factor of a thousand says no less than a larger one."""
 
-def widened(counts: Posterior, error: Floats, level: Fraction) -> Posterior:
-    """The same counts with a further normal error of the standard deviation ``error`` each."""
-    reach = _reach(level) * error
+
+def scattered(counts: Posterior, share: float | Floats, level: Fraction) -> Posterior:
+    """The same counts with a further error of their factor: its logarithm has the deviation given.
+
+    Factors err by factors: twice is as likely as half, so an interval reaches farther up than down.
+    """
+    reach = np.minimum(_reach(level) * np.asarray(share, dtype=np.float64), _FARTHEST)
+    down, up = -np.expm1(-reach) * counts.mean, np.expm1(reach) * counts.mean
     return Posterior(
         counts.mean.copy(),
         counts.median.copy(),
-        np.maximum(counts.median - np.hypot(counts.median - counts.low, reach), 0.0),
-        counts.median + np.hypot(counts.high - counts.median, reach),
-        counts.variance + error**2,
+        np.maximum(counts.median - np.hypot(counts.median - counts.low, down), 0.0),
+        counts.median + np.hypot(counts.high - counts.median, up),
+        counts.variance + (share * counts.mean) ** 2,
     )
 
 

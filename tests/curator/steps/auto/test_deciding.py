@@ -138,10 +138,19 @@ def test_sparse_domains_have_neither_zoom_nor_bins() -> None:
 
 
 def test_rest_is_what_neither_is_spent_nor_set_aside() -> None:
-    made = design(epsilon="1/3", for_="top")
+    made = design(1300, epsilon="1/3", for_="top")
     course, _ = Course(made.epsilon).spend("sizes", made.epsilon * Fraction(3, 100), "x")
     released = Released(course=course, decided=decide(made, LONG))
     assert unreserved(made, released) == Fraction(1, 3) * Fraction(100 - 3 - 3 - 45, 100)
+
+
+@pytest.mark.parametrize(("users", "share"), [
+    (400, "0.3"), (4000, "0.3"), (4800, "0.36"), (6000, "0.45"), (10**6, "0.45"),
+])  # fmt: skip
+def test_the_head_of_a_top_list_costs_less_where_users_are_few(users: int, share: str) -> None:
+    found = decide(design(for_="top"), sizes(users, 7))
+    assert found.shares.head == Fraction(share)
+    assert decide(design(for_="top"), NOTHING).shares.head == Fraction("0.3")
 
 
 @pytest.mark.parametrize(("users", "runs"), [(29_000, False), (30_000, True)])

@@ -16,7 +16,9 @@ from crowdtally.estimation.sizes import Sizes
 from crowdtally.laws.interval import MOST_CELLS, phantoms_for
 
 SIZES, CROWD, BINS, HEAD, CONTEXTS = (Fraction(n, 100) for n in (3, 3, 3, 8, 2))
-TOP_HEAD = Fraction(45, 100)
+TOP_HEAD = (Fraction(30, 100), Fraction(45, 100))
+"""Under ``--for top``, from few to many users per item: an item that the table does not show among
+the largest is not in the head, however well that is measured."""
 HEAD_ITEMS, TOP_ITEMS, ROWS_RECORD, ROWS_USER = 20, 30, 100, 50
 _PREPARED = Fraction(86, 100)
 """What the table has, about, before anything but the sizes is known."""
@@ -27,7 +29,9 @@ _NONE = Fraction(0)
 def decide(design: Design, sizes: Sizes) -> Decided:
     """The steps and their shares."""
     q = _per_context(design, sizes)
-    split, head, tastes, rows = _contexts(design, q)
+    density = sizes.users * float(design.epsilon) / design.items
+    usual = _top_head(density) if design.aim == "top" else HEAD
+    split, head, tastes, rows = _contexts(design, q, usual)
     prepared = float((_PREPARED - tastes - rows - (head - HEAD)) * design.epsilon)
     light = is_light(sizes, prepared, design.items)
     theta = best_theta(sizes, prepared, design.items, light=light)
@@ -36,7 +40,6 @@ def decide(design: Design, sizes: Sizes) -> Decided:
         head = rows = _NONE
     elif not _has_head(design, sizes.kept(theta), split=split):
         head, split = _NONE, False
-    density = sizes.users * float(design.epsilon) / design.items
     return Decided(
         sizes,
         Shares(
@@ -83,9 +86,21 @@ def _is_small(design: Design, sizes: Sizes, theta: int) -> bool:
     return (m + 2) * (m + 3) < 12 * theta**2
 
 
-def _contexts(design: Design, q: float) -> tuple[bool, Fraction, Fraction, Fraction]:
+def _top_head(density: float) -> Fraction:
+    """The head's share under ``--for top``: 0.3 × users × ε per item, rounded down to 1/10,000.
+
+    >>> [str(_top_head(density)) for density in (0.1, 1.2, 9.0)]
+    ['3/10', '9/25', '9/20']
+    """
+    least, most = TOP_HEAD
+    share = Fraction(int(min(float(least) * density, 1.0) * 10_000), 10_000)
+    return min(max(share, least), most)
+
+
+def _contexts(
+    design: Design, q: float, usual: Fraction
+) -> tuple[bool, Fraction, Fraction, Fraction]:
     """Whether the head is split, and the shares of head, tastes and head rows."""
-    usual = TOP_HEAD if design.aim == "top" else HEAD
     none = (False, usual, _NONE, _NONE)
     if not design.has_contexts or design.aim == "top":
         return none
