@@ -133,6 +133,8 @@ def test_what_is_drawn_costs_at_most_epsilon(
     held: HeldOnce, case: Case, aim: str, sizes: list[int], seed: int, spread: float
 ) -> None:
     draws = Seam(made_up=made_up(sizes, seed, spread))
+    if aim == "recommend" and case[1] is None:
+        aim = "counts"  # without contexts there is nothing to recommend in
     released = held[case, aim].run(draws)
     course = released.course
     assert course is not None
