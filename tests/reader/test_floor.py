@@ -13,6 +13,8 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.terms import Terms
 from crowdtally.published import Published, load
 from crowdtally.published.what_counts import what_counts
+from crowdtally.reader.asking.evidence import spoken_for
+from crowdtally.reader.asking.floor import floor_of_cells
 from kit.command import crowdtally
 from kit.made import GivenNoise, made, visits
 from kit.releases import axes_of, empty_items
@@ -126,6 +128,16 @@ def test_few_items_of_nobody_are_noise_whatever_is_believed(tmp_path: Path) -> N
         told += any(row.above_floor for row in found)
     assert believed == 4
     assert told <= 2  # each with at most 5%: more, once in 2,000 times
+
+
+def test_of_few_items_only_a_count_above_the_floor_speaks(tmp_path: Path) -> None:
+    """Whatever the low end of an interval is: the prior alone may have put it there."""
+    release = nobody(tmp_path)
+    axes, estimator, where = release._axes, release._estimator, list(range(len(PLACES)))
+    above = release.table("items").df()["count"].to_numpy() > floor_of_cells(estimator.base, 50)
+    assert len(PLACES) == 50
+    assert spoken_for(axes, estimator, where).tolist() == above.tolist()
+    assert above.sum() < 5
 
 
 def test_where_sizes_say_nothing_the_list_says_so(tmp_path: Path) -> None:
