@@ -18,7 +18,6 @@ from typing import Any
 from crowdtally.budget import Asked
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
-from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
@@ -112,7 +111,7 @@ def _method(method: Method) -> dict[str, Any]:
     return {
         "count": method.what,
         "bounding": rule.name,
-        "max_records": None if isinstance(rule, Everyone | Selected) else rule.limit,
+        "max_records": None if isinstance(rule, Everyone) else rule.limit,
         "choose": method.choose,
         "popularity_records": method.popularity_records,
         "scalings": list(method.scalings) if "scalings" in rule.takes else [],

@@ -81,7 +81,7 @@ def method_of(options: Mapping[str, Any], rule: Rule) -> Method:
 
 def counts_users(rule: Rule, options: Mapping[str, Any]) -> bool:
     """Whether distinct users are counted: because that was asked, or because the rule can only."""
-    return isinstance(rule, EveryRow | Everyone | Selected) or options["count"] == "users"
+    return isinstance(rule, EveryRow | Everyone) or options["count"] == "users"
 
 
 def _popularity_records(options: Mapping[str, Any]) -> int:
