@@ -18,12 +18,10 @@ DENSE = "dense"
 """The publishing of every cell."""
 DISCOVERED = "threshold on unknown items"
 """The publishing of items that have no public list."""
-CHOSEN = "chosen"
-"""The publishing of some items, which the release chose from what it had released before."""
 SPARSE = ("filter", "threshold", "filter-threshold", "priority", "filter-priority")
 """Publishings that leave cells out."""
 CHOSEN = "chosen"
-"""The publishing of items that ``auto`` chose from what it had released, all cells of each."""
+"""The publishing of some items, which the release chose by what it had released, or selected."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +164,7 @@ class TableFacts:
 
     @property
     def is_chosen(self) -> bool:
-        """Whether it has the items that ``auto`` chose, and no others."""
+        """Whether it has the items that the release chose, and no others."""
         return self.publishing == CHOSEN
 
     @property

@@ -7,12 +7,11 @@ of :func:`users_by_block`: one user changes cells of one context only, each by 1
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.bounding.dpsense import GRID, weighted
+from crowdtally.curator.bounding.dpsense import GRID
+from crowdtally.curator.counting.scaled_rows import UNIT, scaled_by_cell
 from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits
 from crowdtally.curator.engine.relations import Column, Rows, smaller, sum_of
 from crowdtally.errors import CrowdtallyError
@@ -20,9 +19,6 @@ from crowdtally.values.counts import Counts
 from crowdtally.values.memberships import Memberships
 
 Ints = NDArray[np.int64]
-
-UNIT = Fraction(1, GRID)
-"""What one unit of a scaled count means."""
 
 
 def context_totals(visits: Visits, contexts: int, bound: int) -> Counts:
@@ -75,8 +71,6 @@ def _scaled(visits: Visits, cells: Rows, size: int, bound: int) -> Counts:
     """(user, cell, amount), each cell of a user once → the sums of the scaled rows."""
     engine = visits.engine
     held = engine.materialise(cells, f"to_scale_{visits.key}")
-    sums = held.group_by("user").agg(row_sum=sum_of(held.amount))
-    weights = weighted(held.inner_join(sums, "user"), bound)
-    found = engine.arrays(weights.group_by("cell").agg(total=weights.weight.sum().cast("int64")))
+    found = engine.arrays(scaled_by_cell(held, bound))
     order = np.argsort(found["cell"])
     return Counts(size, found["cell"][order], found["total"][order], GRID * bound, UNIT)

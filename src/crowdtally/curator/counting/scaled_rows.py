@@ -66,8 +66,15 @@ def scaled_groups(
 
 def _totals(visits: Visits, rows: Rows, bound: int) -> Cells:
     """(user, item, amount) → by item, the sum of ⌊g·bound·x/R⌋, or of g·x where R ≤ bound."""
-    rows = rows.select("user", "amount", cell=rows.item)
+    found = scaled_by_cell(rows.select("user", "amount", cell=rows.item), bound)
+    return cells_of(visits.engine.columns(found), "total", visits.domain)
+
+
+def scaled_by_cell(rows: Rows, bound: int) -> Rows:
+    """(user, cell, amount), each cell of a user once → (cell, total) of rows scaled to the bound.
+
+    A row is divided by its sum over exactly these rows.
+    """
     sums = rows.group_by("user").agg(row_sum=sum_of(rows.amount))
     weights = weighted(rows.inner_join(sums, "user"), bound)
-    found = weights.group_by("cell").agg(total=weights.weight.sum().cast("int64"))
-    return cells_of(visits.engine.columns(found), "total", visits.domain)
+    return weights.group_by("cell").agg(total=weights.weight.sum().cast("int64"))

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import UNIT, refuse_several
+from crowdtally.curator.counting.in_context import refuse_several
+from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.engine.relations import Column, Rows, constant, either, smaller, sum_of
 from crowdtally.values.counts import Counts

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.selecting.top_items import TopItems
-from crowdtally.published.table import CHOSEN
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import Picked, grid
@@ -61,9 +60,7 @@ class TopRequest:
         draw of its own; otherwise one draw covers all cells that one user may be in.
         """
         blocks = self.contexts if self.per_user else 1
-        layout = self.layout(places)
-        facts = {"publishing": CHOSEN}
-        return Measured(self.table, MEASURE, layout, self.measure, blocks=blocks, facts=facts)
+        return Measured(self.table, MEASURE, self.layout(places), self.measure, blocks=blocks)
 
     def planned(self) -> Measured:
         """The table before anything is selected: as many cells, whichever they will be."""

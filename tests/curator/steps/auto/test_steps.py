@@ -121,7 +121,7 @@ def test_the_zoom_is_scaled_inside(run: Run) -> None:
     assert len(places) == fact(run, "zoom", "items")
     inside = scaled(ROWS, set(places.tolist()), theta, GRID)
     assert zoom.values.tolist() == dense(inside, places)
-    assert zoom.facts["publishing"] == "chosen"
+    assert zoom.description()["publishing"] == "chosen"
     assert cost(zoom) == cost(table(run, "items"))
 
 

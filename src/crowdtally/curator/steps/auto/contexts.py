@@ -14,7 +14,8 @@ from typing import Any
 
 from crowdtally.curator.bounding.auto import LARGEST_THETA
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import UNIT, context_totals
+from crowdtally.curator.counting.in_context import context_totals
+from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import UNIT, rows_of_chosen
+from crowdtally.curator.counting.in_context import rows_of_chosen
+from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.deciding import ROWS_RECORD, ROWS_USER
@@ -114,5 +115,5 @@ class RowsByContext:
         return Table(self.name, AUTO_PART, layout, epsilon, GRID, UNIT)
 
     def extra(self) -> Mapping[str, Any]:
-        """That items were chosen."""
-        return {"publishing": "chosen"}
+        """Nothing more: that items were chosen, its kind says."""
+        return {}

@@ -29,7 +29,6 @@ from crowdtally.values.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.values.memberships import Memberships
 
 Ints = NDArray[np.int64]
-_CHOSEN = {"publishing": "chosen"}
 
 
 def _laplace(name: str, layout: Layout, epsilon: Epsilon, bound: int) -> Table:
@@ -86,8 +85,8 @@ class ChosenItems:
         return _laplace(self.name, Picked(self.design.cells, self.chosen), epsilon, self.bound)
 
     def extra(self) -> Mapping[str, Any]:
-        """That items were chosen."""
-        return _CHOSEN
+        """Nothing more: that items were chosen, its kind says."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,8 +162,8 @@ class ChosenMembers:
         return Measured(self.name, AUTO_PART, layout, epsilon, phantoms)
 
     def extra(self) -> Mapping[str, Any]:
-        """That items were chosen."""
-        return _CHOSEN
+        """Nothing more: that items were chosen, its kind says."""
+        return {}
 
 
 @dataclass(frozen=True, eq=False)

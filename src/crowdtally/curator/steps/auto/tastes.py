@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import UNIT
+from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.tastes import count_tastes
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.request.split import AUTO_PART
