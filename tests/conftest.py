@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 ON_SHARED_SPARK = ("tests/engine/", "tests/spark/")
 APART = "tests/spark/apart/"
 """Tests that start a Spark of their own, or none."""
+_ON_SPARK = re.compile(r"\[spark[-\]]")
+"""In a test's name: ``start_engine`` opens Spark, wherever the test stands."""
+_LONGEST = (APART, "tests/system/", "tests/mutants/", "tests/exhaustive/", "tests/statistical/")
+"""Where files take longest: begun first, so that none is left to one worker in the end."""
 SEED = "CROWDTALLY_MUTANT_SEED"
 """Decides which mutants are tried. Set here, before workers start, so that all know the same."""
 os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
@@ -27,12 +32,25 @@ def pytest_report_header() -> str:
 
 def shares_spark(nodeid: str) -> bool:
     """Whether a test may use the one Spark that a run starts."""
-    return nodeid.startswith(ON_SHARED_SPARK) and not nodeid.startswith(APART)
+    if nodeid.startswith(APART):
+        return False
+    return nodeid.startswith(ON_SHARED_SPARK) or _ON_SPARK.search(nodeid) is not None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Spark's tests come first: in one worker they take longest."""
-    items.sort(key=lambda item: not shares_spark(item.nodeid))
+    """Spark's tests come first, since in one worker they take longest; then other long files."""
+    for item in items:
+        if _ON_SPARK.search(item.nodeid) and not _is_quick_on_spark(item):
+            item.add_marker(pytest.mark.long)
+    items.sort(
+        key=lambda item: (not shares_spark(item.nodeid), not item.nodeid.startswith(_LONGEST))
+    )
+
+
+def _is_quick_on_spark(item: pytest.Item) -> bool:
+    """Whether its marker, if there is one, names the case."""
+    marker = item.get_closest_marker("quick_on_spark")
+    return marker is None or any(item.name.endswith(f"[spark-{case}]") for case in marker.args)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -79,6 +79,7 @@ CASES = [
 ]
 
 
+@pytest.mark.quick_on_spark("records", "pairs", "scaled items", "cell sums", "row totals")
 @pytest.mark.parametrize(
     ("name", "shape"), CASES, ids=[f"{name}{', ids' if shape.id else ''}" for name, shape in CASES]
 )

@@ -93,6 +93,13 @@ def declared(source: Path, where: str, **roles: Any) -> ct.Records:
     return ct.read(source / "records.parquet", **given)
 
 
+@pytest.mark.quick_on_spark(
+    "nulls by name",
+    "a cast that fails on some rows",
+    "a list in which a cast is looked up",
+    "a joined column without a partner",
+    "of several parts",
+)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_only_what_the_condition_takes_is_counted_or_dropped(
     name: str, source: Path, start_engine: Start

@@ -60,6 +60,7 @@ def visit(crowd: Crowd, *, per_user: bool, repeats: bool) -> Visits:
     return make_visits(crowd.engine, crowd.everyone, key=key, per_user=per_user, repeats=repeats)
 
 
+@pytest.mark.quick_on_spark("True")
 @pytest.mark.parametrize("repeats", [False, True])
 def test_a_user_has_one_of_her_own_contexts(crowds: Crowds, repeats: bool) -> None:
     visits = visit(crowds(BARE), per_user=True, repeats=repeats)
@@ -98,6 +99,7 @@ def test_where_repeats_count_every_record_stays_in_its_context(crowds: Crowds) -
     assert by_user(visit(crowds(BARE), per_user=False, repeats=True)) == RAW
 
 
+@pytest.mark.quick_on_spark("True")
 @pytest.mark.parametrize("per_user", [False, True])
 def test_who_leaves_changes_nobody_elses_row(crowds: Crowds, per_user: bool) -> None:
     crowd = crowds(BARE)
@@ -132,6 +134,7 @@ def listed(counts: Any) -> Counter[int]:
     return Counter({cell: value for cell, value in pairs if value})
 
 
+@pytest.mark.quick_on_spark("3")
 @pytest.mark.parametrize("bound", [1, 3])
 def test_totals_of_contexts_are_sums_of_scaled_rows(crowds: Crowds, bound: int) -> None:
     visits = visit(crowds(BARE), per_user=False, repeats=True)

@@ -89,6 +89,9 @@ KEYS = {
 }
 
 
+@pytest.mark.quick_on_spark(
+    "text in the records, integers in the table", "integers in the records, text in the table"
+)
 @pytest.mark.parametrize("name", KEYS)
 def test_an_item_of_a_joined_table(name: str, folder: Path, start_engine: Start) -> None:
     """A text is the integer that it plainly spells: 7 is '7', and not '07', '7.0' or ' 7'."""

@@ -55,6 +55,7 @@ def samples(start: Start, history: History, rule: Any, what: What) -> list[tuple
     return list(map(tuple, kept.tolist()))
 
 
+@pytest.mark.quick_on_spark("sequential ids", "no ids, repeated records")
 @pytest.mark.parametrize("name", HISTORIES)
 def test_a_uniform_subset_is_kept(name: str, start_engine: Start) -> None:
     history, what = HISTORIES[name]

@@ -82,6 +82,7 @@ def test_a_range_beside_lists(start_engine: Start) -> None:
 TEXTS = ["", "a", "A", "a ", "\u00e9", "it's", '"', "\\", "NULL", "a\nb", "100%", "{x}"]
 
 
+@pytest.mark.quick_on_spark("8", "9")
 @pytest.mark.parametrize("number", [1, 7, 8, 9, 12])
 def test_texts_are_matched_as_they_are(number: int, start_engine: Start) -> None:
     """Short lists and longer ones, at the end of what is short; texts that SQL has a use for."""

@@ -80,6 +80,9 @@ def distance(crowd: Crowd, rule: Any) -> int:
     return farthest(reference.total(full), reference.total(fewer))
 
 
+@pytest.mark.quick_on_spark(
+    "positional record ids", "hash of all rows", "join with fan-out after bounding"
+)
 @pytest.mark.parametrize("name", MUTANTS)
 def test_wrong_samples(name: str, crowds: Crowds) -> None:
     shape, wrong = MUTANTS[name]

@@ -77,12 +77,14 @@ def as_sets(kept: Kept) -> Counter[frozenset[tuple[int, int]]]:
     return Counter(frozenset(cells.items()) for cells in kept.values())
 
 
+@pytest.mark.quick_on_spark("numbered", "both")
 @pytest.mark.parametrize("name", CASES)
 def test_each_record_is_its_persons(name: str, start_engine: Start) -> None:
     people = CASES[name]
     assert as_sets(kept(start_engine, people, EVERYTHING)) == as_sets(plain(people))
 
 
+@pytest.mark.quick_on_spark("both")
 @pytest.mark.parametrize("name", CASES)
 def test_a_person_is_cut_once_and_changes_nobody_else(name: str, start_engine: Start) -> None:
     people = CASES[name]
@@ -96,6 +98,7 @@ def test_a_person_is_cut_once_and_changes_nobody_else(name: str, start_engine: S
         assert all(everyone[user] == cells for user, cells in others.items())
 
 
+@pytest.mark.quick_on_spark("both")
 @pytest.mark.parametrize("name", CASES)
 def test_counts_of_records_and_of_persons(name: str, start_engine: Start) -> None:
     people, own = CASES[name], plain(CASES[name])

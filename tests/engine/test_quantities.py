@@ -75,6 +75,7 @@ def kept(engine: Any, side: Prepared, rule: Any) -> Histories:
     return dict(result)
 
 
+@pytest.mark.quick_on_spark("tempered")
 @pytest.mark.parametrize("name", RULES)
 def test_each_keeps_records_of_their_own_and_counts_what_they_say(
     name: str, held: Callable[[], Held]
@@ -132,6 +133,7 @@ def amounts(cap: int) -> dict[str, dict[int, int]]:
     return {user: {c: min(n, cap) for c, n in cells.items()} for user, cells in found.items()}
 
 
+@pytest.mark.quick_on_spark("20-7")
 @pytest.mark.parametrize(("theta", "cap"), [(3, 4), (20, 7)])
 def test_scaled_rows_add_quantities_up_to_the_cap(
     theta: int, cap: int, held: Callable[[], Held]

@@ -19,7 +19,7 @@ from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 from kit.cluster import executors, wait_for
 
-ROWS, USERS, ITEMS, LIMIT, KEY = 600_000, 9_000, 500, 5, 77
+ROWS, USERS, ITEMS, LIMIT, KEY = 200_000, 3_000, 500, 5, 77
 
 
 def crowd(cluster: Any) -> Any:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.documents import ROOT, Place, marked
+from kit.documents import ROOT, Place, marked, sessions, shape
 
 PACKAGE = ROOT / "src" / "crowdtally"
 
@@ -83,15 +83,24 @@ def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:
 
 
 def test_the_readme_works_from_the_wheel(programs: Path, tmp_path: Path) -> None:
-    """Its blocks in an empty folder, by the installed program; the checkout is out of reach."""
+    """Its blocks in an empty folder, by the installed program; the checkout is out of reach.
+
+    The output that it shows is what is printed, but for its numbers. CONTRIBUTING's blocks go on
+    with the files that these made.
+    """
     place = Place.empty(tmp_path, programs, ("TMPDIR",))
     where = place.run(
         [str(programs / "python"), "-c", "import crowdtally; print(crowdtally.__file__)"]
     )
     assert Path(where.strip()).is_relative_to(programs.parent)
     assert not Path(where.strip()).is_relative_to(ROOT)
-    for block in marked(ROOT / "README.md"):
+    assert marked(ROOT / "CONTRIBUTING.md")
+    for block in marked(ROOT / "README.md") + marked(ROOT / "CONTRIBUTING.md"):
         place.run_block(block)
+    for command, shown in sessions(ROOT / "README.md"):
+        printed = [shape(line) for line in place.run(["sh", "-euc", command]).splitlines()]
+        for line in shown:
+            assert shape(line) in printed, f"{command} does not print {line!r} but {printed}"
     described = place.run(["crowdtally", "describe", "visits-release"])
     assert "What is not covered" in described
     place.run(["crowdtally", "check"])

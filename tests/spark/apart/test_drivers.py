@@ -16,6 +16,8 @@ from crowdtally.budget import Ledger
 from kit.cluster import LOCAL_CLUSTER, QUICK, need_spark, wait_for
 from kit.command import INSTALLED
 
+LIGHT = [word for pair in QUICK.items() for word in ("--engine-setting", "=".join(pair))]
+
 
 def test_the_driver_dies(tmp_path: Path) -> None:
     need_spark()
@@ -24,11 +26,10 @@ def test_the_driver_dies(tmp_path: Path) -> None:
     parquet.write_table(table, tmp_path / "r.parquet")
     parquet.write_table(pa.table({"item": range(50)}), tmp_path / "items.parquet")
     ledger = tmp_path / "ledger.sqlite"
-    light = [word for pair in QUICK.items() for word in ("--engine-setting", "=".join(pair))]
     command = [
         INSTALLED, "release", tmp_path / "r.parquet", "--user", "user", "--item", "item",
         "--items", tmp_path / "items.parquet", "--epsilon", "3/7", "-o", tmp_path / "made",
-        "--ledger", ledger, "--dataset", "d", "--new-dataset", "--engine", "local[1]", *light,
+        "--ledger", ledger, "--dataset", "d", "--new-dataset", "--engine", "local[1]", *LIGHT,
     ]  # fmt: skip
     with subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE) as driver:
         books = Ledger.open(ledger, create=True)
@@ -51,7 +52,7 @@ def test_workers_too_small_to_start_an_executor(tmp_path: Path) -> None:
         INSTALLED, "release", tmp_path / "r.parquet", "--user", "user", "--item", "item",
         "--items", tmp_path / "items.parquet", "--epsilon", "1", "-o", tmp_path / "made",
         "--ledger", tmp_path / "ledger.sqlite", "--new-dataset",
-        "--engine", LOCAL_CLUSTER.replace("1024", "100"),
+        "--engine", LOCAL_CLUSTER.replace("1024", "100"), *LIGHT,
     ]  # fmt: skip
     ended = subprocess.run([str(w) for w in command], capture_output=True, text=True, timeout=300)
     assert ended.returncode == 1
