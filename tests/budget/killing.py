@@ -205,10 +205,13 @@ def scenario(folder: Path, noted: Noted) -> None:
     ledger.void(reservation.id, "nothing was drawn")
 
 
-def kill_at_every_call(home: Path, torn: bool, order: str = "mark-first") -> dict[str, object]:
+def kill_at_every_call(
+    home: Path, torn: bool, order: str = "mark-first", step: int = 1
+) -> dict[str, object]:
     """Kill the scenario at its first write or flush, then at its second, and so on to its end.
 
-    A wrong order is to be caught once: then the last write comes first.
+    With a ``step`` of 2 at every other one. A wrong order is to be caught once: then the last write
+    comes first.
     """
     shim = ctypes.CDLL(None)
     shim.shim_log.restype = ctypes.c_char_p
@@ -237,9 +240,9 @@ def kill_at_every_call(home: Path, torn: bool, order: str = "mark-first") -> dic
         moments = list(enumerate(calls, 1))
         if order != "mark-first":
             moments.reverse()  # what a wrong order does shows near the end
-        for at, call in moments:
-            if torn and "write" not in call:
-                continue  # nothing to tear; the other run kills here
+        if torn:
+            moments = [(at, call) for at, call in moments if "write" in call]  # else nothing tears
+        for at, _ in moments[::step]:
             status = live(at)
             kills += os.WIFSIGNALED(status)
             between += _marked_not_renamed(folder)

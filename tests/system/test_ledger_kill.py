@@ -50,12 +50,17 @@ def kill_at_random(kills: int, seed: int, order: str = "mark-first") -> dict[str
     return found
 
 
-@pytest.mark.parametrize("how", ["whole", "torn"])
-def test_killed_at_every_call(how: str) -> None:
-    found = with_shim("every-call", how)
+@pytest.mark.parametrize(
+    ("how", "step"),
+    [("whole", 1), ("torn", 2), pytest.param("torn", 1, marks=pytest.mark.long)],
+    ids=["whole", "torn", "all torn"],
+)
+def test_killed_at_every_call(how: str, step: int) -> None:
+    """Before each of them; and in the middle of each write, by `make test` of every other one."""
+    found = with_shim("every-call", how, "mark-first", str(step))
     assert found["failures"] == []
     calls = [call for call in found["calls"] if how == "whole" or "write" in call]
-    assert found["kills"] == len(calls) > 100
+    assert found["kills"] == len(calls[::step]) > 100
     assert {"pwrite", "fsync", "unlink", "link", "write", "rename"} <= set(found["calls"])
     assert how == "torn" or found["between"] >= 2, "kills between the mark and the rename"
     for state in ("new", "reserved", "drawing", "published"):
