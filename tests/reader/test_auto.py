@@ -267,7 +267,8 @@ def test_every_answer_is_shown_everywhere(name: str, way: Way) -> None:
     release, context = way(name), IN_CONTEXT.get(name, {})
     if name == "attributes":
         assert json.loads(release.sum(sex="f").to_json())["covers"] == "the true counts"
-        assert "users, estimated" in crowdtally("sum", release.folder, "--where", "sex = 'f'").out
+        asked = crowdtally("sum", release.folder, "--where", "sex = 'f'")
+        assert "users (of each cell, added up), estimated" in asked.out
         return
     rows = release.top(4, **context)
     for text in (str(rows), repr(rows), rows._repr_html_(), rows.to_json()):
