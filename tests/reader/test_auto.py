@@ -169,7 +169,7 @@ def test_sums_say_what_they_count_and_what_they_assume(way: Way) -> None:
     small = way("small")
     assert small.sum().counted == "users (of each cell, added up)"
     assert small.sum(item=0).counted == "users"
-    assert way("items").sum().counted == "records"
+    assert way("head rows").sum().counted == "records"
     known = way("items").sum()
     assert known.estimate_words == way("items").top(1).estimate_words
     assert not known.assumes
