@@ -140,7 +140,7 @@ def _gathered(counts: Floats, slopes: Floats) -> tuple[Floats, Floats]:
         return counts, slopes
     low, high = float(slopes.min()), float(slopes.max())
     bins = ((slopes - low) * ((_MOST_TERMS - 1) / max(high - low, 1e-300))).astype(np.int64)
-    sums = np.bincount(bins, counts, minlength=_MOST_TERMS)
+    sums = np.bincount(bins, counts, minlength=_MOST_TERMS).astype(np.float64)
     means = np.bincount(bins, counts * slopes, minlength=_MOST_TERMS) / np.maximum(sums, 1e-300)
     some = sums > 0
     return sums[some], means[some]
