@@ -7,6 +7,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
+from crowdtally.estimation import calibrating
 from crowdtally.estimation.calibrating import Calibration, Total, calibrate
 
 BOUNDED = np.repeat([400.0, 100.0, 25.0, 6.0], [5, 20, 80, 333])
@@ -111,3 +112,22 @@ def test_where_sizes_say_nothing_totals_speak_alone():
     assert unknown.a == pytest.approx(log(20), abs=0.1)
     assert calibrate(BOUNDED, 0.5, [], None, reliable=False).common == pytest.approx(1.0)
     assert abs(unknown.a - log(20)) <= abs(known.a - log(20))
+
+
+def test_many_items_are_fitted_as_if_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    bounded = rng.pareto(1.1, 60_000) * 3
+    order = np.argsort(-bounded)
+    groups = np.empty(len(bounded), dtype=np.int64)
+    groups[order] = np.minimum(np.cumsum(bounded[order]) / bounded.sum() * 4, 3).astype(np.int64)
+    true = bounded * np.exp(0.3 + 0.12 * np.log(bounded + 1e-9))
+    totals = [
+        Total(np.flatnonzero(groups == group), float(true[groups == group].sum()), 30.0)
+        for group in range(4)
+    ]
+    gathered = calibrate(bounded, 0.7, totals, None)
+    monkeypatch.setattr(calibrating, "_MOST_TERMS", len(bounded))
+    alone = calibrate(bounded, 0.7, totals, None)
+    assert gathered.b == pytest.approx(alone.b, rel=1e-5)
+    np.testing.assert_allclose(gathered.factors, alone.factors, rtol=1e-6)
+    np.testing.assert_allclose(gathered.common, alone.common, rtol=1e-5)

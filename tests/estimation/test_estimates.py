@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.estimation.chances import chances_among
+from crowdtally.estimation.chances import chances_among, kth_largest
 from crowdtally.estimation.estimates import (
     ItemEstimates,
     equal_mass_groups,
@@ -68,3 +68,11 @@ def test_chances_at_the_edges():
     assert estimates(1, 2, 30, own=0.0).chance_among(1).tolist() == [0, 0, 1]
     assert estimates(4, 4, 4, 4, own=0.0).chance_among(2) == pytest.approx([0.5] * 4)
     assert chances_among(np.empty(0), np.empty(0), 3).shape == (0,)
+
+
+@pytest.mark.parametrize("size", [5, 3000, 70_001])
+def test_the_kth_largest_is_found_whatever_is_equal(size: int) -> None:
+    rng = np.random.default_rng(size)
+    for values in (rng.random(size), rng.integers(0, 3, size) * 1.0, np.zeros(size)):
+        for k in (1, 2, 5, min(size, 270)):
+            assert kth_largest(values, k) == np.sort(values)[-k]

@@ -152,6 +152,34 @@ def test_contexts_that_do_not_differ_have_the_overall_ranking(way: Way) -> None:
     assert "the release was made for something else" in unmeasured
 
 
+def test_intervals_in_contexts_say_what_they_assume(way: Way) -> None:
+    """How far items differ between contexts is measured with a head alone."""
+    for name, assumed in {"counts": True, "alike": True, "split head": False}.items():
+        release, context = way(name), IN_CONTEXT[name]
+        words, answer = release.top(3, **context).estimate_words, release.sum(**context)
+        assert ("Intervals there assume, unmeasured," in words) == assumed
+        assert "within 30% of its overall share" in words or not assumed
+        assert answer.assumes == assumed
+        assert (answer.estimate_words in str(answer)) == assumed
+        assert not release.sum().assumes
+
+
+def test_sums_say_what_they_count_and_what_they_assume(way: Way) -> None:
+    """A user of two items is in both: they are no number of people."""
+    small = way("small")
+    assert small.sum().counted == "users (of each cell, added up)"
+    assert small.sum(item=0).counted == "users"
+    assert way("head rows").sum().counted == "records"
+    known = way("items").sum()
+    assert known.estimate_words == way("items").top(1).estimate_words
+    assert not known.assumes
+    with patch.object(Estimator, "knows_sizes", False):
+        rough = ct.load(way("items").folder).sum()
+    assert rough.assumes
+    assert "so half is assumed" in str(rough)
+    assert "so half is assumed" not in str(known)
+
+
 def test_features_rank_what_was_not_measured(way: Way) -> None:
     assert "by their kind" in way("tastes").top(3, sex="f").estimate_words
     assert "have the overall ranking there" in way("head rows").top(3, day="dry").estimate_words
@@ -267,7 +295,8 @@ def test_every_answer_is_shown_everywhere(name: str, way: Way) -> None:
     release, context = way(name), IN_CONTEXT.get(name, {})
     if name == "attributes":
         assert json.loads(release.sum(sex="f").to_json())["covers"] == "the true counts"
-        assert "users, estimated" in crowdtally("sum", release.folder, "--where", "sex = 'f'").out
+        asked = crowdtally("sum", release.folder, "--where", "sex = 'f'")
+        assert "users (of each cell, added up), estimated" in asked.out
         return
     rows = release.top(4, **context)
     for text in (str(rows), repr(rows), rows._repr_html_(), rows.to_json()):

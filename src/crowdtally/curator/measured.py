@@ -48,8 +48,8 @@ class Measured:
     phantoms: int = 0
     """D: cells of true count 0 that are drawn beside the others, and show the common shift."""
     blocks: int = 1
-    """h: how many groups of users there are, of which each user is in one; cell c is of group
-    c % h. 1 where a user may be in any cells."""
+    """h: how many groups of users there are, of which each user is in one: those of one context.
+    Cell c of what is counted is of group c % h. 1 where a user may be in any cells."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What else its entry in ``release.json`` says."""
 

@@ -24,6 +24,8 @@ _UNKNOWN = 1.0
 _MODEL = 0.04
 """The share of a predicted total that the two parameters may miss."""
 _STEPS = 30
+_MOST_TERMS = 1 << 14
+"""Of the sums that a step of the fit adds up."""
 _EDGE = 2.0
 """Standard deviations that the sum of all counts may differ from the measured total."""
 
@@ -109,7 +111,7 @@ def _fit(
 ) -> tuple[Floats, Floats]:
     """The most likely (a, b) by Gauss and Newton, and their covariance."""
     prior = np.diag(1 / spreads**2)
-    sums = [(bounded[total.places], slopes[total.places]) for total in totals]
+    sums = [_gathered(bounded[total.places], slopes[total.places]) for total in totals]
     expected = np.array([float(z.sum()) * np.exp(start[0]) for z, _ in sums])
     noise = np.array([total.deviation for total in totals])
     weights = 1 / np.maximum(noise**2 + (_MODEL * expected) ** 2, 1e-300)
@@ -127,6 +129,21 @@ def _fit(
         if np.abs(step).max() < 1e-10:
             break
     return found, np.asarray(np.linalg.inv(information), dtype=np.float64)
+
+
+def _gathered(counts: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+    """Of many items, sums over those whose slopes nearly agree: a step costs as much for all.
+
+    Each sum has the mean slope of what it holds, so that what is lost is of the second order.
+    """
+    if len(counts) <= _MOST_TERMS:
+        return counts, slopes
+    low, high = float(slopes.min()), float(slopes.max())
+    bins = ((slopes - low) * ((_MOST_TERMS - 1) / max(high - low, 1e-300))).astype(np.int64)
+    sums = np.bincount(bins, counts, minlength=_MOST_TERMS).astype(np.float64)
+    means = np.bincount(bins, counts * slopes, minlength=_MOST_TERMS) / np.maximum(sums, 1e-300)
+    some = sums > 0
+    return sums[some], means[some]
 
 
 def _to_the_edge(bounded: Floats, slopes: Floats, totals: Sequence[Total], found: Floats) -> float:

@@ -71,7 +71,8 @@ class IntervalNoise:
     counted: Fraction = Fraction(1)
     """What one of the counted integers means as a count."""
     blocks: int = 1
-    """How many independent draws there are; cell c belongs to the one of number c % blocks."""
+    """How many independent draws there are: 1, or one for each context. As they are drawn, cell c
+    is of number c % blocks; in a table, rows of one context share a draw, in whatever order."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.rate, Fraction | int) or isinstance(self.rate, bool):

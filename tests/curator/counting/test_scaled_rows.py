@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from crowdtally.curator.bounding.dpsense import GRID
+from crowdtally.curator.counting import scaled_rows
 from crowdtally.curator.counting.members import all_members, all_members_by_context, members
 from crowdtally.curator.counting.scaled_rows import scaled_groups, scaled_inside, scaled_totals
 from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits
 from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.values.counts import Counts
 from kit import blocks
 from kit.blocks import CROWD, DATABASES, GROUPS, ITEMS, SIZE, ZOOM, amounts, spread, visits_in
 
@@ -149,3 +151,13 @@ def test_the_largest_numbers_stay_within_64_bits(duckdb_rows: Visits) -> None:
     assert scaled_totals(duckdb_rows, 2**13, 3, without=np.array([1, 2])).dense().tolist() == [
         GRID * 2**13, 0, 0,
     ]  # fmt: skip
+
+
+def test_totals_of_groups_never_wrap_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of items at the limit of what an engine adds up, five are beyond 64 bits."""
+    totals = Counts(6, np.arange(6), np.array([2**61] * 5 + [7]), GRID)
+    monkeypatch.setattr(scaled_rows, "scaled_totals", lambda *_, **__: totals)
+    groups = np.array([0, 0, 0, 0, 0, 1])
+    found = scaled_groups(None, 1, groups, 2, without=np.empty(0))  # type: ignore[arg-type]
+    assert found.values.tolist() == [2**62, 7]
+    assert found.values.dtype == np.int64

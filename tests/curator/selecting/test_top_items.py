@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from math import exp, log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,3 +150,10 @@ def test_each_cell_gets_the_noise_of_its_own_context_and_the_table_is_sorted() -
         ("i0", "d0", 1099), ("i1", "d0", 1098),
         ("i4", "d1", 2013), ("i4", "d2", 3014), ("i5", "d1", 2016), ("i5", "d2", 3017),
     ]  # fmt: skip
+    # Which rows share a draw is what the format says: not every h-th, but those of one context.
+    assert Counter(rows["day"]) == dict.fromkeys(("d0", "d1", "d2"), table.law.cells)
+    written = Path(__file__).parents[3] / "docs" / "release-format.md"
+    (line,) = (one for one in written.read_text().splitlines() if "`tables[].noise.blocks`" in one)
+    assert (
+        "one for each combination of the contexts' values, shared by the rows that have it" in line
+    )

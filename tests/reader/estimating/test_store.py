@@ -125,13 +125,15 @@ def test_nothing_is_kept_in_the_release_nor_where_it_is_switched_off(
 
 
 def test_older_files_make_room(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing else in the folder does, whatever it is called."""
     cache.mkdir()
-    for age, name in enumerate(("newer", "older")):
-        file = cache / f"{name}.estimates"
+    newer, older, foreign = (cache / f"{name}.estimates" for name in ("a" * 64, "b" * 64, "mine"))
+    for age, file in enumerate((newer, older, foreign)):
         file.write_bytes(b"0" * 1000)
         os.utime(file, (1_000_000 - age, 1_000_000 - age))
     size = 32 + 8 * (2 + 6 * 10_001)
     monkeypatch.setattr(store, "MOST_BYTES", size + 1500)
     asked()
-    assert (cache / "newer.estimates").exists()
-    assert not (cache / "older.estimates").exists()
+    assert newer.exists()
+    assert not older.exists()
+    assert foreign.exists()

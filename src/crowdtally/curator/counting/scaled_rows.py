@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from crowdtally.curator.bounding.dpsense import GRID, weighted
 from crowdtally.curator.counting.cells import Cells, cells_of
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.relations import Rows, sum_of
+from crowdtally.curator.engine.relations import Rows, held_sum, sum_of
 from crowdtally.values.counts import Counts
 
 NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
 """No items."""
+MOST = 2**62
+"""What totals of groups are held at: no number of users makes them wrap round."""
 UNIT = Fraction(1, GRID)
 """What a unit of a scaled row means as a count."""
 
@@ -59,8 +61,10 @@ def scaled_groups(
     of = groups[totals.cells]
     if (of < 0).any():
         raise ValueError("an item that is counted is in no group")
-    values = np.zeros(number, dtype=np.int64)
-    np.add.at(values, of, totals.values)
+    addable = totals.addable()
+    values = np.zeros(number, dtype=addable.dtype)
+    np.add.at(values, of, addable)
+    values = np.minimum(values, MOST).astype(np.int64)  # moves no user's share by more
     return Counts(number, np.arange(number), values, totals.l1_bound, totals.unit)
 
 
@@ -77,4 +81,4 @@ def scaled_by_cell(rows: Rows, bound: int) -> Rows:
     """
     sums = rows.group_by("user").agg(row_sum=sum_of(rows.amount))
     weights = weighted(rows.inner_join(sums, "user"), bound)
-    return weights.group_by("cell").agg(total=weights.weight.sum().cast("int64"))
+    return weights.group_by("cell").agg(total=held_sum(weights.weight))

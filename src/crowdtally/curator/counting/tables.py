@@ -9,7 +9,7 @@ from crowdtally.curator.counting.reading import Parts, Read, computed, dropped_i
 from crowdtally.curator.engine.census import Dropped, carried, grouped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.relations import Rows, held_sum
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
 from crowdtally.values.layout import Pairs, grid
@@ -98,7 +98,7 @@ def count_scaled(
     """
     same = engine.materialise(grouped(prepared.rows_by(width)), "same")
     weights = rule.weights(same)  # (cell, weight)
-    found = weights.group_by("cell").agg(total=weights.weight.sum().cast("int64"))
+    found = weights.group_by("cell").agg(total=held_sum(weights.weight))
     cells, values = cells_of(engine.columns(found), "total", prepared.domain)
     counts = Counts(size, cells, values, rule.l1_bound, rule.unit)
     return Read(counts, dropped_in(engine, same))

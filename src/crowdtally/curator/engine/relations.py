@@ -15,6 +15,11 @@ Rows: TypeAlias = ibis.Table
 Column: TypeAlias = ibis.Value
 """One value for each row."""
 
+_LOW = 20
+"""The bits of a weight that are added up apart."""
+_HELD = 61
+"""Sums of weights are held at 2^61."""
+
 
 @dataclass(frozen=True)
 class Kept:
@@ -43,6 +48,19 @@ def places(group: Column, value: Column) -> Column:
 def sum_of(column: Column) -> Column:
     """The sum of whole numbers, in 64 bits."""
     return in_64_bits(column.sum())
+
+
+def held_sum(column: Column) -> Column:
+    """The sum of weights of 0 … 2^40, exact below 2^61 and held there; in 64 bits for any rows.
+
+    For sums over users, whose number nobody knows before the charge: none of them can fail after
+    it. The lower 20 bits and the rest are added up apart, and the sum of the rest is held at 2^41.
+    Each part of a weight moves the result by that part or less, so no user moves it by more than
+    she moves the sum.
+    """
+    upper = smaller(sum_of(column >> _LOW), constant(1 << (_HELD - _LOW)))
+    lower = sum_of(column & ((1 << _LOW) - 1))
+    return (upper * (1 << _LOW) + lower).cast("int64")
 
 
 def in_64_bits(column: Column) -> Column:

@@ -56,6 +56,8 @@ class TopRequest:
     def measured(self, places: NDArray[np.int64]) -> Measured:
         """The table of the selected cells, of which every h-th is of one context.
 
+        It is drawn in this order; published, its rows are sorted by cell (``steps/top.py``).
+
         Users of different values of their own property are different users, so each context has a
         draw of its own; otherwise one draw covers all cells that one user may be in.
         """

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from crowdtally.budget import Part
 from crowdtally.curator.counting.cells import cells_of
+from crowdtally.curator.counting.memberships import distinct_users
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.visits import make_visits
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
@@ -24,19 +25,23 @@ _HELD = "members"
 def _members(reading: Reading, request: TopRequest) -> Read[Memberships]:
     """(user, item[, context]) → distinct users of every cell, counted once for both steps."""
     if _HELD not in reading.held:
-        visits = make_visits(
-            reading.engine, reading.prepared, key=reading.fresh_key(),
-            per_user=request.per_user, repeats=True,
-        )  # fmt: skip
-        rows, width = visits.rows, request.contexts
-        cell = rows.item if width == 1 else rows.item * width + rows.context
-        each = rows.select(cell=cell).group_by("cell")
-        fetched = reading.engine.columns(each.agg(users=lambda one: one.count()))
-        cells, users = cells_of(fetched, "users", request.domain)
-        found = Memberships.of(request.domain.size, cells, users)
-        reading.held[_HELD] = Read(found, visits.dropped)
+        reading.held[_HELD] = _counted(reading, request)
     held: Read[Memberships] = reading.held[_HELD]
     return held
+
+
+def _counted(reading: Reading, request: TopRequest) -> Read[Memberships]:
+    """A user is in every cell that she has; of her own contexts, in those of one of them."""
+    engine, prepared, width = reading.engine, reading.prepared, request.contexts
+    if not request.per_user or width == 1:  # without her rows, which nothing else needs
+        read = distinct_users(engine, prepared, [request.domain.size])
+        return Read(read.found[0], read.dropped)
+    visits = make_visits(engine, prepared, key=reading.fresh_key(), per_user=True, repeats=True)
+    rows = visits.rows
+    each = rows.select(cell=rows.item * width + rows.context).group_by("cell")
+    fetched = engine.columns(each.agg(users=lambda one: one.count()))
+    cells, users = cells_of(fetched, "users", request.domain)
+    return Read(Memberships.of(request.domain.size, cells, users), visits.dropped)
 
 
 @dataclass(frozen=True, eq=False)

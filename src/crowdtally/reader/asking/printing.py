@@ -52,6 +52,8 @@ def sum_lines(answer: Any) -> Iterator[str]:
             f"{whole(answer.estimate)} {counted}, estimated; 95% interval of {answer.covers} "
             f"{believed_interval(answer)}"
         )
+    if answer.assumes:
+        yield answer.estimate_words
     if answer.value is not None:
         noisy = "noisy sum " if believed else ""
         yield (

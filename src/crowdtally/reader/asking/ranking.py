@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.estimation.chances import kth_largest
 from crowdtally.laws.law import as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.noisy_lines import MOST, NoisyLine, NoisyLines
@@ -90,7 +91,7 @@ def _largest(k: int, item: AxisLookup, mean: Floats) -> list[tuple[int, Any]]:
     """Places and values of the k items of the largest means; ties in the order of the list."""
     some: Ints = np.arange(len(mean))
     if k < len(mean):
-        least = np.partition(mean, len(mean) - k)[len(mean) - k]
+        least = kth_largest(mean, k)
         some = np.flatnonzero(mean >= least)
     order = some[np.argsort(-mean[some], kind="stable")][: min(k, len(mean))]
     values = item.axis.values[order].tolist()

@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from crowdtally.errors import UsageError
+from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
 from crowdtally.reader.asking.answering import answer_from
@@ -22,9 +23,14 @@ from crowdtally.reader.asking.believing import (
 from crowdtally.reader.asking.printing import sum_lines
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.condition import Among, Box, Condition, Every, Some, boxes, every, some
+from crowdtally.reader.estimating.covering import NOISE, is_bounded
+from crowdtally.reader.estimating.covering import words as covering_words
 from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, column
 from crowdtally.reader.stated import Stated, all_of
+
+EACH_USERS = "users (of each cell, added up)"
+"""What a sum of distinct users over several cells counts."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +62,17 @@ class Sum:
     table: str
     """The table it comes from."""
     counted: str
-    """What a count counts: records, users, or pairs of them."""
+    """What the sum counts: records, users, or pairs of them. A user of several cells is in each of
+    them: over more than one, users are those of each cell, added up."""
     unbiased_for: str
     """What ``value`` is right about on average, and what it leaves out."""
     what_counts: str
     """What is counted of one user, and what noise intervals do not cover, in a sentence."""
+    estimate_words: str = ""
+    """What ``estimate`` is an estimate of, in a sentence or two; empty of mere noise."""
+    assumes: bool = False
+    """Whether the estimate or its interval rests on an assumption that ``estimate_words`` states:
+    the release could not measure what it needs."""
 
     def to_json(self) -> str:
         """JSON text."""
@@ -134,9 +146,10 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         high,
         cells,
         told.name,
-        told.kind.counts(axes.published.counted),
+        _counted(axes.published, told, cells),
         answer.estimate.unbiased_for,
         what_counts(axes.published, told).sentence(),
+        *_stated(axes, estimator, told, believed.covers, stated),
     )
 
 
@@ -152,9 +165,29 @@ def _only_estimated(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         return sum_over(axes, estimator, replace(stated, named=frozenset()))
     return Sum(
         *believed.fields(), None, None, None, None, cells, base.name,
-        base.kind.counts(axes.published.counted), "nothing: there is no noisy sum",
+        _counted(axes.published, base, cells), "nothing: there is no noisy sum",
         what_counts(axes.published, base).sentence(),
+        *_stated(axes, estimator, base, believed.covers, stated),
     )  # fmt: skip
+
+
+def _counted(published: Published, table: TableFacts, cells: int) -> str:
+    """What a sum over so many cells counts: a user of two cells is in both, and counts twice."""
+    counted = table.kind.counts(published.counted)
+    several = counted == "users" and cells > 1 and is_bounded(published)
+    return EACH_USERS if several else counted
+
+
+def _stated(
+    axes: Axes, estimator: Estimator, table: TableFacts, covers: str, stated: Stated
+) -> tuple[str, bool]:
+    """What the estimate is of, and whether that rests on what was not measured."""
+    measured, contexts = estimator.knows_sizes, estimator.contexts
+    words = covering_words(axes.published, table, covers, measured=measured)
+    rough = bool(words) and not measured
+    if contexts is None or covers == NOISE or not stated.named & set(axes.contexts):
+        return words, rough
+    return f"{words} {contexts.remark}", rough or contexts.assumes
 
 
 def _refuse_none(cells: int) -> None:

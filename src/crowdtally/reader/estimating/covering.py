@@ -16,6 +16,7 @@ _SOME_NOISE = 1e-6
 
 NOISE = "the noise only"
 """What an interval covers that says nothing but how large the noise may be."""
+_HEAVY = " Items that a few very active users make large can be farther off."
 
 
 def is_bounded(published: Published) -> bool:
@@ -64,9 +65,11 @@ def words(published: Published, table: TableFacts, covers: str, *, measured: boo
             "no better than that guess."
         )
     if covers == TRUE and is_bounded(published):
+        repeats = published.auto is not None and published.auto.repeats
         return (
             f"Estimates are of all {published.counted}: what bounding each user left out was "
             "measured too, and 95% intervals contain how uncertain that is."
+            f"{_HEAVY if repeats else ''}"
         )
     if covers == TRUE:
         return "Estimates are of all rows; 95% intervals contain the noise."

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.estimation.contexts import (
+    UNMEASURED,
     ContextEstimates,
     ContextFacts,
     Head,
@@ -36,6 +37,11 @@ _KIND = (
 )
 _ONLY_HEAD = "Items that were not measured in each context have the overall ranking there."
 
+_ASSUMED = (
+    f"Intervals there assume, unmeasured, that an item's share of a context is typically within "
+    f"{UNMEASURED:.0%} of its overall share."
+)
+
 
 @dataclass(frozen=True, eq=False)
 class AutoContexts:
@@ -51,8 +57,17 @@ class AutoContexts:
     """Whether a first look found that contexts hardly differ."""
 
     @property
+    def assumes(self) -> bool:
+        """Whether intervals rest on how far items usually differ between contexts."""
+        return self.found.measured is None
+
+    @property
     def remark(self) -> str:
         """What must be said beside every list of one context."""
+        return f"{self._ranking} {_ASSUMED}" if self.assumes else self._ranking
+
+    @property
+    def _ranking(self) -> str:
         if not self.found.same_ranking:
             return _ONLY_HEAD if self.found.tastes is None else _KIND
         if self.alike:

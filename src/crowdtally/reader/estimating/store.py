@@ -32,6 +32,7 @@ MOST_BYTES = 1 << 29
 """What all files may have together: older ones are removed."""
 _PARTS = 6
 _SUFFIX = ".estimates"
+_NAME = "[0-9a-f]" * 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +160,7 @@ def _make_room(newest: Path) -> None:
     with suppress(OSError):
         known = sorted(
             (one.stat().st_mtime, one.stat().st_size, one)
-            for one in newest.parent.glob(f"*{_SUFFIX}")
+            for one in newest.parent.glob(f"{_NAME}{_SUFFIX}")  # never anybody else's files
             if one != newest
         )
         total = sum(size for _, size, _ in known) + newest.stat().st_size
