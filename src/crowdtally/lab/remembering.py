@@ -108,5 +108,5 @@ def asked(question: object) -> Hashable:
     if isinstance(question, list | tuple):
         return kind, tuple(asked(one) for one in question)
     if is_dataclass(question):
-        return kind, tuple(asked(getattr(question, one.name)) for one in fields(question))
+        return kind, tuple(asked(getattr(question, one.name)) for one in fields(question) if one.compare)
     return question if isinstance(question, Hashable) else repr(question)
