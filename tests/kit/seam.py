@@ -71,7 +71,8 @@ def loss(one: NoisyTable, other: NoisyTable, drawn: Drawn) -> Fraction:
 def costs(tables: Sequence[NoisyTable]) -> dict[str, Fraction]:
     """What each table adds: where it refines another, it costs what that did not cost yet."""
     alone = {table.name: cost(table) for table in tables}
-    return {name: own - alone.get(KINDS[name].refines or "", 0) for name, own in alone.items()}
+    zero = Fraction(0)
+    return {name: own - alone.get(KINDS[name].refines or "", zero) for name, own in alone.items()}
 
 
 def cost(table: NoisyTable) -> Fraction:

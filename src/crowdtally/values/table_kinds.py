@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 from crowdtally.values.layout import other_name
@@ -77,7 +78,13 @@ def _step(
 ) -> TableKind:  # fmt: skip
     """A table of a step of ``auto``, from which estimates are made."""
     return TableKind(
-        name, over, own, chosen, answers=False, transforms=False, counted=counted or {},
+        name,
+        over,
+        own,
+        chosen,
+        answers=False,
+        transforms=False,
+        counted=counted or {},
         refines=refines,
     )
 
@@ -105,3 +112,19 @@ STEPS = (
 
 KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS, HEADS)}
 """Every kind by its name; those with fewer cells first."""
+
+
+def added(costs: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """What each table of a release adds to its cost, by name; ``costs`` is what each says.
+
+    One that refines another says what both cost together.
+
+    >>> told = {"tastes": Fraction(1, 20), "tastes_again": Fraction(1, 10)}
+    >>> [str(cost) for cost in added(told).values()]
+    ['1/20', '1/20']
+    """
+    found = {}
+    for name, cost in costs.items():
+        refined = KINDS[name].refines if name in KINDS else None
+        found[name] = max(cost - costs.get(refined or "", Fraction(0)), Fraction(0))
+    return found

@@ -24,6 +24,7 @@ from crowdtally.values.table_kinds import (
     TASTES,
     TASTES_AGAIN,
     TableKind,
+    added,
 )
 
 _TASTES = ("features", "merged", "profile", "weights", "beta", "parts", "kinds", "items")
@@ -85,7 +86,7 @@ def _cost(auto: AutoFacts, charged: Fraction, tables: Sequence[TableFacts]) -> I
         if times > 1:
             yield f"auto took the step {name!r} {times} times"
     steps = {step.name: step.epsilon for step in auto.taken}
-    costs = _costs(tables)
+    costs = added({table.name: table.epsilon for table in tables})
     for name in sorted(steps.keys() - costs.keys()):
         yield f"auto took the step {name!r}, and there is no table of it"
     for name, cost in costs.items():
@@ -99,13 +100,6 @@ def _cost(auto: AutoFacts, charged: Fraction, tables: Sequence[TableFacts]) -> I
             f"auto spent {show(spent)} and left {show(auto.unspent)}, and {show(charged)} was "
             "charged"
         )
-
-
-def _costs(tables: Sequence[TableFacts]) -> dict[str, Fraction]:
-    """What each table added: of cells that were released with more noise before, the difference."""
-    whole = {table.name: table.epsilon for table in tables}
-    refined = {table.name: whole.get(table.kind.refines or "", Fraction(0)) for table in tables}
-    return {name: epsilon - refined[name] for name, epsilon in whole.items()}
 
 
 def _bounds(method: MethodFacts, tables: Sequence[TableFacts]) -> Iterator[str]:

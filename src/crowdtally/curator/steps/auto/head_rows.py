@@ -71,7 +71,7 @@ class HeadRows:
 
 @dataclass(frozen=True, eq=False)
 class HeadRowsAgain:
-    """The second half of 9R, after a look that found differences: the same cells with less noise."""
+    """The second half of 9R, after a look that found differences: the same with less noise."""
 
     design: Design
     """What is public."""

@@ -3,8 +3,9 @@
 Contract: contexts are a property of the user. Her row is her mean profile minus the public one,
 weighted, and β, scaled to a sum of absolute values of at most 1, in the cells of her one context:
 L1 = g units, so Laplace noise of scale g/ε is ε-differentially private. Features are the request's;
-their means and weights come from released counts, and are published. Where a look
-is taken first, the same cells are released later with half of its noise. The proof is in ``contexts.md``.
+their means and weights come from released counts, and are published. Where a look is
+taken first, the same cells are released later with half of its noise. The proof is in
+``contexts.md``.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Tastes:
 
 @dataclass(frozen=True, eq=False)
 class TastesAgain:
-    """The second half of F, after a look that found differences: the same cells with less noise."""
+    """The second half of F, after a look that found differences: the same with less noise."""
 
     design: Design
     """What is public."""
