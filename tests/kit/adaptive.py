@@ -61,7 +61,7 @@ class EveryTable(SizesStep):
         made.scaled("pilot", 2, items)
         made.measured("crowd", 3, _some(items, [1]))
         made.scaled("items" if self.design.domain.has_items else "cells", 40, items, THETA)
-        made.scaled("zoom", 20, _some(items, [0, 3]))
+        made.scaled("zoom", 16, _some(items, [0, 3]))
         made.scaled("bins", 3, Numbered("bin", 4), 64, groups=GROUPS)
         made.course = made.course.pass_over("head", PASSED_OVER)
         if self.design.has_contexts:

@@ -161,8 +161,8 @@ def _cost(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield "the shares of split do not add up to 1"
     if charged.spent_after - charged.spent_before != charged.epsilon:
         yield "charged.spent_after is not charged.spent_before and charged.epsilon together"
-    told = {one["name"]: Fraction(one["epsilon"]) for one in metadata["tables"]}
-    if sum(added(told).values()) > charged.epsilon:
+    tables = {one["name"]: Fraction(one["epsilon"]) for one in metadata["tables"]}
+    if sum(added(tables).values()) > charged.epsilon:
         yield "the tables cost more epsilon than was charged"
 
 
