@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdtally.estimation.stopping import differ, excess, pooled
+from crowdtally.estimation.stopping import differ, excess
 
 SHARES = np.array([0.1, 0.2, 0.3, 0.4])
 COUNTS = np.linspace(300, 100, 60)
@@ -50,11 +50,3 @@ def test_there_is_nothing_to_tell_apart(cells):
     shares = np.full(cells.shape[1], 1 / cells.shape[1])
     assert not differ(cells, 1.0, shares)
     assert not differ(cells, 0.0, shares)
-
-
-def test_two_looks_count_by_their_precision():
-    rng = np.random.default_rng(3)
-    looks = rng.normal(0, 1, 20_000), rng.normal(0, 3, 20_000)
-    cells, deviation = pooled(*looks, (1.0, 3.0))
-    assert np.std(cells) == pytest.approx(deviation, rel=0.03)
-    assert deviation < 0.96

@@ -17,6 +17,7 @@ import numpy as np
 import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.measured import Measured
+from crowdtally.curator.refined import Refined
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
@@ -60,7 +61,7 @@ class EveryTable(SizesStep):
         made.scaled("pilot", 2, items)
         made.measured("crowd", 3, _some(items, [1]))
         made.scaled("items" if self.design.domain.has_items else "cells", 40, items, THETA)
-        made.scaled("zoom", 20, _some(items, [0, 3]))
+        made.scaled("zoom", 16, _some(items, [0, 3]))
         made.scaled("bins", 3, Numbered("bin", 4), 64, groups=GROUPS)
         made.course = made.course.pass_over("head", PASSED_OVER)
         if self.design.has_contexts:
@@ -68,7 +69,7 @@ class EveryTable(SizesStep):
             made.measured("split_head", 8, chosen, blocks=width)
             made.scaled("contexts", 2, contexts, 3)
             made.scaled("tastes", 5, Crossed(Numbered("feature", 3), contexts), **TASTES)
-            made.scaled("tastes_again", 1, Crossed(Numbered("feature", 3), contexts), **TASTES)
+            made.refined("tastes_again", made.tables[-1], 5, **TASTES)
             if self.rows:
                 made.scaled("head_rows", 9, chosen)
         main = made.tables[3].name
@@ -94,6 +95,16 @@ class _Made:
         table = Table(name, AUTO_PART, layout, epsilon, bound * unit, Fraction(1, unit))
         counts = np.arange(layout.size, dtype=np.int64) * 7 * unit
         made = Counts(layout.size, np.arange(layout.size), counts, bound * unit, Fraction(1, unit))
+        noisy = table.publish(made, self.draws)
+        self.tables.append(replace(noisy, facts={**noisy.facts, **facts}))
+
+    def refined(self, name: str, before: NoisyTable, percent: int, **facts: Any) -> None:
+        """The same cells as before, at the same cost once more."""
+        epsilon = self._spend(name, percent)
+        layout, unit = before.layout, Fraction(1, GRID)
+        table = Refined(name, AUTO_PART, layout, epsilon, GRID, unit, before=before)
+        counts = np.arange(layout.size, dtype=np.int64) * 7 * GRID
+        made = Counts(layout.size, np.arange(layout.size), counts, GRID, unit)
         noisy = table.publish(made, self.draws)
         self.tables.append(replace(noisy, facts={**noisy.facts, **facts}))
 

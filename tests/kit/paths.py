@@ -4,7 +4,8 @@ A path is what was released, step by step. Whatever the noise was, both database
 they would have counted at each step given the same past, and the step's own law says what that
 tells about which of the two it is: discrete Laplace noise of scale b on counts c and c′ loses
 exactly Σ|c − c′|/b, interval noise of rate x loses exactly x·(max (c − c′)⁺ + max (c − c′)⁻) in
-each block. The steps' losses add up to the path's.
+each block. The steps' losses add up to the path's. A table whose noise was refined loses, together
+with the earlier one, Σ|c − c′|/b of its own scale, if the counts are those of the earlier one.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
 from crowdtally.values.memberships import Memberships
+from crowdtally.values.table_kinds import KINDS
 
 
 class Wild(SystemDraws):
@@ -65,12 +67,18 @@ class Followed:
 def follow(first: Rehearsal, second: Rehearsal, draws: SystemDraws) -> Followed:
     """One path: what the first database released; what both would have counted on it."""
     released, total = Released(), Fraction(0)
+    before: dict[str, tuple[Fraction, list[Any]]] = {}
     for place, step in enumerate(first.steps):
         ours, theirs = (one.counted(place, 0, released) for one in (first, second))
         assert (ours.found is None) == (theirs.found is None), "what is asked is public"
         after = step.release(ours, released, draws)
         for table in after.tables[len(released.tables) :]:
-            total += _loss(table, _exact(ours.found), _exact(theirs.found))
+            exact = [_exact(ours.found), _exact(theirs.found)]
+            loss = _loss(table, *exact)
+            told, same = before.get(KINDS[table.name].refines or "", (Fraction(0), exact))
+            assert all((one == other).all() for one, other in zip(exact, same, strict=True))
+            total += loss - told
+            before[table.name] = loss, exact
         released = after
     course = released.course
     assert course is not None

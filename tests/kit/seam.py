@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
+from crowdtally.values.table_kinds import KINDS
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Seam(SystemDraws):
         self.drawn.append(Drawn("laplace", scale, size))
         return self.made_up(size)
 
+    def refine(self, noise: Any, scale: Fraction) -> Any:
+        self.drawn.append(Drawn("refined", scale, len(noise)))
+        return self.made_up(len(noise))
+
     def interval(self, rate: Fraction, size: int) -> Any:
         self.drawn.append(Drawn("interval", rate, size))
         return self.made_up(size)
@@ -63,8 +68,15 @@ def loss(one: NoisyTable, other: NoisyTable, drawn: Drawn) -> Fraction:
     return drawn.parameter * Fraction(norm, pieces)
 
 
+def costs(tables: Sequence[NoisyTable]) -> dict[str, Fraction]:
+    """What each table adds: where it refines another, it costs what that did not cost yet."""
+    alone = {table.name: cost(table) for table in tables}
+    zero = Fraction(0)
+    return {name: own - alone.get(KINDS[name].refines or "", zero) for name, own in alone.items()}
+
+
 def cost(table: NoisyTable) -> Fraction:
-    """What a table costs by the law of its noise and the bound that it states."""
+    """What a table costs alone, by the law of its noise and the bound that it states."""
     if isinstance(table.law, IntervalNoise):
         return table.law.rate
     return Fraction(table.facts["sensitivity"]) / Fraction(table.law.scale)

@@ -20,6 +20,7 @@ from crowdtally.curator.request import tables as asked_tables
 from crowdtally.published import load
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.estimator import Estimator
+from crowdtally.reader.estimating.steps import counts
 from kit import auto_made
 from kit.auto_made import AGES, FAVOURITES, SEXES, SPARSE, WAYS, release_way, truth
 from kit.command import crowdtally
@@ -185,8 +186,8 @@ def test_features_rank_what_was_not_measured(way: Way) -> None:
     assert "have the overall ranking there" in way("head rows").top(3, day="dry").estimate_words
 
 
-def test_both_halves_of_a_measurement_count(way: Way) -> None:
-    """The mean of two halves is less uncertain than the first alone."""
+def test_a_refined_measurement_counts_alone(way: Way) -> None:
+    """It has half of the first one's noise, and the first says nothing beside it."""
     published = load(way("head rows").folder)
     whole = Estimator(Axes(published)).contexts
     again, known = published.table("head_rows_again"), type(published).table
@@ -202,7 +203,9 @@ def test_both_halves_of_a_measurement_count(way: Way) -> None:
     assert whole.found.facts.rows is not None
     assert half.found.facts.rows is not None
     ratio = half.found.facts.rows.deviation / whole.found.facts.rows.deviation
-    assert ratio == pytest.approx(sqrt(2))
+    assert ratio == pytest.approx(2)
+    shown = whole.found.facts.rows.values.ravel().tolist()
+    assert shown == pytest.approx(counts(published, again).tolist())
 
 
 def test_the_crowd_is_shown_as_it_was_measured(way: Way) -> None:

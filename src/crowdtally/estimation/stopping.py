@@ -67,14 +67,3 @@ def excess(
     weight = size**2 / variance**2
     spread = np.sqrt(_SQUARES * float(np.sum((weight * variance) ** 2)))
     return float(np.sum(weight * (left**2 - variance)) / spread) if spread > 0 else 0.0
-
-
-def pooled(first: Floats, second: Floats, deviations: tuple[float, float]) -> tuple[Floats, float]:
-    """Two measurements of the same cells as one: the weighted mean of least noise, its deviation.
-
-    >>> cells, deviation = pooled(np.array([1.0]), np.array([3.0]), (2.0, 2.0))
-    >>> cells.tolist(), round(deviation, 3)
-    ([2.0], 1.414)
-    """
-    one, two = (deviation**-2 for deviation in deviations)
-    return (one * first + two * second) / (one + two), float((one + two) ** -0.5)

@@ -136,25 +136,22 @@ def _context_facts(design: Design, released: Released) -> ContextFacts | None:
     )
 
 
-def _halves(released: Released, name: str) -> list[NoisyTable]:
-    """A table, and its second half where it was measured in two."""
-    found = (released.table(name), released.table(f"{name}{_AGAIN}"))
-    return [table for table in found if table is not None]
+def _finest(released: Released, name: str) -> NoisyTable | None:
+    """A table; where its noise was refined, what that left says all."""
+    return released.table(f"{name}{_AGAIN}") or released.table(name)
 
 
-def _pooled(tables: list[NoisyTable], contexts: int) -> tuple[Floats, float]:
-    """Halves of equal noise: their mean, by rows, and the deviation of one number's noise."""
-    values = np.mean([as_floats(table) for table in tables], axis=0)
-    deviation = float(np.sqrt(sum(table.law.std() ** 2 for table in tables))) / len(tables)
-    return values.reshape(-1, contexts), deviation
+def _by_rows(table: NoisyTable, contexts: int) -> tuple[Floats, float]:
+    """Its values, and the deviation of one number's noise."""
+    return as_floats(table).reshape(-1, contexts), table.law.std()
 
 
 def _cells(released: Released, name: str) -> tuple[Ints, Floats, float] | None:
     """Chosen items, their values in each context, and the deviation of one value's noise."""
-    tables, totals = _halves(released, name), released.table(CONTEXTS.name)
-    if not tables or totals is None:
+    table, totals = _finest(released, name), released.table(CONTEXTS.name)
+    if table is None or totals is None:
         return None
-    return _places(tables[0]), *_pooled(tables, totals.layout.size)
+    return _places(table), *_by_rows(table, totals.layout.size)
 
 
 def _places(table: NoisyTable) -> Ints:
@@ -165,11 +162,11 @@ def _places(table: NoisyTable) -> Ints:
 
 
 def _tastes(released: Released) -> Tastes | None:
-    tables, totals = _halves(released, TASTES.name), released.table(CONTEXTS.name)
-    if not tables or totals is None:
+    table, totals = _finest(released, TASTES.name), released.table(CONTEXTS.name)
+    if table is None or totals is None:
         return None
-    profile = Profile.from_dict(tables[0].facts)
-    values, deviation = _pooled(tables, totals.layout.size)
+    profile = Profile.from_dict(table.facts)
+    values, deviation = _by_rows(table, totals.layout.size)
     return Tastes(
         profile.shares, values[:-1], values[-1], profile.means / FINE, profile.weights / WEIGHT,
         BETA / WEIGHT, deviation,

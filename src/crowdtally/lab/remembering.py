@@ -95,6 +95,8 @@ class Remembered:
 def asked(question: object) -> Hashable:
     """All that a question says, but what the whole release has in common.
 
+    Fields that are not compared do not change what is counted.
+
     >>> asked([1, {"a": np.array([2, 3])}])
     ('list', (1, ('dict', (('a', ('ndarray', (2, 3))),))))
     """
@@ -108,5 +110,7 @@ def asked(question: object) -> Hashable:
     if isinstance(question, list | tuple):
         return kind, tuple(asked(one) for one in question)
     if is_dataclass(question):
-        return kind, tuple(asked(getattr(question, one.name)) for one in fields(question))
+        return kind, tuple(
+            asked(getattr(question, one.name)) for one in fields(question) if one.compare
+        )
     return question if isinstance(question, Hashable) else repr(question)

@@ -18,6 +18,7 @@ from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_among
 from crowdtally.noise.geometric import Integers, geometric
 from crowdtally.noise.interval import interval
 from crowdtally.noise.laplace import difference
+from crowdtally.noise.refining import refined
 from crowdtally.noise.skip import hits
 from crowdtally.noise.source import WordSource, system_words
 from crowdtally.noise.uniform import uniforms_below
@@ -36,6 +37,13 @@ class Draws(Protocol):
         Up to 2^16 at a time; each time ``geometric`` is called twice, first for G, then for G′.
         """
         return difference(self.geometric, scale, size)
+
+    def refine(self, noise: Integers, scale: Fraction) -> Integers:
+        """Returns noise of half the scale beneath ``noise``, which ``laplace`` drew with ``scale``.
+
+        The sum of it and of something independent is ``noise``. All of it from ``geometric``.
+        """
+        return refined(self.geometric, noise, scale)
 
     def interval(self, rate: Fraction, size: int) -> Integers:
         """Returns integers z distributed together as Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻)).

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Literal
 
 from crowdtally.values.layout import other_name
@@ -39,6 +40,8 @@ class TableKind:
     """Whether it can be transformed."""
     counted: Mapping[str, str] = field(default_factory=dict)
     """What a count counts, where that is not what the release counts."""
+    refines: str | None = None
+    """The table whose cells it has with less noise; both together cost no more than it alone."""
 
     @property
     def is_pairs(self) -> bool:
@@ -71,10 +74,18 @@ POPULARITY = TableKind("popularity", "first list", answers=False, transforms=Fal
 def _step(
     name: str, over: Literal["items", "contexts", "items in context", "own", "own in context"],
     own: str | None = None, *, chosen: bool = False, counted: Mapping[str, str] | None = None,
+    refines: str | None = None,
 ) -> TableKind:  # fmt: skip
     """A table of a step of ``auto``, from which estimates are made."""
     return TableKind(
-        name, over, own, chosen, answers=False, transforms=False, counted=counted or {}
+        name,
+        over,
+        own,
+        chosen,
+        answers=False,
+        transforms=False,
+        counted=counted or {},
+        refines=refines,
     )
 
 
@@ -89,9 +100,9 @@ HEADS = _step("heads", "items in context", chosen=True, counted=_USERS)
 SPLIT_HEAD = _step("split_head", "items in context", chosen=True, counted=_USERS)
 CONTEXTS = _step("contexts", "contexts")
 TASTES = _step("tastes", "own in context", "feature")
-TASTES_AGAIN = _step("tastes_again", "own in context", "feature")
+TASTES_AGAIN = _step("tastes_again", "own in context", "feature", refines="tastes")
 HEAD_ROWS = _step("head_rows", "items in context", chosen=True)
-HEAD_ROWS_AGAIN = _step("head_rows_again", "items in context", chosen=True)
+HEAD_ROWS_AGAIN = _step("head_rows_again", "items in context", chosen=True, refines="head_rows")
 
 STEPS = (
     SIZES, PILOT, CROWD, ZOOM, BINS, HEAD, SPLIT_HEAD, CONTEXTS, TASTES, TASTES_AGAIN,
@@ -101,3 +112,19 @@ STEPS = (
 
 KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS, HEADS)}
 """Every kind by its name; those with fewer cells first."""
+
+
+def added(costs: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """What each table of a release adds to its cost, by name; ``costs`` is what each says.
+
+    One that refines another says what both cost together.
+
+    >>> told = {"tastes": Fraction(1, 20), "tastes_again": Fraction(1, 10)}
+    >>> [str(cost) for cost in added(told).values()]
+    ['1/20', '1/20']
+    """
+    found = {}
+    for name, cost in costs.items():
+        refined = KINDS[name].refines if name in KINDS else None
+        found[name] = max(cost - costs.get(refined or "", Fraction(0)), Fraction(0))
+    return found

@@ -43,6 +43,10 @@ class _Evenly(SystemDraws):
         """Quantiles of the law."""
         return laplace_like(float(scale), size)
 
+    def refine(self, noise: Any, scale: Fraction) -> Any:
+        """Quantiles of the finer law."""
+        return laplace_like(float(scale) / 2, len(noise))
+
     def interval(self, rate: Fraction, size: int) -> Any:
         """A box of the mean width."""
         return interval_like(float(rate), size)

@@ -24,6 +24,7 @@ from crowdtally.values.table_kinds import (
     TASTES,
     TASTES_AGAIN,
     TableKind,
+    added,
 )
 
 _TASTES = ("features", "merged", "profile", "weights", "beta", "parts", "kinds", "items")
@@ -85,7 +86,7 @@ def _cost(auto: AutoFacts, charged: Fraction, tables: Sequence[TableFacts]) -> I
         if times > 1:
             yield f"auto took the step {name!r} {times} times"
     steps = {step.name: step.epsilon for step in auto.taken}
-    costs = {table.name: table.epsilon for table in tables}
+    costs = added({table.name: table.epsilon for table in tables})
     for name in sorted(steps.keys() - costs.keys()):
         yield f"auto took the step {name!r}, and there is no table of it"
     for name, cost in costs.items():

@@ -31,7 +31,16 @@ from crowdtally.published.metadata import (
 from crowdtally.published.table import SummaryFacts, TableFacts
 from crowdtally.values.domain import RESERVED
 from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import CELLS, EDGES, HEAD, HEADS, ITEMS, PAIRS, POPULARITY
+from crowdtally.values.table_kinds import (
+    CELLS,
+    EDGES,
+    HEAD,
+    HEADS,
+    ITEMS,
+    PAIRS,
+    POPULARITY,
+    added,
+)
 
 _ROUNDING = 1e-9
 
@@ -152,7 +161,8 @@ def _cost(metadata: Mapping[str, Any]) -> Iterator[str]:
         yield "the shares of split do not add up to 1"
     if charged.spent_after - charged.spent_before != charged.epsilon:
         yield "charged.spent_after is not charged.spent_before and charged.epsilon together"
-    if sum(Fraction(one["epsilon"]) for one in metadata["tables"]) > charged.epsilon:
+    tables = {one["name"]: Fraction(one["epsilon"]) for one in metadata["tables"]}
+    if sum(added(tables).values()) > charged.epsilon:
         yield "the tables cost more epsilon than was charged"
 
 

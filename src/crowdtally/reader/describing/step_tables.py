@@ -100,8 +100,10 @@ def _head_rows(published: Published, table: TableFacts) -> str:
 
 
 def _again(published: Published, table: TableFacts) -> str:
-    before = table.name.removesuffix("_again")
-    return f"the cells of {before!r} measured once more, with noise of their own"
+    return (
+        f"the cells of {table.kind.refines!r} with half of its noise, which was refined and not "
+        "drawn anew: both tables together cost the ε of this one"
+    )
 
 
 def _combinations(published: Published) -> int:

@@ -19,6 +19,7 @@ from crowdtally.estimation.contexts import (
 )
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.published import Published
+from crowdtally.published.table import TableFacts
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed, Floats, Ints, Mask, deviations
 from crowdtally.reader.estimating.steps import counts, found_alike, places
@@ -128,12 +129,11 @@ def auto_contexts(axes: Axes, items: Believed) -> AutoContexts | None:
 
 def _tastes(published: Published) -> Tastes | None:
     """What users of each context like; the last row of the table is what every user adds."""
-    table = published.table("tastes")
+    table = _finest(published, "tastes")
     if table is None:
         return None
     profile = Profile.from_dict(table.more)
-    values, deviation = _pooled(published, "tastes")
-    values = values.reshape(profile.size + 1, -1)
+    values = counts(published, table).reshape(profile.size + 1, -1)
     return Tastes(
         profile.shares,
         values[:-1],
@@ -141,30 +141,22 @@ def _tastes(published: Published) -> Tastes | None:
         profile.means / FINE,
         profile.weights / WEIGHT,
         BETA / WEIGHT,
-        deviation,
+        table.law.std(),
     )
 
 
-def _pooled(published: Published, name: str) -> tuple[Floats, float]:
-    """The values of a table and the deviation of one.
-
-    Where it was measured in two halves of equal noise, their mean is as good as one whole.
-    """
-    known = [published.table(one) for one in (name, f"{name}_again")]
-    halves = [table for table in known if table is not None]
-    values = np.mean([counts(published, table) for table in halves], axis=0)
-    deviation = float(np.sqrt(sum(table.law.std() ** 2 for table in halves))) / len(halves)
-    return values, deviation
+def _finest(published: Published, name: str) -> TableFacts | None:
+    """A table; where its noise was refined, the finer one: beside it the first says nothing."""
+    return published.table(f"{name}_again") or published.table(name)
 
 
 def _cells(
     published: Published, name: str, lists: Sequence[AxisLookup]
 ) -> tuple[Ints, Floats, float] | None:
     """Items, their values in each context, and the deviation of one value's noise."""
-    table = published.table(name)
+    table = _finest(published, name)
     if table is None:
         return None
     where = places(published, table, lists)
     chosen = where[np.sort(np.unique(where, return_index=True)[1])]
-    values, deviation = _pooled(published, name)
-    return chosen, values.reshape(len(chosen), -1), deviation
+    return chosen, counts(published, table).reshape(len(chosen), -1), table.law.std()

@@ -34,12 +34,14 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.features import PARTS, Features
 from crowdtally.values.profile import Profile
 from crowdtally.values.records import Records
+from crowdtally.values.table_kinds import KINDS
 from kit.losses import Law, losses
 from kit.remembering import RememberingEngine
 from kit.silent import SilentDraws
@@ -310,7 +312,9 @@ def test_every_path_spends_what_it_says(name: str, differ: bool) -> None:
     for table in released.tables:
         at = table.law.rate if isinstance(table.law, IntervalNoise) else None
         assert at is None or at == cost[table.name]
-        assert Fraction(table.facts["epsilon"]) == cost[table.name]
+        earlier = KINDS[table.name].refines
+        whole = cost[table.name] + (cost[earlier] if earlier else 0)
+        assert Fraction(table.facts["epsilon"]) == whole
     if looked and not differ:
         check_stopped(released, cost)
 
@@ -330,14 +334,16 @@ def check_stopped(released: Released, cost: dict[str, Fraction]) -> None:
     assert cost["zoom"] == saved + (cost["items"] if half else 0)
 
 
-def test_a_second_half_measures_the_same_cells() -> None:
+def test_a_second_half_refines_the_same_cells() -> None:
     released = run(asked(features=True, **U, for_="recommend"), differ=True)
     first, second = released.table("tastes"), released.table("tastes_again")
     assert first is not None
     assert second is not None
     assert first.values.tolist() == second.values.tolist()  # without noise
-    assert first.law == second.law
-    assert {k: first.facts[k] for k in first.facts} == {k: second.facts[k] for k in first.facts}
+    assert isinstance(first.law, DiscreteLaplace)
+    assert second.law == replace(first.law, scale=first.law.scale / 2)
+    own = first.facts.keys() - {"epsilon"}
+    assert {k: first.facts[k] for k in own} == {k: second.facts[k] for k in own}
     profile = Profile.from_dict(first.facts)
     assert profile.as_dict() == {k: first.facts[k] for k in profile.as_dict()}
     assert set(profile.names) == {"half=low", "half=high"}

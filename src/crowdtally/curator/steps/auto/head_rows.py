@@ -2,8 +2,8 @@
 
 Contract: the items are the largest by released counts. A user's row is what she has in the cells of
 these items and the contexts, scaled to a sum of at most 1 over exactly these cells: L1 = g units,
-so Laplace noise of scale g/ε is ε-differentially private. Where it is measured in two halves, each
-half is such a table, with a noise of its own. The proof is in ``contexts.md``.
+so Laplace noise of scale g/ε is ε-differentially private. Where a look is taken first,
+the same cells are released later with half of its noise. The proof is in ``contexts.md``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.deciding import ROWS_RECORD, ROWS_USER
 from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.finer import refine
 from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.ranking import top_places
 from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
 from crowdtally.curator.steps.auto.reserving import stopped
-from crowdtally.curator.steps.auto.stop import AGAIN, HALF, looks_at_rows
+from crowdtally.curator.steps.auto.stop import HALF, looks_at_rows
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.values.counts import Counts
@@ -70,7 +71,7 @@ class HeadRows:
 
 @dataclass(frozen=True, eq=False)
 class HeadRowsAgain:
-    """The second half of 9R, after a look that found differences: the same cells once more."""
+    """The second half of 9R, after a look that found differences: the same with less noise."""
 
     design: Design
     """What is public."""
@@ -84,8 +85,7 @@ class HeadRowsAgain:
             return Passed(why_not(self.design, released))
         places = _places(before.layout)
         asked = RowsByContext(self.design, self.name, places)
-        share = decided.shares.head_rows * HALF
-        return Planned(asked, share * self.design.epsilon, AGAIN, {"items": len(places)})
+        return refine(asked, before, released, {"items": len(places)})
 
 
 def _places(layout: Any) -> NDArray[np.int64]:

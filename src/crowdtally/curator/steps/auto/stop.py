@@ -30,8 +30,7 @@ from crowdtally.values.layout import Crossed, Picked
 from crowdtally.values.table_kinds import CONTEXTS
 
 HALF = Fraction(1, 2)
-"""Of a share: what the look takes. The other half is for measuring the same once more."""
-AGAIN = "the first look found that contexts differ: its other half"
+"""Of a share: what the look takes. The other half is for halving the noise of the same cells."""
 
 
 def looks(design: Design, decided: Decided) -> bool:

@@ -3,8 +3,9 @@
 Contract: contexts are a property of the user. Her row is her mean profile minus the public one,
 weighted, and β, scaled to a sum of absolute values of at most 1, in the cells of her one context:
 L1 = g units, so Laplace noise of scale g/ε is ε-differentially private. Features are the request's;
-their means and weights come from released counts, and are published. Where it is measured in two
-halves, each half is such a table, with a noise of its own. The proof is in ``contexts.md``.
+their means and weights come from released counts, and are published. Where a look is
+taken first, the same cells are released later with half of its noise. The proof is in
+``contexts.md``.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from crowdtally.curator.counting.tastes import count_tastes
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
+from crowdtally.curator.steps.auto.finer import refine
 from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.profiles import profile_of
 from crowdtally.curator.steps.auto.ranking import estimated_counts
 from crowdtally.curator.steps.auto.reasons import why_not
 from crowdtally.curator.steps.auto.reserving import stopped
-from crowdtally.curator.steps.auto.stop import AGAIN, HALF, looks
+from crowdtally.curator.steps.auto.stop import HALF, looks
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.values.counts import Counts
@@ -62,7 +64,7 @@ class Tastes:
 
 @dataclass(frozen=True, eq=False)
 class TastesAgain:
-    """The second half of F, after a look that found differences: the same cells once more."""
+    """The second half of F, after a look that found differences: the same with less noise."""
 
     design: Design
     """What is public."""
@@ -75,9 +77,8 @@ class TastesAgain:
         if before is None or not looks(self.design, decided) or stopped(released):
             return Passed(why_not(self.design, released))
         profile = Profile.from_dict(before.facts)
-        share = decided.shares.tastes * HALF
         asked = FeaturesByContext(self.design, self.name, profile)
-        return Planned(asked, share * self.design.epsilon, AGAIN, {"features": profile.size})
+        return refine(asked, before, released, {"features": profile.size})
 
 
 @dataclass(frozen=True, eq=False)

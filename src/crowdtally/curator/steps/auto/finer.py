@@ -1,0 +1,72 @@
+"""What a look has measured, with less noise: its second half.
+
+Contract: the cells and counts are those of the look. Its values are refined, not measured anew, so
+the look and this cost together what the finer table costs alone; this step's ε is the difference.
+The proof is in ``contexts.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.refined import Refined, can_be_refined
+from crowdtally.curator.steps.auto.planned import Passed, Planned, Question, course_of
+from crowdtally.curator.steps.step import Released
+from crowdtally.curator.table import Table
+from crowdtally.published import NoisyTable
+from crowdtally.values.epsilon import Epsilon
+
+_WHY = "the first look found that contexts differ: the same cells with half of its noise"
+_HELD = "a value of the first look is beyond what a table can hold"
+
+
+def refine(
+    question: Question, look: NoisyTable, released: Released, facts: Mapping[str, Any]
+) -> Planned | Passed:
+    """The look's own question once more: at what the look cost, its noise is halved.
+
+    Args:
+        question: the look's, by another name.
+        look: what it released.
+        released: all that was released.
+        facts: what is said about the step.
+    """
+    if not can_be_refined(look):
+        return Passed(_HELD)
+    (cost,) = (step.epsilon for step in course_of(released).taken if step.name == look.name)
+    return Planned(Finer(question, look), cost, _WHY, facts)
+
+
+@dataclass(frozen=True, eq=False)
+class Finer:
+    """A question that was asked before."""
+
+    question: Question
+    """Its cells and counts."""
+    look: NoisyTable = field(compare=False)
+    """What was released of them; the counts do not depend on it."""
+
+    @property
+    def name(self) -> str:
+        """Of the table."""
+        return self.question.name
+
+    def count(self, visits: Visits) -> Any:
+        """The same exact counts."""
+        return self.question.count(visits)
+
+    def table(self, epsilon: Epsilon) -> Table:
+        """The same cells, with less noise."""
+        plain = self.question.table(epsilon)
+        if not isinstance(plain, Table):
+            raise TypeError(f"the noise of {self.name!r} cannot be refined")
+        return Refined(
+            plain.name, plain.part, plain.cells, epsilon, plain.bound, plain.unit, before=self.look
+        )
+
+    def extra(self) -> Mapping[str, Any]:
+        """What was said about the look."""
+        return self.question.extra()
