@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -67,7 +68,15 @@ def polars_frame(columns: Sequence[Column], rows: Rows) -> Any:
 
 
 def write_parquet(columns: Sequence[Column], rows: Rows, path: str | os.PathLike[str]) -> None:
-    """Write the rows as a Parquet file."""
+    """Write the rows as a Parquet file.
+
+    Raises:
+        OSError: the disk is full or cannot be written.
+    """
     target = str(Path(path)).replace("'", "''")
     made = relation(columns, rows)
-    made.query("answer", f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    try:
+        made.query("answer", f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    except duckdb.IOException as error:
+        code = errno.ENOSPC if "No space left" in str(error) else errno.EIO
+        raise OSError(code, os.strerror(code)) from error
