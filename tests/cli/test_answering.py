@@ -27,7 +27,9 @@ def release() -> ct.Release:
 @pytest.fixture
 def labels(tmp_path: Path) -> Path:
     path = tmp_path / "places.csv"
-    rows = [f'"{item}","=1+<b>{n}</b>",{"even" if n % 2 else "odd"}' for n, item in enumerate(ITEMS)]
+    rows = [
+        f'"{item}","=1+<b>{n}</b>",{"even" if n % 2 else "odd"}' for n, item in enumerate(ITEMS)
+    ]
     path.write_text("\n".join(["place,title,kind", *rows]), encoding="utf-8")
     return path
 

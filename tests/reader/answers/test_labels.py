@@ -99,7 +99,9 @@ def test_which_columns_are_meant(tmp_path: Path, release: ct.Release) -> None:
 
 def test_labels_that_miss_items(tmp_path: Path, release: ct.Release) -> None:
     path = write_csv(tmp_path / "few.csv", rows()[:4])
-    with pytest.raises(ct.InputError, match=r"misses 4 items .*'mill', 'quay', '北京' … and 1 more"):
+    with pytest.raises(
+        ct.InputError, match=r"misses 4 items .*'mill', 'quay', '北京' … and 1 more"
+    ):
         release.with_labels(f"{path}:title")
     write_csv(path, rows()[:7])
     with pytest.raises(ct.InputError, match=r"misses 1 item of the release \('pier'\)"):

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +205,20 @@ def test_a_sum_is_a_table_of_one_row(release: ct.Release, tmp_path: Path) -> Non
     assert len(list(csv.DictReader(io.StringIO(found.to_csv())))) == 1
     assert pd.read_parquet(written(found, tmp_path, ".parquet"))["cells"].tolist() == [found.cells]
     assert json.loads(written(found, tmp_path, ".json").read_text()) == row
+
+
+def test_a_number_that_no_column_holds(release: ct.Release, tmp_path: Path) -> None:
+    """A domain may have more cells than 64 bits count."""
+    found = replace(release.sum(), cells=10**30)
+    assert json.loads(found.to_json())["cells"] == 10**30
+    assert ",1" + "0" * 30 + "," in found.to_csv()
+    sheet = openpyxl.load_workbook(written(found, tmp_path, ".xlsx"))["answer"]
+    assert str(10**30) in [cell.value for cell in list(sheet.iter_rows())[1]]
+    with pytest.raises(ct.UsageError, match=r"'cells'.*64 bits.*JSON"):
+        found.write(tmp_path / "a.parquet")
+    with pytest.raises(ct.UsageError, match="64 bits"):
+        found.to_polars()
+    assert [one.name for one in tmp_path.iterdir()] == ["answer.xlsx"]
 
 
 def test_a_stream_can_be_taken_again_and_outlives_the_answer() -> None:

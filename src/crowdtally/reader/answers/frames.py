@@ -40,7 +40,13 @@ def _array(column: Column, rows: Rows) -> NDArray[Any]:
     if column.kind == "text":
         return np.array([None if one is None else str(one) for one in values], dtype=object)
     missing = [one is None for one in values]
-    filled = np.array([0 if one is None else one for one in values], dtype=_ARRAYS[column.kind])
+    try:
+        filled = np.array([0 if one is None else one for one in values], _ARRAYS[column.kind])
+    except OverflowError:
+        raise UsageError(
+            f"{column.name!r} has a whole number that does not fit 64 bits, which Arrow, Parquet "
+            "and frames have: take .to_dicts(), JSON, CSV or XLSX."
+        ) from None
     return np.ma.masked_array(filled, mask=missing)
 
 
