@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
 
@@ -19,6 +19,7 @@ from crowdtally.reader.asking.believing import (
     noise_only,
     with_crowd,
 )
+from crowdtally.reader.asking.chosen import several
 from crowdtally.reader.asking.printing import sum_lines
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.condition import Among, Box, Condition, Every, Some, boxes, every, some
@@ -79,17 +80,9 @@ def stated_by(axes: Axes, where: str | None, equals: Mapping[str, object]) -> St
         parts.append(parse(where, axes.by_name))
     for name, wanted in equals.items():
         axis = column(name, axes.by_name)
-        mask = axis.among([axis.spelled(value) for value in _several(wanted)])
+        mask = axis.among([axis.spelled(value) for value in several(wanted)])
         parts.append(Stated(Among(name, mask), frozenset([name])))
     return all_of(parts)
-
-
-def _several(wanted: object) -> Iterable[object]:
-    """The values of a column that are wanted: one, or a list, array or Series of them."""
-    if isinstance(wanted, list | tuple | set | frozenset | range):
-        return wanted
-    found = wanted.tolist() if hasattr(wanted, "tolist") else wanted
-    return found if isinstance(found, list) else [wanted]
 
 
 def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:
