@@ -98,7 +98,7 @@ def found_lifts(seen: Seen) -> FoundLifts:
 def _grid(most: float) -> Floats:
     """The middles of cells of log lifts; 0 is an end of two of them."""
     below, above = round(-_LEAST / _STEP), round(min(max(log(most), _STEP), _MOST) / _STEP)
-    return (np.arange(-below, max(above, 1)) + 0.5) * _STEP
+    return np.asarray((np.arange(-below, max(above, 1)) + 0.5) * _STEP, dtype=np.float64)
 
 
 def _prior(grid: Floats) -> Floats:

@@ -53,7 +53,7 @@ def _variance(estimates: ContextEstimates, places: Ints, parts: Floats, inside: 
         own = np.stack([_along(one, parts, inside) for one in estimates.tastes.covariance], axis=1)
         total += (estimates._reach(places) ** 2 * features**2 * own).sum(axis=1)
     if estimates.measured is None:
-        return total + (UNMEASURED * least) ** 2
+        return np.asarray(total + (UNMEASURED * least) ** 2)
     found, rows = estimates.measured.found, estimates.rows[places]
     measured = rows >= 0
     widened = 1.0 + parts.shape[1] / len(found.mean)
