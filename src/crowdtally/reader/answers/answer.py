@@ -11,8 +11,15 @@ from typing import Any, Generic, Self, TypeVar
 
 from crowdtally.reader.answers.columns import Column, columns_of
 from crowdtally.reader.answers.labels import Labels
+from crowdtally.showing import printable_json
 
 Row = TypeVar("Row")
+
+
+def as_json(value: object) -> str:
+    """JSON text in which a terminal finds nothing to obey; the same values as without that."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if text.isprintable() else printable_json(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +51,7 @@ class AnswerTable:
 
     def to_json(self) -> str:
         """JSON text; ``docs/answers.md`` has its schema."""
-        return json.dumps(self.to_dicts(), ensure_ascii=False)
+        return as_json(self.to_dicts())
 
     def to_csv(self) -> str:
         """CSV text with a header; text that a spreadsheet would run begins with an apostrophe."""

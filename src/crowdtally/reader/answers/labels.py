@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ class Labels:
     @classmethod
     def of(cls, labels: Mapping[Any, str | None]) -> Labels:
         """From a dictionary of labels."""
-        return cls(dict(labels))
+        return cls({one: None if of is None else str(of) for one, of in labels.items()})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -44,8 +44,17 @@ class Labels:
         missing = [item for item in items if item not in self.labels]
         if not missing:
             return
-        what = "1 item" if len(missing) == 1 else f"{len(missing):,} items"
         raise InputError(
-            f"{self.source} misses {what} of the release: {some(missing[:_FEW], len(missing))}. "
-            "Add a row for each; a label may be left empty."
+            f"{self.source} misses {some_items(missing)}. Add a row for each; a label may be left "
+            "empty."
         )
+
+
+def some_items(items: Sequence[Any]) -> str:
+    """How many items, and a few of them: the release lists them for everybody.
+
+    >>> some_items(["a"]), some_items(range(5))
+    ("1 item of the release ('a')", '5 items of the release (0, 1, 2 … and 2 more)')
+    """
+    what = "1 item" if len(items) == 1 else f"{len(items):,} items"
+    return f"{what} of the release ({some(items[:_FEW], len(items))})"

@@ -75,8 +75,14 @@ class Recommendation(AnswerRow):
         rank: int | None = None,
         measured: bool | None = None,
     ) -> Recommendation:
-        """A line of a top list, perhaps with its lift and interval, and the chances that it is
-        special and among the first.
+        """A line of a top list.
+
+        Args:
+            line: the line.
+            lift: its lift, and the interval of that.
+            chances: that it is special, and that it is among the first.
+            rank: its rank, if it has another one here.
+            measured: whether the item itself was counted there.
         """
         known = {one.name: getattr(line, one.name) for one in fields(line)}
         known |= dict(zip(_LIFT, lift or (None,) * 3, strict=True))
@@ -133,10 +139,12 @@ class Recommendations(AnswerList[Recommendation]):
 
     def _repr_html_(self) -> str:
         if self.by == SPECIAL:
-            return special_table(self.rows, self.where, self.notes)
-        return top_table(self.rows, self.counted, self.notes)
+            return special_table(self.rows, self.where, self.notes, self.labelled)
+        return top_table(self.rows, self.counted, self.notes, self.labelled)
 
     def __str__(self) -> str:
         if self.by == SPECIAL:
-            return "\n".join([*special_lines(self.rows, self.k), *self.notes])
-        return "\n".join([*printed(self.rows, self.floor, self.k), *self.notes])
+            lines = special_lines(self.rows, self.k, self.labelled)
+        else:
+            lines = printed(self.rows, self.floor, self.k, self.labelled)
+        return "\n".join([*lines, *self.notes])

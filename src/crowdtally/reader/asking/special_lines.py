@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from crowdtally.reader.asking.printing import chance_of, noisy_of, whole
+from crowdtally.reader.asking.printing import chance_of, names_of, noisy_of, whole
 from crowdtally.showing import one_line, paragraph, plainly, table
 
 _FEW = 3
@@ -32,38 +32,38 @@ def list_line(rows: Sequence[Any], by: str, where: str, counted: str) -> str:
     return one_line(f"<Recommendations of {len(rows):,}, {by}{place}, {counted}{told}>")
 
 
-def special_lines(rows: Sequence[Any], k: int) -> Iterator[str]:
+def special_lines(rows: Sequence[Any], k: int, labelled: Sequence[str] = ()) -> Iterator[str]:
     """The lines of a list of what is special: lifts first, then estimates and noisy counts."""
     if not rows:
         return
     noisy = any(row.count is not None for row in rows)
+    head, *names = names_of(rows, labelled)
     heads = [f"{'rank':>4}", f"{'lift':>6}", f"{'95% within':>13}", f"{'special':>7}"]
     heads += [f"{f'in top {k}':>9}", f"{'estimate':>8}"] + [f"{'noisy count':>17}"] * noisy
-    yield "  ".join([*heads, "item"])
-    for row in rows:
+    yield "  ".join([*heads, head])
+    for row, name in zip(rows, names, strict=True):
         cells = [f"{row.rank:>4}", f"{_times(row.lift):>6}", f"{_interval(row):>13}"]
         cells += [f"{chance_of(row.chance_special):>7}", f"{chance_of(row.chance_in_top):>9}"]
         cells += [f"{whole(row.estimate):>8}"] + [f"{noisy_of(row):>17}"] * noisy
-        yield "  ".join([*cells, _item(row)])
+        yield "  ".join([*cells, name])
 
 
-def special_table(rows: Sequence[Any], where: str, notes: Iterable[str]) -> str:
+def special_table(
+    rows: Sequence[Any], where: str, notes: Iterable[str], labelled: Sequence[str] = ()
+) -> str:
     """The first lines as a table, how many more there are, and notes below."""
-    heads = ("rank", "item", "lift", "95% within", "special", "among the first", "estimate")
+    numbers = ("lift", "95% within", "special", "among the first", "estimate")
     cells = (
         (
-            row.rank, _item(row), _times(row.lift), _interval(row),
-            chance_of(row.chance_special), chance_of(row.chance_in_top), whole(row.estimate),
+            row.rank, plainly(row.item), *(plainly(getattr(row, one) or "") for one in labelled),
+            _times(row.lift), _interval(row), chance_of(row.chance_special),
+            chance_of(row.chance_in_top), whole(row.estimate),
         )
         for row in rows
     )  # fmt: skip
-    right = tuple(head for head in heads if head != "item")
-    made = table(f"Special {where}", heads, cells, total=len(rows), right=right)
+    heads = ("rank", "item", *labelled, *numbers)
+    made = table(f"Special {where}", heads, cells, total=len(rows), right=("rank", *numbers))
     return made + "".join(map(paragraph, notes))
-
-
-def _item(row: Any) -> str:
-    return plainly(row.item if row.label is None else f"{row.item} ({row.label})")
 
 
 def _times(lift: float) -> str:

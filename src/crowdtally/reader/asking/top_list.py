@@ -91,7 +91,8 @@ class TopList(AnswerList[TopItem]):
         return top_line(self.rows, self.counted)
 
     def _repr_html_(self) -> str:
-        return top_table(self.rows, self.counted, self.notes)
+        return top_table(self.rows, self.counted, self.notes, self.labelled)
 
     def __str__(self) -> str:
-        return "\n".join([*printed(self.rows, self.floor, self.k), *self.notes])
+        lines = printed(self.rows, self.floor, self.k, self.labelled)
+        return "\n".join([*lines, *self.notes])
