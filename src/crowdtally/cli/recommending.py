@@ -99,4 +99,4 @@ def _lines(path: Path) -> Iterable[str]:
         ) from None
     except ValueError:
         raise InputError(f"{str(path)!r} is not the name of a file.") from None
-    return [line for line in text.splitlines() if line.strip()]
+    return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]

@@ -28,8 +28,9 @@ from crowdtally.reader.stated import Stated
 
 _LIFTS = (
     "Lift: how many times as often both are used by one user as the popularity of each, and how "
-    f"much users have, would explain. Special: the probability that it is above 1. Only the {AMONG} "
-    "items with the largest estimates are looked at, as far as they are told apart from noise."
+    "much users have, would explain. Special: the probability that it is above 1. Only the "
+    f"{AMONG} items with the largest estimates are looked at, as far as they are told apart from "
+    "noise."
 )
 
 

@@ -79,12 +79,18 @@ class Partners:
         """The lines of some partners, in this order."""
         of, rows = self.believed, list[TopItem]()
         for line, at in zip(self._lines(places), places.tolist(), strict=True):
-            known = replace(
-                line, estimate=float(of.mean[at]), covers=self.covers, median=float(of.median[at])
+            rows.append(
+                replace(
+                    line,
+                    estimate=float(of.mean[at]),
+                    estimate_low=float(of.low[at]),
+                    estimate_high=float(of.high[at]),
+                    covers=self.covers,
+                    median=float(of.median[at]),
+                    chance_in_top=float(chances[at]),
+                    standard_error=float(of.deviation[at]),
+                )
             )
-            ends = {"estimate_low": float(of.low[at]), "estimate_high": float(of.high[at])}
-            error, chance = float(of.deviation[at]), float(chances[at])
-            rows.append(replace(known, **ends, standard_error=error, chance_in_top=chance))
         return rows
 
     def largest_noisy(self, k: int, left: Mask) -> list[TopItem]:

@@ -18,6 +18,7 @@ from crowdtally.published.table import TableFacts
 from crowdtally.reader.asking.noisy_lines import NoisyLines
 from crowdtally.reader.asking.recommended import SPECIAL, Recommendation, Recommendations
 from crowdtally.reader.asking.selected import selected_table
+from crowdtally.reader.asking.special_lines import value_words
 from crowdtally.reader.asking.sum import sum_over
 from crowdtally.reader.asking.top import item_axis, top_in
 from crowdtally.reader.asking.top_list import TopList
@@ -64,13 +65,10 @@ def special(
     axes: Axes, estimator: Estimator, k: int, box: Mapping[str, Mask], without: Ints
 ) -> Recommendations:
     """The k items of the largest lifts where the contexts have these values."""
-    inside = _where(axes, estimator, box)
-    found, why = _lifted(axes, estimator, box, inside)
-    if found is None:
-        found = Lifted(np.empty(0, dtype=np.int64), found_lifts(_NOTHING), np.empty(0, dtype=bool))
+    found, why = _lifted(_there(axes, estimator, box))
     wanted, chances = found.best(k, without)
     beside = top_in(axes, estimator, k, box, only=found.places[wanted])
-    return with_lifts(found, wanted, chances, beside, (why,) if why else (_LIFTS,))
+    return with_lifts(found, wanted, chances, beside, (why or _LIFTS,))
 
 
 def with_lifts(
@@ -101,11 +99,22 @@ def recommendations(beside: TopList, by: str, remarks: tuple[str, ...] = ()) -> 
     )  # fmt: skip
 
 
-_NOTHING = Seen(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0))
+@dataclass(frozen=True, eq=False)
+class _There:
+    """Where something may be special, in a release that can tell."""
+
+    axes: Axes
+    estimator: Estimator
+    of_items: OfItems
+    """The estimates of items overall."""
+    box: Mapping[str, Mask]
+    """Values of contexts."""
+    inside: Mask
+    """The combinations of contexts that they mean."""
 
 
-def _where(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Mask:
-    """Which combinations of contexts are meant; refused where nothing can be special."""
+def _there(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> _There:
+    """Where it is asked; refused where nothing can be special."""
     item_axis(axes)
     if not axes.contexts:
         raise UsageError(
@@ -117,7 +126,7 @@ def _where(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Mask:
             "ask --by popular."
         )
     if not box:
-        named = " ".join(f"--context {name}=VALUE" for name in axes.contexts)
+        named = " ".join(f"--context {value_words(name)}=VALUE" for name in axes.contexts)
         raise UsageError(f"special where? Name a context, with {named}; or ask --by popular.")
     inside = estimator.context_mask(box)
     if inside.all():
@@ -125,32 +134,29 @@ def _where(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Mask:
             "all values of the context are named, and nothing is special everywhere: name fewer, "
             "or ask --by popular."
         )
-    if estimator.items is None:
+    of_items = estimator.items
+    if of_items is None:
         raise UsageError(
-            "this release has no estimates of single items, so what is special cannot be told: "
-            "ask --by popular, or for sums."
+            "this release has no estimates of single items, so what is special cannot be told: ask "
+            "for the sums of items there, with `crowdtally sum RELEASE --where CONDITION`."
         )
-    return inside
+    return _There(axes, estimator, of_items, box, inside)
 
 
-def _lifted(
-    axes: Axes, estimator: Estimator, box: Mapping[str, Mask], inside: Mask
-) -> tuple[Lifted | None, str]:
-    """The lifts of all items that are known well enough; or None, and why."""
-    of_items, contexts = estimator.items, estimator.contexts
-    assert of_items is not None
-    places = known_places(of_items.believed)
-    if contexts is not None:
-        if contexts.found.same_ranking:
-            return None, f"Nothing is special there. {contexts.remark}"
+def _lifted(there: _There) -> tuple[Lifted, str]:
+    """The lifts of all items that are known well enough, and why there are none."""
+    contexts, places = there.estimator.contexts, known_places(there.of_items.believed)
+    if contexts is None:
+        places, seen = _seen(there, places)
+        lifts, measured = found_lifts(seen), np.ones(len(places), dtype=np.bool_)
+    elif contexts.found.same_ranking:
+        none = np.zeros(0)
+        lifted = Lifted(places[:0], FoundLifts(none, none, none, none, none), places[:0] > 0)
+        return lifted, f"Nothing is special there. {contexts.remark}"
+    else:
+        lifts = lifts_together(contexts.found, places, there.inside)
         measured = contexts.found.is_measured(places)
-        lifts = lifts_together(contexts.found, places, inside)
-        return (Lifted(places, lifts, measured), "") if len(places) else (None, _NOT_KNOWN)
-    table = axes.table([item_axis(axes).name, *box])
-    places, seen = _seen(axes, estimator, table, box, inside, places)
-    if not len(places):
-        return None, _NOT_KNOWN
-    return Lifted(places, found_lifts(seen), np.ones(len(places), dtype=np.bool_)), ""
+    return Lifted(places, lifts, measured), "" if len(places) else _NOT_KNOWN
 
 
 def known_places(believed: Believed) -> Ints:
@@ -160,67 +166,51 @@ def known_places(believed: Believed) -> Ints:
     return largest[known & (believed.mean[largest] > 0)]
 
 
-def _seen(
-    axes: Axes,
-    estimator: Estimator,
-    table: TableFacts,
-    box: Mapping[str, Mask],
-    inside: Mask,
-    places: Ints,
-) -> tuple[Ints, Seen]:
+def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
     """Counts in these contexts beside what the items' shares overall let expect."""
-    of_items = estimator.items
-    assert of_items is not None
-    places, values, deviation = _counts(axes, estimator, table, box, inside, places)
-    total, common = _total_there(axes, estimator, of_items, box)
-    means = of_items.believed.mean
-    overall = float(means.sum())
+    table = there.axes.table([item_axis(there.axes).name, *there.box])
+    places, values, deviation = _counts(there, table, places)
+    total, common = _total_there(there)
+    believed = there.of_items.believed
+    overall = float(believed.mean.sum())
     return places, Seen(
         values,
         deviation,
-        np.maximum(means[places] * total / overall, 1e-9),
-        of_items.believed.own[places] / means[places],
+        np.maximum(believed.mean[places] * total / overall, 1e-9),
+        believed.own[places] / believed.mean[places],
         common,
-        inf if isinstance(table.law, IntervalNoise) else float(inside.sum()),
+        inf if isinstance(table.law, IntervalNoise) else float(there.inside.sum()),
         max(1.1 * overall / total, 1.5),
     )
 
 
-def _counts(
-    axes: Axes,
-    estimator: Estimator,
-    table: TableFacts,
-    box: Mapping[str, Mask],
-    inside: Mask,
-    places: Ints,
-) -> tuple[Ints, Floats, Floats]:
+def _counts(there: _There, table: TableFacts, places: Ints) -> tuple[Ints, Floats, Floats]:
     """Noisy counts of items there and the deviations of their noise, of those that have any.
 
     A table that leaves cells out has those that happened to be large: there, estimates that know
     of that choice are taken instead.
     """
-    believed = estimator.in_contexts(inside) if table.summary is not None else None
-    if believed is not None:
-        return places, believed.mean[places], np.maximum(believed.own[places], 1e-9)
-    item = item_axis(axes)
-    noisy = NoisyLines.of(axes, table, item, box)
+    if table.summary is not None:
+        believed = there.estimator.in_contexts(there.inside)
+        if believed is not None:
+            return places, believed.mean[places], np.maximum(believed.own[places], 1e-9)
+    item = item_axis(there.axes)
+    noisy = NoisyLines.of(there.axes, table, item, there.box)
     lines = noisy.lines(noisy.named(item.axis.values[places].tolist()))
-    found = {line.item: line for line in lines}
-    kept = [at for at, value in enumerate(item.axis.values[places].tolist()) if value in found]
-    chosen = [found[value] for value in item.axis.values[places[kept]].tolist()]
-    values = np.array([line.stands_for for line in chosen], dtype=np.float64)
-    deviation = np.array([line.standard_error for line in chosen], dtype=np.float64)
-    return places[kept], values, np.maximum(deviation, 1e-9)
+    kept = item.places_of([line.item for line in lines]) if lines else places[:0]
+    values = np.array([line.stands_for for line in lines], dtype=np.float64)
+    deviation = np.array([line.standard_error for line in lines], dtype=np.float64)
+    return kept, values, np.maximum(deviation, 1e-9)
 
 
-def _total_there(
-    axes: Axes, estimator: Estimator, of_items: OfItems, box: Mapping[str, Mask]
-) -> tuple[float, float]:
+def _total_there(there: _There) -> tuple[float, float]:
     """The sum of all items there, and how uncertain the shares are that follow, relatively."""
-    condition = every([Among(name, mask) for name, mask in box.items()])
-    found = sum_over(axes, estimator, Stated(condition, frozenset(box)))
-    error = max(found.estimate_error if found.value is None else found.standard_error or 0.0, 1e-9)
-    value = found.estimate if found.value is None else found.value
+    condition = every([Among(name, mask) for name, mask in there.box.items()])
+    found = sum_over(there.axes, there.estimator, Stated(condition, frozenset(there.box)))
+    value, error = found.value, found.standard_error
+    if value is None or error is None:
+        value, error = found.estimate, found.estimate_error
+    error = max(float(error), 1e-9)
     total = max(float(value), 0.2 * error)
-    overall = max(float(of_items.believed.mean.sum()), 1e-9)
-    return total, hypot(error / total, of_items.whole / overall)
+    overall = max(float(there.of_items.believed.mean.sum()), 1e-9)
+    return total, hypot(error / total, there.of_items.whole / overall)

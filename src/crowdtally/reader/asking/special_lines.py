@@ -41,7 +41,9 @@ def special_lines(rows: Sequence[Any], k: int, labelled: Sequence[str] = ()) -> 
     heads = [f"{'rank':>4}", f"{'lift':>6}", f"{'95% within':>13}", f"{'special':>7}"]
     heads += [f"{f'in top {k}':>9}", f"{'estimate':>8}"] + [f"{'noisy count':>17}"] * noisy
     yield "  ".join([*heads, head])
-    for row, name in zip(rows, names, strict=True):
+    for number, (row, name) in enumerate(zip(rows, names, strict=True)):
+        if row.lift <= 1 and number and rows[number - 1].lift > 1:
+            yield "---- items below are believed no more popular there than overall ----"
         cells = [f"{row.rank:>4}", f"{_times(row.lift):>6}", f"{_interval(row):>13}"]
         cells += [f"{chance_of(row.chance_special):>7}", f"{chance_of(row.chance_in_top):>9}"]
         cells += [f"{whole(row.estimate):>8}"] + [f"{noisy_of(row):>17}"] * noisy
