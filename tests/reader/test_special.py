@@ -160,7 +160,7 @@ def test_chances_and_intervals_hold(
 
 
 @pytest.mark.parametrize(
-    "form", [{"publishing": "filter", "theta": 30}, {"publishing": "priority", "size": 150}]
+    "form", [{"publishing": "filter", "cut": 30}, {"publishing": "priority", "size": 150}]
 )
 def test_sparse_tables_answer_too(form: dict[str, Any], tmp_path: Path) -> None:
     true = cells(4, 0.5)

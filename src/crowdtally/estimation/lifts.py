@@ -68,8 +68,8 @@ def found_lifts(seen: Seen) -> FoundLifts:
     """The posterior of every lift, by a grid.
 
     Log lifts are normal around a mean lift of 1 with an unknown scatter, which is integrated out,
-    as is what all expectations are off by. Noise has the tails of so many Laplace numbers: those
-    of Student's law of the same variance and kurtosis.
+    as is what all expectations are off by. Noise is Laplace's; of sums of several such numbers,
+    Student's law of the same variance and kurtosis.
     """
     if not len(seen.values):
         return FoundLifts(*(np.zeros(0) for _ in range(5)))
@@ -131,6 +131,9 @@ def _likelihoods(seen: Seen, grid: Floats) -> Floats:
     # A cell of the grid stands for all lifts within it.
     own = seen.relative[:, None] ** 2 + (_STEP / 2) ** 2
     variance = seen.deviation[:, None] ** 2 + own * lifted**2
+    if seen.cells <= 1:
+        apart = np.abs(seen.values[:, None] - lifted) / np.sqrt(variance / 2)
+        return np.asarray(-apart - np.log(variance) / 2)
     freedom = 4.0 + 2.0 * min(seen.cells, 1e6)
     squares = (seen.values[:, None] - lifted) ** 2 / (variance * (freedom - 2.0))
     return np.asarray(-(freedom + 1) / 2 * np.log1p(squares) - np.log(variance) / 2)
