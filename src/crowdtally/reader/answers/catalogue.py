@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,11 +39,9 @@ def read_labels(
         columns = _columns(catalogue, file, item, named)
         rows = catalogue.rows([catalogue.columns.index(name) for name in columns])
         wanted = list(items)
-        found = _found(rows, set(wanted), _whole if kind == "integer" else _text, file)
-    labels = {key: values[0] for key, values in found.items()}
-    with_category = len(columns) > 2
-    categories = {key: values[1] for key, values in found.items()} if with_category else None
-    read = Labels(labels, categories, repr(file))
+        key_of = _whole if kind == "integer" else _text
+        labels, last = _found(rows, set(wanted), key_of, file)
+    read = Labels(labels, last if len(columns) > 2 else None, repr(file))
     read.refuse_missing(wanted)
     return read
 
@@ -54,21 +51,20 @@ def _found(
     wanted: set[Any],
     key_of: Callable[[str | None], Any],
     file: str,
-) -> Mapping[Any, Sequence[str | None]]:
-    """What the rows say about each item that is wanted; one that comes twice is refused."""
-    found: dict[Any, Sequence[str | None]] = {}
-    again = Counter[Any]()
-    for key, *values in rows:
-        item = key_of(key)
-        if item in found:
-            again[item] += 1
+) -> tuple[Mapping[Any, str | None], Mapping[Any, str | None]]:
+    """Label and last column of each item that is wanted; one that comes twice is refused."""
+    labels, last, again = dict[Any, str | None](), dict[Any, str | None](), dict[Any, None]()
+    for row in rows:
+        item = key_of(row[0])
+        if item in labels:
+            again[item] = None
         elif item in wanted:
-            found[item] = [value or None for value in values]
+            labels[item], last[item] = row[1] or None, row[-1] or None
     if again:
         raise InputError(
             f"{file!r} has {some_items(list(again))} more than once: keep one row for each item."
         )
-    return found
+    return labels, last
 
 
 def _text(key: str | None) -> str | None:

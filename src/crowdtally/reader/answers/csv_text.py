@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -14,21 +12,30 @@ _RUN = frozenset("=+-@\t\r\n|%＝＋－＠｜％")
 width, which some take for the same."""
 _SKIPPED = "\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069"
 """Letters without width, behind which one of them may hide."""
+_APART = frozenset('",;')
+"""What tells cells apart, or might in a reader that guesses."""
 
 
 def csv_text(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> str:
     """A header and a line for each row; what is missing is empty."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([column.name for column in columns])
-    writer.writerows([_cell(row[column.name]) for column in columns] for row in rows)
-    return text.getvalue()
+    lines = [[_quoted(column.name) for column in columns]]
+    lines += [[_cell(row[column.name]) for column in columns] for row in rows]
+    return "".join(f"{','.join(line)}\n" for line in lines)
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return as_text(value) if isinstance(value, str) else value
+    return _quoted(as_text(value)) if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str) -> str:
+    """In quotes where it needs them; a carriage return does too, which csv.writer may forget."""
+    if text and text.isprintable() and text == text.strip() and not set(text) & _APART:
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def as_text(text: str) -> str:

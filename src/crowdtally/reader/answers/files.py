@@ -47,9 +47,9 @@ def _parquet(answer: Writable, path: Path) -> None:
 
 
 def _xlsx(answer: Writable, path: Path) -> None:
-    from crowdtally.reader.answers.spreadsheets import write_xlsx
+    from crowdtally.reader.answers.spreadsheets import workbook
 
-    write_xlsx(answer.columns, answer.to_dicts(), path)
+    path.write_bytes(workbook(answer.columns, answer.to_dicts()))
 
 
 SUFFIXES: Mapping[str, Callable[[Writable, Path], None]] = {

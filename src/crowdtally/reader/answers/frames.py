@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,7 +40,13 @@ def _array(column: Column, rows: Rows) -> NDArray[Any]:
     if column.kind == "text":
         return np.array([None if one is None else str(one) for one in values], dtype=object)
     missing = [one is None for one in values]
-    filled = np.array([0 if one is None else one for one in values], dtype=_ARRAYS[column.kind])
+    try:
+        filled = np.array([0 if one is None else one for one in values], _ARRAYS[column.kind])
+    except OverflowError:
+        raise UsageError(
+            f"{column.name!r} has a whole number that does not fit 64 bits, which Arrow, Parquet "
+            "and frames have: take .to_dicts(), JSON, CSV or XLSX."
+        ) from None
     return np.ma.masked_array(filled, mask=missing)
 
 
@@ -67,7 +74,15 @@ def polars_frame(columns: Sequence[Column], rows: Rows) -> Any:
 
 
 def write_parquet(columns: Sequence[Column], rows: Rows, path: str | os.PathLike[str]) -> None:
-    """Write the rows as a Parquet file."""
+    """Write the rows as a Parquet file.
+
+    Raises:
+        OSError: the disk is full or cannot be written.
+    """
     target = str(Path(path)).replace("'", "''")
     made = relation(columns, rows)
-    made.query("answer", f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    try:
+        made.query("answer", f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    except duckdb.IOException as error:
+        code = errno.ENOSPC if "No space left" in str(error) else errno.EIO
+        raise OSError(code, os.strerror(code)) from error

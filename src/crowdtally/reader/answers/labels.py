@@ -21,7 +21,7 @@ class Labels:
     """The label of each item; None where the catalogue has none."""
     categories: Mapping[Any, str | None] | None = None
     """The category of each, where the catalogue has categories."""
-    source: str = "the labels"
+    source: str = "the dictionary of labels"
     """Where they come from, for messages."""
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -21,10 +21,8 @@ _SAFE = {
 }  # fmt: skip
 
 
-def write_xlsx(
-    columns: Sequence[Column], rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]
-) -> None:
-    """Write the rows as a workbook of one sheet, ``answer``."""
+def workbook(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> bytes:
+    """The rows as a workbook of one sheet, ``answer``."""
     try:
         import xlsxwriter
     except ImportError:
@@ -36,13 +34,15 @@ def write_xlsx(
             f"a sheet holds {MOST_ROWS:,} rows, and the answer has {len(rows):,}: write .parquet "
             "or .csv, or ask for fewer."
         )
-    with xlsxwriter.Workbook(os.fspath(path), _SAFE) as book:
+    made = io.BytesIO()
+    with xlsxwriter.Workbook(made, {**_SAFE, "in_memory": True}) as book:
         sheet, bold = book.add_worksheet("answer"), book.add_format({"bold": True})
         sheet.freeze_panes(1, 0)
         for place, column in enumerate(columns):
             sheet.write_string(0, place, column.name, bold)
             for number, row in enumerate(rows, start=1):
                 _write(sheet, number, place, row[column.name])
+    return made.getvalue()
 
 
 def _write(sheet: Any, row: int, place: int, value: Any) -> None:
