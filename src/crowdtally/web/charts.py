@@ -83,10 +83,10 @@ def _headed(chart: Chart, drawn: str) -> str:
 
 
 def label(text: object, longest: int = LONGEST) -> str:
-    """A value from data as a drawing shows it: on one line, a long one cut.
+    r"""A value from data as a drawing shows it: on one line, a long one cut.
 
-    >>> label("x" * 100) == "x" * 27 + "…", label("two\\nlines")
-    (True, "'two\\\\nlines'")
+    >>> label("x" * 100) == "x" * 27 + "…", label("two\nlines")
+    (True, "'two\\nlines'")
     """
     plain = plainly(str(text)[: longest + 1])
     return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
