@@ -131,10 +131,13 @@ class Asking:
         return None if self.is_empty else self._sum({})
 
     def top(self) -> TopList | None:
-        """The largest items; None in a release of attributes, or without an item."""
+        """The largest items; None in a release of attributes, or without a list to rank."""
         if self.is_empty or not self.axes.published.domain.has_items:
             return None
-        return top(self.axes, self.estimator, TOP, {})
+        try:
+            return top(self.axes, self.estimator, TOP, {})
+        except UsageError:  # items that are held as a transform cannot be ranked
+            return None
 
     def distributions(self) -> tuple[Distribution, ...]:
         """Over each context, or attribute, as far as the release says it."""
@@ -158,14 +161,12 @@ class Asking:
         """The largest items by each context; of attributes, the first by the second."""
         if self.is_empty:
             return ()
-        spread = self._spread()
+        rows, *others = self.axes.by_name.values()
+        items, columns = _first(rows, ROWS), others[:1]
+        if self.axes.published.domain.has_items:
+            columns = self._spread()[:MOST_CONTEXTS]
         if largest is not None:
-            rows = next(iter(self.axes.by_name.values()))
-            items: list[Value] = [row.item for row in largest][:ROWS]
-            columns = spread[:MOST_CONTEXTS]
-        else:
-            rows, columns = spread[0], spread[1:2]
-            items = _first(rows, ROWS)
+            items = [row.item for row in largest][:ROWS]
         made = (self._heat_map(rows, items, axis) for axis in columns)
         return tuple(one for one in made if one is not None)
 
