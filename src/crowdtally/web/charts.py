@@ -30,6 +30,8 @@ LONGEST = 28
 _TAG = re.compile(r"<[^<>]*>")
 _COLOURS = {light: f"var(--{name})" for name, light in PALETTE.items()}
 _COLOUR = re.compile("|".join(map(re.escape, _COLOURS)), re.IGNORECASE)
+_LARGER, _SMALLER = 1.35, 0.72
+"""How far a drawing may grow with the page, and shrink before it is scrolled."""
 _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
@@ -73,7 +75,8 @@ def _headed(chart: Chart, drawn: str) -> str:
     start = drawn.index(">") + 1
     box = re.search(r'viewBox="[^"]*"', drawn[:start])
     size = _SIZE.search(drawn[:start])
-    width = f' style="max-width:{float(size[1]):.0f}px"' if size else ""
+    wide = float(size[1]) if size else 0.0
+    width = f' style="max-width:{_LARGER * wide:.0f}px;min-width:{_SMALLER * wide:.0f}px"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {box[0] if box else ""}{width} '
         f'aria-labelledby="{chart.name}-title {chart.name}-desc">'

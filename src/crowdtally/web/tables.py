@@ -18,5 +18,7 @@ class Shown:
     """As many cells as there are heads in each."""
     words: Collection[int] = (0,)
     """Places of the columns that hold words instead of numbers: these may break, to the left."""
+    dense: bool = False
+    """Whether its numbers may break on paper, because they are many."""
     note: str = ""
     """What must be said below it."""

@@ -214,7 +214,8 @@ def parts_lines(published: Published) -> Iterator[str]:
         yield f"All of ε {show(epsilon)} went into one table of {counts(published)}."
         return
     parts = [
-        f"{show(share * epsilon)} for {part_words(published, name)}" for name, share in shares.items()
+        f"{show(share * epsilon)} for {part_words(published, name)}"
+        for name, share in shares.items()
     ]
     yield f"ε {show(epsilon)} is the sum of its parts: {listed(parts)}."
 

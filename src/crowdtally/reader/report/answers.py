@@ -217,7 +217,7 @@ class Asking:
         )
         rows = parquet.ask(self.axes.published.path(table), query).fetchall()
         floor = floor_of_cells(table, table.cells)
-        made = (Pair(*row, above_floor=row[2] > floor) for row in rows)
+        made = (Pair(*row, row[2] > floor) for row in rows)
         return Pairs(tuple(made), floor, table.cells)
 
 

@@ -21,6 +21,8 @@ _COLUMN = 46
 _DARKEST = 0.45
 """The most that a cell of a heat map is filled: its number stays readable on it."""
 _LONGEST = 22
+_ACROSS = 8
+"""Columns of one table of a heat map's numbers."""
 _INK, _SOFT, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "soft", "accent", "other"))
 
 Name = Callable[[object], str]
@@ -33,12 +35,12 @@ class Figure:
 
     chart: Chart
     """What is drawn."""
-    numbers: Shown
-    """The same as a table."""
+    numbers: tuple[Shown, ...]
+    """The same as tables."""
 
 
-def steps_figure(steps: Sequence[Step]) -> Figure | None:
-    """What each step took of ε; None where there is one."""
+def steps_chart(steps: Sequence[Step]) -> Chart | None:
+    """What each step took of ε; None where there is one. The table of steps has its numbers."""
     taken = [one for one in steps if one.share > 0]
     if len(taken) < 2:
         return None
@@ -55,13 +57,8 @@ def steps_figure(steps: Sequence[Step]) -> Figure | None:
              "encoding": {"text": {"field": "share", "type": "quantitative", "format": ".3~p"}}},
         ],
     }  # fmt: skip
-    numbers = Shown(
-        "The steps, and what each took of ε",
-        ("Step", "ε", "Share of ε"),
-        [(f"{one.place}. {value(one.name)}", one.epsilon, f"{one.share:.3%}") for one in steps],
-    )
     words = "How ε was shared between the steps, in their order. Longer bars: less noise there."
-    return Figure(_chart("steps", "Share of ε by step", words, rows, marks), numbers)
+    return _chart("steps", "Share of ε by step", words, rows, marks)
 
 
 def top_figure(found: TopList, name: Name) -> Figure | None:
@@ -78,8 +75,7 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
         }
         for row in found.rows
     ]
-    title = f"Number of {found.counted}"
-    x = {"type": "quantitative", "title": title, "axis": {"tickCount": 5, "format": ",~s"}}
+    x = _amount(found.counted)
     layers: list[dict[str, Any]] = [
         {"mark": {"type": "rule", "color": _ACCENT, "strokeWidth": 3, "opacity": 0.55},
          "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}}},
@@ -105,7 +101,7 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
         f"released.{floor}"
     )
     chart = _chart("top", f"The {len(rows)} largest items", words, rows, shared)
-    return Figure(chart, _top_numbers(found, name))
+    return Figure(chart, (_top_numbers(found, name),))
 
 
 def _top_numbers(found: TopList, name: Name) -> Shown:
@@ -143,8 +139,7 @@ def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
         }
         for place, one in enumerate(found.values, start=1)
     ]  # fmt: skip
-    x = {"type": "quantitative", "title": f"Number of {counted}",
-         "axis": {"tickCount": 5, "format": ",~s"}}  # fmt: skip
+    x = _amount(counted)
     marks = {
         "encoding": {"y": _names("value")},
         "layer": [
@@ -166,7 +161,7 @@ def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
             for one in found.values
         ],
     )  # fmt: skip
-    return Figure(_chart(f"spread-{number}", f"Counts by {name}", words, rows, marks), numbers)
+    return Figure(_chart(f"spread-{number}", f"Counts by {name}", words, rows, marks), (numbers,))
 
 
 def _unlike(found: Distribution) -> bool:
@@ -177,10 +172,7 @@ def _unlike(found: Distribution) -> bool:
 
 def heat_figure(found: HeatMap, counted: str, number: int, name: Name) -> Figure:
     """Items in each value of a context, darker where there are more."""
-    across = [
-        f"{label(one, 9)}" if len(found.column_values) <= 12 else label(one, 5)
-        for one in found.column_values
-    ]
+    across = [label(one, 14) for one in found.column_values]
     if len(set(across)) < len(across):
         across = [f"{place}. {one}" for place, one in enumerate(across, start=1)]
     rows = list(_heat_rows(found, across, name))
@@ -188,7 +180,8 @@ def heat_figure(found: HeatMap, counted: str, number: int, name: Name) -> Figure
         "encoding": {
             "y": _names("row"),
             "x": {"field": "column", "type": "nominal", "sort": None, "title": label(found.columns),
-                  "axis": {"orient": "top", "labelAngle": 0, "ticks": False, "domain": False}},
+                  "axis": {"orient": "top", "labelAngle": _slant(across), "ticks": False,
+                           "domain": False}},
         },
         "layer": [
             {"mark": {"type": "rect", "color": _ACCENT},
@@ -205,9 +198,14 @@ def heat_figure(found: HeatMap, counted: str, number: int, name: Name) -> Figure
     ]
     said = f" Not shown: {' and '.join(left)}." if left else ""
     words = f"What is believed of each combination, in {counted}; darker: more.{said}"
-    title = f"{value(found.rows)} by {value(found.columns)}"
+    title = f"Counts by {value(found.rows)} and {value(found.columns)}"
     chart = _chart(f"heat-{number}", title, words, rows, marks, _COLUMN * len(across))
-    return Figure(chart, _heat_numbers(found, title, name))
+    return Figure(chart, tuple(_heat_numbers(found, title, name)))
+
+
+def _slant(names: Sequence[str]) -> int:
+    """Upright where all names fit above their columns, else leaning."""
+    return 0 if max(map(len, names), default=0) <= 6 else -40
 
 
 def _heat_rows(found: HeatMap, across: Sequence[str], name: Name) -> Iterator[dict[str, Any]]:
@@ -221,14 +219,21 @@ def _heat_rows(found: HeatMap, across: Sequence[str], name: Name) -> Iterator[di
             }
 
 
-def _heat_numbers(found: HeatMap, title: str, name: Name) -> Shown:
-    heads = (value(found.rows), *(value(one, 30) for one in found.column_values))
-    rows = [
-        (value(name(item)), *(f"{grouped(one.estimate)} ({between(one.low, one.high)})"
-                              for one in cells))
-        for item, cells in zip(found.row_values, found.cells, strict=True)
-    ]  # fmt: skip
-    return Shown(f"{title}: estimates, and their 95% intervals in brackets", heads, rows)
+def _heat_numbers(found: HeatMap, title: str, name: Name) -> Iterator[Shown]:
+    """The numbers, in tables of a few columns each, so that they fit on paper."""
+    for first in range(0, len(found.column_values), _ACROSS):
+        part = slice(first, first + _ACROSS)
+        rows = [
+            (
+                value(name(item)),
+                *(f"{grouped(one.estimate)} ({between(one.low, one.high)})" for one in cells[part]),
+            )
+            for item, cells in zip(found.row_values, found.cells, strict=True)
+        ]
+        heads = (value(found.rows), *(value(one, 30) for one in found.column_values[part]))
+        shown = f", {heads[1]} to {heads[-1]}" if len(found.column_values) > _ACROSS else ""
+        caption = f"{title}{shown}: estimates, and their 95% intervals in brackets"
+        yield Shown(caption, heads, rows, dense=True)
 
 
 def short(number: float) -> str:
@@ -247,17 +252,19 @@ def short(number: float) -> str:
 def figures(facts: Facts, name: Name) -> dict[str, list[Figure]]:
     """All of them, by the part of the report that they stand in."""
     top = None if facts.top is None else top_figure(facts.top, name)
-    steps = steps_figure(facts.spent.steps)
     return {
-        "steps": [] if steps is None else [steps],
         "top": [] if top is None else [top],
         "spread": [
             spread_figure(one, facts.counted, n) for n, one in enumerate(facts.distributions)
         ],
-        "heat": [
-            heat_figure(one, facts.counted, n, name) for n, one in enumerate(facts.heat_maps)
-        ],
+        "heat": [heat_figure(one, facts.counted, n, name) for n, one in enumerate(facts.heat_maps)],
     }
+
+
+def _amount(counted: str) -> dict[str, Any]:
+    """The axis of counts: thousands as k, millions as M."""
+    axis = {"tickCount": 5, "format": "~s", "labelExpr": "datum.value == 0 ? '0' : datum.label"}
+    return {"type": "quantitative", "title": f"Number of {counted}", "axis": axis}
 
 
 def _names(field: str) -> dict[str, Any]:

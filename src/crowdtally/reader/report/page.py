@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.laws.odds import percent as percent_of
-from crowdtally.reader.report.charts import Name, figures
+from crowdtally.reader.report.charts import Name, figures, steps_chart
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.numbers import between, grouped
@@ -26,6 +26,7 @@ def page(facts: Facts, *, fixed_colours: bool = False) -> str:
         figures=figures(facts, name),
         beliefs=_beliefs(facts),
         steps=_steps(facts),
+        steps_chart=steps_chart(facts.spent.steps),
         budget=_budget(facts),
         errors=_errors(facts),
         lists=_lists(facts),

@@ -73,9 +73,7 @@ class TableSize:
 
 def lists(published: Published) -> tuple[Listed, ...]:
     """The public lists."""
-    return tuple(
-        Listed(one.name, one.length, one.is_discovered) for one in published.domain.lists
-    )
+    return tuple(Listed(one.name, one.length, one.is_discovered) for one in published.domain.lists)
 
 
 def table_sizes(published: Published, whole: Sum | None) -> tuple[TableSize, ...]:
@@ -87,9 +85,7 @@ def table_sizes(published: Published, whole: Sum | None) -> tuple[TableSize, ...
     )
 
 
-def _sized(
-    published: Published, table: TableFacts, words: str, whole: Sum | None
-) -> TableSize:
+def _sized(published: Published, table: TableFacts, words: str, whole: Sum | None) -> TableSize:
     return TableSize(
         table.name,
         table.file,

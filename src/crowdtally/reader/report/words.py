@@ -73,9 +73,7 @@ def levels(published: Published) -> tuple[Level, ...]:
     )
 
 
-def _level(
-    name: str, title: str, words: str, *sections: tuple[str, str, Iterable[str]]
-) -> Level:
+def _level(name: str, title: str, words: str, *sections: tuple[str, str, Iterable[str]]) -> Level:
     made = (Section(short, head, tuple(lines)) for short, head, lines in sections)
     return Level(name, title, words, tuple(one for one in made if one.lines))
 
