@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from html import escape
+from html import escape, unescape
 from typing import Any
 
 from crowdtally.showing import plainly
@@ -32,6 +32,11 @@ _COLOURS = {light: f"var(--{name})" for name, light in PALETTE.items()}
 _COLOUR = re.compile("|".join(map(re.escape, _COLOURS)), re.IGNORECASE)
 _LARGER, _SMALLER = 1.35, 0.72
 """How far a drawing may grow with the page, and shrink before it is scrolled."""
+_WIDER = 1.4
+"""Pixels that a letter of a label may be wider."""
+_TEXTS = re.compile(r">([^<]*)</text>")
+_ROLES = re.compile(r' (?:role|class|aria-[a-z]+|pointer-events)="[^"]*"')
+"""What the parts of a drawing say of themselves: it is one picture, described as a whole."""
 _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
@@ -63,7 +68,8 @@ def svg(chart: Chart, *, variables: bool = True) -> str:
 
     def tag(found: re.Match[str]) -> str:
         # Only tags are touched: text between them may be a label, whatever it looks like.
-        text = re.sub(r'\bid="', f'id="{chart.name}-', found[0])
+        text = _ROLES.sub("", found[0])
+        text = re.sub(r'\bid="', f'id="{chart.name}-', text)
         text = text.replace("url(#", f"url(#{chart.name}-")
         return _COLOUR.sub(lambda m: _COLOURS[m[0].lower()], text) if variables else text
 
@@ -73,12 +79,16 @@ def svg(chart: Chart, *, variables: bool = True) -> str:
 def _headed(chart: Chart, drawn: str) -> str:
     """With a title, a description and a width that follows the page."""
     start = drawn.index(">") + 1
-    box = re.search(r'viewBox="[^"]*"', drawn[:start])
     size = _SIZE.search(drawn[:start])
-    wide = float(size[1]) if size else 0.0
+    if size is None:
+        raise ValueError("a drawing without a size")
+    # A reader's font may be wider than the one that the drawing was measured with.
+    spare = _WIDER * max((len(unescape(one)) for one in _TEXTS.findall(drawn)), default=0)
+    wide, high = float(size[1]) + 1.5 * spare, float(size[2])
+    box = f'viewBox="{-spare:.0f} 0 {wide:.0f} {high:.0f}"'
     width = f' style="max-width:{_LARGER * wide:.0f}px;min-width:{_SMALLER * wide:.0f}px"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {box[0] if box else ""}{width} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {box}{width} '
         f'aria-labelledby="{chart.name}-title {chart.name}-desc">'
         f'<title id="{chart.name}-title">{escape(chart.title)}</title>'
         f'<desc id="{chart.name}-desc">{escape(chart.words)}</desc>{drawn[start:]}'

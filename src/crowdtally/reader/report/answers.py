@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 from math import isfinite
 from typing import Any
 
@@ -22,6 +23,8 @@ from crowdtally.values.sql import quoted
 
 TOP = 20
 """Items of the list."""
+SHORT, MOST_LISTS = 10, 12
+"""Items of a list in one context, and how many such lists are shown."""
 MOST_VALUES = 40
 """Values of a context that are shown."""
 MOST_CONTEXTS = 4
@@ -83,6 +86,16 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
+class InContext:
+    """The largest items in one combination of contexts."""
+
+    context: Mapping[str, Value]
+    """The value of each context."""
+    top: TopList
+    """The items."""
+
+
+@dataclass(frozen=True)
 class Pair:
     """Two items that the same users have."""
 
@@ -134,10 +147,23 @@ class Asking:
         """The largest items; None in a release of attributes, or without a list to rank."""
         if self.is_empty or not self.axes.published.domain.has_items:
             return None
+        return self._top(TOP, {})
+
+    def _top(self, k: int, context: Mapping[str, object]) -> TopList | None:
         try:
-            return top(self.axes, self.estimator, TOP, {})
-        except UsageError:  # items that are held as a transform cannot be ranked
+            return top(self.axes, self.estimator, k, context)
+        except UsageError:  # items that are held as a transform, or in contexts alone
             return None
+
+    def tops(self) -> tuple[InContext, ...]:
+        """The largest items in each combination of contexts, where there is no other list."""
+        if self.is_empty or not self.axes.contexts:
+            return ()
+        values = [_first(axis, MOST_LISTS) for axis in self.axes.contexts.values()]
+        combinations = islice(product(*values), MOST_LISTS)
+        named = [dict(zip(self.axes.contexts, one, strict=True)) for one in combinations]
+        found = ((context, self._top(SHORT, context)) for context in named)
+        return tuple(InContext(context, one) for context, one in found if one is not None)
 
     def distributions(self) -> tuple[Distribution, ...]:
         """Over each context, or attribute, as far as the release says it."""

@@ -101,10 +101,11 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
         f"released.{floor}"
     )
     chart = _chart("top", f"The {len(rows)} largest items", words, rows, shared)
-    return Figure(chart, (_top_numbers(found, name),))
+    return Figure(chart, (top_numbers(found, name),))
 
 
-def _top_numbers(found: TopList, name: Name) -> Shown:
+def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
+    """A list of items with all that is known of each."""
     rows = [
         (
             value(name(row.item)),
@@ -123,7 +124,7 @@ def _top_numbers(found: TopList, name: Name) -> Shown:
         f"Chance to be in the top {found.k or len(rows)}", "Noisy count", "Noise, std",
         "Noise floor",
     )  # fmt: skip
-    return Shown("The largest items", heads, rows)
+    return Shown(f"The largest items{where}", heads, rows)
 
 
 def spread_figure(found: Distribution, counted: str, number: int) -> Figure:

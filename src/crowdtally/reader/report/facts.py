@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
@@ -14,7 +15,7 @@ from crowdtally.reader.axes import Axes
 from crowdtally.reader.describing.promise import beliefs
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.estimating.estimator import Estimator
-from crowdtally.reader.report.answers import Asking, Distribution, HeatMap, Labels, Pairs
+from crowdtally.reader.report.answers import Asking, Distribution, HeatMap, InContext, Labels, Pairs
 from crowdtally.reader.report.size import Check, Listed, TableSize, checks, lists, table_sizes
 from crowdtally.reader.report.spent import Budget, Spent, budget, spent
 from crowdtally.reader.report.words import Level, levels
@@ -60,6 +61,8 @@ class Facts:
     """The sum over everything."""
     top: TopList | None
     """The largest items; None in a release of attributes, or without an item."""
+    tops: tuple[InContext, ...]
+    """The largest items in each context, where the release has lists there alone."""
     distributions: tuple[Distribution, ...]
     """Over each context, or attribute."""
     heat_maps: tuple[HeatMap, ...]
@@ -99,6 +102,7 @@ def facts_of(axes: Axes, estimator: Estimator, labels: Labels | None = None) -> 
     """
     published, asking = axes.published, Asking(axes, estimator)
     promised, whole, largest = published.guarantee, asking.whole(), asking.top()
+    tops = asking.tops() if largest is None else ()
     pairs = asking.pairs()
     return Facts(
         id=published.id,
@@ -117,6 +121,7 @@ def facts_of(axes: Axes, estimator: Estimator, labels: Labels | None = None) -> 
         counted=published.counted,
         whole=whole,
         top=largest,
+        tops=tops,
         distributions=asking.distributions(),
         heat_maps=asking.heat_maps(largest),
         pairs=pairs,
@@ -124,7 +129,9 @@ def facts_of(axes: Axes, estimator: Estimator, labels: Labels | None = None) -> 
         domain_cells=_cells(published),
         tables=table_sizes(published, whole),
         checks=checks(published),
-        labels=_names(largest, pairs, labels),
+        labels={}
+        if labels is None
+        else _names([largest, *(one.top for one in tops)], pairs, labels),
     )
 
 
@@ -132,10 +139,8 @@ def _cells(published: Published) -> int:
     return prod(one.length for one in published.domain.lists)
 
 
-def _names(largest: TopList | None, pairs: Pairs | None, labels: Labels | None) -> dict[str, str]:
-    if labels is None:
-        return {}
-    shown = [row.item for row in largest] if largest is not None else []
+def _names(lists: Iterable[TopList | None], pairs: Pairs | None, labels: Labels) -> dict[str, str]:
+    shown = [row.item for one in lists if one is not None for row in one.rows]
     if pairs is not None:
         shown += [item for pair in pairs.rows for item in (pair.item, pair.other)]
     found = ((item, labels.get(item)) for item in shown)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 
 from crowdtally.laws.odds import percent as percent_of
-from crowdtally.reader.report.charts import Name, figures, steps_chart
+from crowdtally.reader.report.charts import Name, figures, steps_chart, top_numbers
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.numbers import between, grouped
@@ -31,6 +32,7 @@ def page(facts: Facts, *, fixed_colours: bool = False) -> str:
         errors=_errors(facts),
         lists=_lists(facts),
         tables=_tables(facts),
+        tops=[top_numbers(one.top, name, _where(one.context)) for one in facts.tops],
         pairs=_pairs(facts, name),
         fixed_colours=fixed_colours,
     )
@@ -42,6 +44,10 @@ def _named(facts: Facts) -> Name:
         return str(item) if found is None else f"{found} ({item})"
 
     return name
+
+
+def _where(context: Mapping[str, object]) -> str:
+    return ", " + ", ".join(f"{value(one, 40)} = {value(at, 40)}" for one, at in context.items())
 
 
 def _title(facts: Facts) -> str:
@@ -85,7 +91,7 @@ def _budget(facts: Facts) -> Shown:
         ("Left", one.left or "–"),
         ("δ of this release", one.delta),
     ]
-    return Shown("The budget of the dataset, in ε", ("", "ε"), rows)
+    return Shown("The budget of the dataset, in ε", ("What", "ε"), rows)
 
 
 def _errors(facts: Facts) -> Shown:

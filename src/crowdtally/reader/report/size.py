@@ -111,12 +111,15 @@ def _bounding(published: Published, table: TableFacts, whole: Sum | None) -> str
     """The part of the error that is not noise, as far as a release can say it."""
     if not is_bounded(published) or published.method.bounding == DISTINCT or table.law.per_cell:
         return NONE
+    if published.method.bounding == AUTO and table.law.unit == 1:
+        return NONE
     if published.method.bounding != AUTO:
         return f"{what_counts(published, table).words()}; what that leaves out {UNKNOWN}"
     lost = lost_share(whole)
     if lost is None or whole is None or whole.table != table.name:
         return "rows were scaled down; estimates allow for it"
-    return f"about {lost:.0%} of all counts were lost by scaling down; estimates put it back"
+    share = f"about {lost:.0%}" if lost >= 0.01 else "less than 1%"
+    return f"{share} of all counts were lost by scaling down; estimates put it back"
 
 
 def lost_share(whole: Sum | None) -> float | None:
