@@ -22,12 +22,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-import made_up
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import crowdtally as ct
+import made_up
 
 METHODS: dict[str, dict[str, Any]] = {
     "auto": {},

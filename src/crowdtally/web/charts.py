@@ -30,7 +30,9 @@ LONGEST = 28
 _TAG = re.compile(r"<[^<>]*>")
 _COLOURS = {light: f"var(--{name})" for name, light in PALETTE.items()}
 _COLOUR = re.compile("|".join(map(re.escape, _COLOURS)), re.IGNORECASE)
-_LARGER, _SMALLER = 1.35, 0.72
+_BROAD = 640
+"""Pixels from which on a drawing takes the width of the paper."""
+_LARGER, _SMALLER = 1.35, 0.7
 """How far a drawing may grow with the page, and shrink before it is scrolled."""
 _WIDER = 1.4
 """Pixels that a letter of a label may be wider."""
@@ -86,9 +88,10 @@ def _headed(chart: Chart, drawn: str) -> str:
     spare = _WIDER * max((len(unescape(one)) for one in _TEXTS.findall(drawn)), default=0)
     wide, high = float(size[1]) + 1.5 * spare, float(size[2])
     box = f'viewBox="{-spare:.0f} 0 {wide:.0f} {high:.0f}"'
+    broad = ' class="broad"' if wide > _BROAD else ""
     width = f' style="max-width:{_LARGER * wide:.0f}px;min-width:{_SMALLER * wide:.0f}px"'
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" {box}{width} '
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img"{broad} {box}{width} '
         f'aria-labelledby="{chart.name}-title {chart.name}-desc">'
         f'<title id="{chart.name}-title">{escape(chart.title)}</title>'
         f'<desc id="{chart.name}-desc">{escape(chart.words)}</desc>{drawn[start:]}'
@@ -108,8 +111,8 @@ def label(text: object, longest: int = LONGEST) -> str:
 _TEXT = {
     "labelColor": PALETTE["ink"],
     "titleColor": PALETTE["soft"],
-    "labelFontSize": 12,
-    "titleFontSize": 12,
+    "labelFontSize": 13,
+    "titleFontSize": 13,
     "titleFontWeight": "normal",
 }
 CONFIG: Mapping[str, Any] = {

@@ -12,18 +12,22 @@ _DIGITS = 3
 
 
 def grouped(value: float | None) -> str:
-    """A number for people: whole from 100 on, else to three digits; a true minus sign.
+    """A number for people: whole from 100 on, else to three digits or a thousandth.
 
     >>> grouped(1234567).replace(THIN, "_"), grouped(-12.345), grouped(0.01234), grouped(None)
-    ('1_234_567', '−12.3', '0.0123', '–')
+    ('1_234_567', '−12.3', '0.012', '–')
+    >>> grouped(-1e-9), grouped(10**20 + 1).replace(THIN, "")
+    ('0', '100000000000000000001')
     """
     if value is None or not isfinite(value):
         return NO_NUMBER
-    places = 0 if isinstance(value, int) or not value else _DIGITS - 1 - floor(log10(abs(value)))
-    rounded = round(value, places) if 0 < places < 12 else round(value)
-    text = f"{rounded:,}" if isinstance(rounded, int) else f"{rounded:,.{max(places, 0)}f}"
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
+    if isinstance(value, int):
+        text = f"{value:,}"
+    else:
+        digits = _DIGITS - 1 - floor(log10(abs(value))) if value else 0
+        places = min(max(digits, 0), _DIGITS)
+        text = f"{round(value, places) + 0.0:,.{places}f}"  # no minus sign before a zero
+        text = text.rstrip("0").rstrip(".") if "." in text else text
     return text.replace(",", THIN).replace("-", MINUS)
 
 

@@ -243,7 +243,10 @@ class Asking:
         )
         rows = parquet.ask(self.axes.published.path(table), query).fetchall()
         floor = floor_of_cells(table, table.cells)
-        made = (Pair(*row, row[2] > floor) for row in rows)
+        made = (
+            Pair(item, beside, count, low, high, count > floor)
+            for item, beside, count, low, high in rows
+        )
         return Pairs(tuple(made), floor, table.cells)
 
 

@@ -15,10 +15,12 @@ from crowdtally.web.numbers import between, grouped, percent
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown
 
-_WIDTH = 300
+_WIDTH = 270
 _ROW = 22
-_COLUMN = 46
-_DARKEST = 0.45
+_COLUMN, _NARROW = 46, 33
+"""Of a heat map, in pixels: where there are few columns, and where there are many."""
+_FEW = 10
+DARKEST = 0.45
 """The most that a cell of a heat map is filled: its number stays readable on it."""
 _LONGEST = 22
 _ACROSS = 8
@@ -187,7 +189,7 @@ def heat_figure(found: HeatMap, counted: str, number: int, name: Name) -> Figure
         "layer": [
             {"mark": {"type": "rect", "color": _ACCENT},
              "encoding": {"fillOpacity": {"field": "estimate", "type": "quantitative",
-                          "legend": None, "scale": {"range": [0.03, _DARKEST], "clamp": True}}}},
+                          "legend": None, "scale": {"range": [0.03, DARKEST], "clamp": True}}}},
             {"mark": {"type": "text", "color": _INK, "fontSize": 10},
              "encoding": {"text": {"field": "text", "type": "nominal"}}},
         ],
@@ -200,13 +202,17 @@ def heat_figure(found: HeatMap, counted: str, number: int, name: Name) -> Figure
     said = f" Not shown: {' and '.join(left)}." if left else ""
     words = f"What is believed of each combination, in {counted}; darker: more.{said}"
     title = f"Counts by {value(found.rows)} and {value(found.columns)}"
-    chart = _chart(f"heat-{number}", title, words, rows, marks, _COLUMN * len(across))
+    chart = _chart(f"heat-{number}", title, words, rows, marks, _heat_width(len(across)))
     return Figure(chart, tuple(_heat_numbers(found, title, name)))
+
+
+def _heat_width(columns: int) -> int:
+    return columns * (_COLUMN if columns <= _FEW else _NARROW)
 
 
 def _slant(names: Sequence[str]) -> int:
     """Upright where all names fit above their columns, else leaning."""
-    return 0 if max(map(len, names), default=0) <= 6 else -40
+    return 0 if max(map(len, names), default=0) <= 5 else -40
 
 
 def _heat_rows(found: HeatMap, across: Sequence[str], name: Name) -> Iterator[dict[str, Any]]:
@@ -264,7 +270,7 @@ def figures(facts: Facts, name: Name) -> dict[str, list[Figure]]:
 
 def _amount(counted: str) -> dict[str, Any]:
     """The axis of counts: thousands as k, millions as M."""
-    axis = {"tickCount": 5, "format": "~s", "labelExpr": "datum.value == 0 ? '0' : datum.label"}
+    axis = {"tickCount": 4, "format": "~s", "labelExpr": "datum.value == 0 ? '0' : datum.label"}
     return {"type": "quantitative", "title": f"Number of {counted}", "axis": axis}
 
 
