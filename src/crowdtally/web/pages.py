@@ -95,7 +95,6 @@ def sentence(text: str) -> str:
     >>> sentence("1,234 users of '1,234'").replace("\N{NARROW NO-BREAK SPACE}", "_")
     "1_234 users of '1,234'"
     """
-
     if len(text) > _LONG:  # a hostile one, in which quotes would be looked for again and again
         return text
 
