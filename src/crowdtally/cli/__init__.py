@@ -31,6 +31,7 @@ _COMMANDS = {
     "recommend": "recommending:recommend",
     "sum": "reading:sum_cells",
     "describe": "describing:describe",
+    "report": "reporting:report",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
     "lab": "lab:app",
