@@ -30,6 +30,7 @@ _COMMANDS = {
     "top": "reading:top",
     "sum": "reading:sum_cells",
     "describe": "describing:describe",
+    "export": "exporting:export",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
     "lab": "lab:app",
