@@ -7,10 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 from crowdtally.published import Published, TableFacts, footer, parquet
-from crowdtally.published.packaging import MEDIATYPE
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.showing import markdown, printable_json
 
+_PARQUET = "application/x-parquet"
+"""What the standard's own library reads; the registered name came later."""
 VERSION = "http://mlcommons.org/croissant/1.1"
 """The version of the standard."""
 _OWN = (
@@ -78,7 +79,7 @@ def _file(published: Published, table: TableFacts) -> dict[str, Any]:
         "@id": table.file,
         "name": table.file,
         "contentUrl": table.file,
-        "encodingFormat": MEDIATYPE,
+        "encodingFormat": _PARQUET,
         "sha256": table.sha256 or parquet.digest(published.folder / table.file),
     }
 

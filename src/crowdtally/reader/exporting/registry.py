@@ -8,7 +8,7 @@ rendered as Markdown there, so what comes from the release is written as text th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import ROUND_CEILING, Context
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
 from crowdtally.published import Published
@@ -29,6 +29,8 @@ CURATOR = "CURATOR:"
 TO_ADD = "To be added by the curator."
 """The value of what the registry requires and the release does not say."""
 _LONGEST = 2000
+_SHORT = -6
+"""The power of ten from which on a number is written out."""
 _ROUNDED_UP = Context(prec=12, rounding=ROUND_CEILING)
 _UNITS = {
     "user": "User-level",
@@ -80,6 +82,7 @@ def _asked(what: str) -> str:
 
 def _basic(published: Published) -> tuple[Entry, ...]:
     first, *_ = what_lines(published)
+    called_back = list(withdrawal_lines(published.withdrawn))[:1]
     day = str(published.metadata["created"])[:10]
     return (
         Entry("name", TO_ADD, _asked("the name of the data product")),
@@ -87,7 +90,7 @@ def _basic(published: Published) -> tuple[Entry, ...]:
         Entry("intended_use", TO_ADD, _asked("what it is meant for")),
         Entry("data_product_type", "Summary statistics"),
         Entry("data_product_region", TO_ADD, _asked("which region the data are about")),
-        Entry("description", told(first)),
+        Entry("description", told(" ".join([*called_back, first]))),
         Entry("publication_date", day, _asked("the day on which it was made; if another, correct")),
         Entry("data_product_sector", None, _asked("the sector, a word of the registry's list")),
     )
@@ -126,17 +129,13 @@ def _above(value: Fraction) -> str:
     >>> _above(Fraction(1, 10)), _above(Fraction(1, 3)), _above(Fraction(1, 10**9))
     ('0.1', '0.333333333334', '1.0e-9')
     """
-    rounded = _ROUNDED_UP.divide(value.numerator, value.denominator)
-    if rounded.adjusted() >= -6 and rounded == _ROUNDED_UP.create_decimal(value.numerator) / 1:
+    exact = Decimal(value.numerator), Decimal(value.denominator)
+    rounded = _ROUNDED_UP.divide(*exact).normalize(_ROUNDED_UP)
+    if rounded.adjusted() >= _SHORT:
         return f"{rounded:f}"
-    text = f"{rounded.normalize():f}"
-    return text if rounded.adjusted() >= -6 else _scientific(value)
-
-
-def _scientific(value: Fraction) -> str:
-    rounded = _ROUNDED_UP.divide(value.numerator, value.denominator).normalize()
-    digits, exponent = f"{rounded:e}".split("e")
-    return f"{digits if '.' in digits else digits + '.0'}e{int(exponent)}"
+    digits, _, exponent = f"{rounded:e}".partition("e")
+    # Without a point some readers of YAML take it for a text.
+    return f"{digits if '.' in digits else f'{digits}.0'}e{exponent}"
 
 
 def _model(published: Published) -> tuple[Entry, ...]:
@@ -154,8 +153,9 @@ def _accounting(published: Published) -> tuple[Entry, ...]:
     return (
         Entry(
             "post_processing",
-            "Noisy counts are published as they were drawn; negative ones are not made 0. What a "
-            "reader estimates from them is not a part of the release.",
+            "Negative noisy counts are not made 0. Where cells were left out, or counts multiplied, "
+            "the lines on tables and mechanisms say so. What a reader estimates from noisy counts "
+            "is not a part of the release.",
         ),
         Entry("composition", _points(_composition(published))),
     )
@@ -169,9 +169,8 @@ def _composition(published: Published) -> list[str]:
 
 
 def _implementation(published: Published) -> tuple[Entry, ...]:
-    versions = published.metadata["versions"]
-    made_by = [f"{name} {versions[name]}" for name in ("crowdtally",) if name in versions]
-    library = [f"The library is {made_by[0]}."] if made_by else []
+    version = published.metadata["versions"].get("crowdtally", "of an unknown version")
+    library = f"Made by the library crowdtally {version}."
     return (
         Entry(
             "preprocessing_and_hyperparameter_tuning", None,
@@ -179,7 +178,7 @@ def _implementation(published: Published) -> tuple[Entry, ...]:
         ),
         Entry(
             "mechanisms",
-            _points(library, protection_lines(published)),
+            _points([library], protection_lines(published)),
             _asked("add how the records themselves are stored, and who may read them"),
         ),
         Entry("justification", None, _asked("why this ε, this unit and these parameters")),

@@ -49,7 +49,8 @@ def yaml(entries: Iterable[Entry], comment: str) -> str:
         entries: its keys and values, in order.
         comment: what stands at its top.
     """
-    lines = [*_comment(comment, ""), *(line for one in entries for line in _entry(one, ""))]
+    top = [*_comment(comment, ""), ""]
+    lines = [*top, *(line for one in entries for line in _entry(one, ""))]
     return "\n".join(lines) + "\n"
 
 
@@ -118,4 +119,6 @@ def _letter(letter: str) -> str:
 def _one_line(text: str) -> str:
     """A text whose every letter can stand in a block of YAML, on one line."""
     plain = " ".join(text.split())
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in plain)
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in plain
+    )
