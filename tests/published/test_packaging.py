@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import frictionless
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -18,8 +19,6 @@ from crowdtally.published import packaging
 from kit.auto_made import release_way
 from kit.damaged import of_kind
 from kit.made import made, visits
-
-frictionless = pytest.importorskip("frictionless")
 
 Made = Callable[[str], Path]
 KINDS = (

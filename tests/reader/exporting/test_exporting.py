@@ -15,9 +15,11 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 import crowdtally as ct
@@ -25,9 +27,6 @@ from crowdtally.reader.exporting.registry import TO_ADD, _above
 from kit.command import crowdtally
 from kit.damaged import edit, of_kind, strip
 from kit.made import made
-
-jsonschema = pytest.importorskip("jsonschema")
-yaml = pytest.importorskip("yaml")
 
 Made = Callable[[str], Path]
 KINDS = ("auto", "plain", "attributes", "pairs", "filter", "discovered", "sketch")
@@ -161,11 +160,12 @@ def test_croissant_names_every_file_column_and_type(
 def test_croissants_own_library_reads_every_table(
     kind: str, folder_of: Made, tmp_path: Path
 ) -> None:
-    croissant = pytest.importorskip("mlcroissant")
+    import mlcroissant
+
     whole = hostile(tmp_path).folder if kind == "hostile" else folder_of(kind)
     folder = shutil.copytree(whole, tmp_path / "copy")
     ct.load(folder).export(croissant=folder / "croissant.json")
-    found = croissant.Dataset(jsonld=str(folder / "croissant.json"))
+    found = mlcroissant.Dataset(jsonld=str(folder / "croissant.json"))
     assert not found.metadata.ctx.issues.errors
     for record in found.metadata.record_sets:
         rows = list(found.records(record.uuid))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import yaml as reading
 
 from crowdtally.reader.exporting.yaml import Bullets, Entry, Number, quoted, yaml
-
-reading = pytest.importorskip("yaml")
 
 TEXTS = [
     "", " ", "plain", "# no comment", "a: b", "- a", "yes", "null", "1.5", "~", "!!python/none x",

@@ -153,7 +153,7 @@ def _accounting(published: Published) -> tuple[Entry, ...]:
     return (
         Entry(
             "post_processing",
-            "Negative noisy counts are not made 0. Where cells were left out, or counts multiplied, "
+            "Negative noisy counts are not made 0. Where cells were left out or counts multiplied, "
             "the lines on tables and mechanisms say so. What a reader estimates from noisy counts "
             "is not a part of the release.",
         ),
