@@ -302,14 +302,16 @@ def test_what_is_no_whole_release_of_this_version(
     assert "items.parquet' is damaged" in refused(tmp_path, INPUT, damaged, form, out)
 
 
+@pytest.mark.parametrize("form", ["registry", "croissant"])
 def test_a_table_that_is_damaged_after_the_release_was_opened(
-    folder_of: Made, tmp_path: Path
+    form: str, folder_of: Made, tmp_path: Path
 ) -> None:
     release = ct.load(shutil.copytree(folder_of("plain"), tmp_path / "release"))
-    (release.folder / "items.parquet").write_bytes(b"PAR1")
+    path = release.folder / "items.parquet"
+    pq.write_table(pq.read_table(path), path)  # whole, and not what was released
     with pytest.raises(ct.InputError, match=r"items\.parquet' is damaged"):
-        release.export(croissant=tmp_path / "croissant.json")
-    assert not (tmp_path / "croissant.json").exists()
+        release.export(**{form: tmp_path / "out"})
+    assert not (tmp_path / "out").exists()
 
 
 def test_places_that_are_taken_or_cannot_be(folder_of: Made, tmp_path: Path) -> None:
