@@ -27,7 +27,8 @@ REQUEST = "request"
 COMPARED = "lab compare"
 """Takes what says what is counted, and of a release's method and budget what it does not try."""
 _FLAT = (
-    "demo", "top", "sum", "describe", "report", "withdraw", "lab lookalike", "lab audit", "check",
+    "demo", "top", "sum", "describe", "report", "export", "withdraw", "lab lookalike",
+    "lab audit", "check",
 )  # fmt: skip
 _EVERYWHERE = {"--help", "--debug"}
 _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
