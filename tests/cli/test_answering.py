@@ -67,7 +67,7 @@ def test_json_has_the_fields_that_it_always_had() -> None:
     assert list(json.loads(crowdtally("sum", RELEASE, "--json").out)) == [
         "estimate", "estimate_error", "estimate_low", "estimate_high", "covers", "value",
         "standard_error", "low", "high", "cells", "table", "counted", "unbiased_for",
-        "what_counts",
+        "what_counts", "estimate_words", "assumes",
     ]  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
 import pytest
 
+import crowdtally as ct
 from kit.command import crowdtally
 
 RELEASE = Path(__file__).parents[1] / "corpus" / "releases" / "sra-items"
@@ -54,3 +56,21 @@ def test_refusals_leave_nothing(
     assert (ended.code, ended.out) == (code, "")
     assert words in ended.err
     assert [one.name for one in tmp_path.iterdir()] == ["there.pdf"]
+
+
+def test_items_are_named_by_their_labels(tmp_path: Path) -> None:
+    first = json.loads(crowdtally("top", RELEASE, "-k", "1", "--json").out)[0]["item"]
+    items = ct.load(RELEASE).table("items").fetchall()
+    column = ct.load(RELEASE).metadata["domain"]["items"]["name"]
+    named = [(row[0], "A <b>name</b>" if row[0] == first else "other") for row in items]
+    catalogue = tmp_path / "names.csv"
+    with catalogue.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([(column, "title"), *named])
+    page = tmp_path / "report.html"
+    assert crowdtally("report", RELEASE, "-o", page, "--labels", f"{catalogue}:title").code == 0
+    assert "A &lt;b&gt;name&lt;/b&gt;" in page.read_text("utf-8")
+    short = tmp_path / "short.csv"
+    short.write_text(f"{column},title\n{first},x\n")
+    refused = crowdtally("report", RELEASE, "-o", tmp_path / "b.html", "--labels", f"{short}:title")
+    assert (refused.code, (tmp_path / "b.html").exists()) == (4, False)
+    assert "misses" in refused.err

@@ -206,7 +206,8 @@ class Release:
         """The facts of the report, without its look: ``.to_dict()``, ``.to_json()``."""
         from crowdtally.reader.report.facts import facts_of
 
-        return facts_of(self._axes, self._estimator)
+        labels = None if self._labels is None else self._labels.labels
+        return facts_of(self._axes, self._estimator, labels)
 
     def export(
         self,

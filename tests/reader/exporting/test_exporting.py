@@ -265,7 +265,7 @@ def test_it_prints_where_and_what_to_add(form: str, folder_of: Made, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == [target.name]
     again = crowdtally("export", folder_of("plain"), form, target, "--quiet")
     assert (again.code, again.out) == (USAGE, "")
-    assert f"'{target}' exists, and is never replaced: choose another name." in again.err
+    assert f"{str(target)!r} exists, and is never replaced: choose another name" in again.err
 
 
 def refused(tmp_path: Path, code: int, *arguments: object) -> str:

@@ -10,6 +10,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.reader.new_file import write_new
 from crowdtally.reader.report import writing
 
 CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
@@ -32,11 +33,11 @@ def test_nothing_is_replaced(release: ct.Release, tmp_path: Path) -> None:
     (tmp_path / "report.html").write_text("mine")
     (tmp_path / "link.html").symlink_to(tmp_path / "nowhere")
     for name in ("report.html", "link.html"):
-        with pytest.raises(UsageError, match="never replaces anything"):
+        with pytest.raises(UsageError, match="is never replaced"):
             release.report(tmp_path / name)
     assert (tmp_path / "report.html").read_text() == "mine"
-    with pytest.raises(UsageError, match="never replaces anything"):
-        writing._put(tmp_path / "report.html", b"too late")  # it came while the report was made
+    with pytest.raises(UsageError, match="is never replaced"):
+        write_new(tmp_path / "report.html", b"too late")  # it came while the report was made
     assert (tmp_path / "report.html").read_text() == "mine"
     assert len(list(tmp_path.iterdir())) == 2
 

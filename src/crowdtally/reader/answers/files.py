@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
-from crowdtally import durable
-from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.errors import UsageError
 from crowdtally.reader.answers.columns import Column
+from crowdtally.reader.new_file import new_file, refuse_taken
 
 
 class Writable(Protocol):
@@ -69,45 +67,13 @@ def checked_target(path: str | os.PathLike[str]) -> Path:
             f"{str(target)!r} does not say how to write the answer: end it in one of "
             f"{', '.join(SUFFIXES)}."
         )
-    if not target.parent.is_dir():
-        raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
-    _refuse_existing(target)
+    refuse_taken(target)
     return target
 
 
 def written(answer: Writable, path: str | os.PathLike[str]) -> Path:
     """Write an answer to a new file; its path."""
     target = checked_target(path)
-    part = target.parent / f".{secrets.token_hex(8)}.part"
-    try:
+    with new_file(target) as part:
         SUFFIXES[target.suffix.lower()](answer, part)
-        durable.flush(part)
-        _put(part, target)
-    except OSError as error:
-        raise CrowdtallyError(
-            f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
-            "Check the path, its permissions and the free space."
-        ) from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
     return target
-
-
-def _put(part: Path, target: Path) -> None:
-    """Give the whole file its name, which nothing may have by now."""
-    try:
-        os.link(part, target)  # a rename would replace what another program just made
-    except FileExistsError:
-        _refuse_existing(target)
-    except OSError:  # a file system without links
-        _refuse_existing(target)
-        os.rename(part, target)
-
-
-def _refuse_existing(target: Path) -> None:
-    if os.path.lexists(target):
-        raise UsageError(
-            f"{str(target)!r} exists, and an answer never replaces a file: choose another name, "
-            "or remove that file first."
-        )

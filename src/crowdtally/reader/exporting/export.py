@@ -11,7 +11,7 @@ from crowdtally.errors import UsageError
 from crowdtally.published import Published
 from crowdtally.reader.exporting.croissant import croissant
 from crowdtally.reader.exporting.registry import registry
-from crowdtally.reader.exporting.writing import refuse_taken, write_new
+from crowdtally.reader.new_file import refuse_taken, write_new
 
 Place = str | os.PathLike[str]
 """A path as somebody gave it."""
@@ -29,12 +29,12 @@ class Form:
 
 FORMS: Mapping[str, Form] = {
     "registry": Form(
-        lambda published, target: write_new(target, registry(published)),
+        lambda published, target: write_new(target, registry(published).encode()),
         "Lines marked CURATOR name what the release does not say: complete them before you send "
         "it in.",
     ),
     "croissant": Form(
-        lambda published, target: write_new(target, croissant(published)),
+        lambda published, target: write_new(target, croissant(published).encode()),
         "Put it beside the tables. The release does not say its license, creator, url and how to "
         "cite it: add them.",
     ),

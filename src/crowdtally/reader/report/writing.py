@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
-from contextlib import suppress
 from pathlib import Path
 
-from crowdtally import durable
-from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.errors import UsageError
+from crowdtally.reader.new_file import refuse_taken, write_new
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.page import page
 from crowdtally.web.extras import needs
@@ -26,7 +24,7 @@ def write(facts: Facts, path: str | os.PathLike[str]) -> Path:
     """
     target = Path(path)
     check_target(target)
-    _put(target, _content(facts, target.suffix.lower()))
+    write_new(target, _content(facts, target.suffix.lower()))
     return target
 
 
@@ -37,13 +35,7 @@ def check_target(target: Path) -> None:
             f"a report is a file that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}: "
             f"received {target.name!r}. Type -o report.html."
         )
-    if target.exists() or target.is_symlink():
-        raise UsageError(
-            f"{str(target)!r} exists, and a report never replaces anything: choose another name, "
-            "or remove it first."
-        )
-    if not target.parent.is_dir():
-        raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
+    refuse_taken(target)
     if target.suffix.lower() == ".pdf":
         needs("weasyprint", "a report as PDF", "pdf")
 
@@ -69,24 +61,3 @@ def pdf(facts: Facts) -> bytes:
 
 def _refuse(url: str, *_: object, **__: object) -> dict[str, object]:
     raise ValueError("a report has nothing from outside")
-
-
-def _put(target: Path, content: bytes) -> None:
-    part = target.with_name(f".{target.name[:80]}.{secrets.token_hex(8)}.part")
-    try:
-        try:
-            part.write_bytes(content)
-            durable.flush(part)
-            os.link(part, target)  # which, unlike a rename, replaces nothing
-        finally:
-            with suppress(OSError):
-                part.unlink(missing_ok=True)
-    except FileExistsError:
-        raise UsageError(
-            f"{str(target)!r} exists, and a report never replaces anything: choose another name."
-        ) from None
-    except OSError as error:
-        raise CrowdtallyError(
-            f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
-            "Check the path, its permissions and the free space."
-        ) from error

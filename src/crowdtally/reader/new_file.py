@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from crowdtally import durable
@@ -14,19 +15,23 @@ from crowdtally.errors import CrowdtallyError, UsageError
 def refuse_taken(target: Path) -> None:
     """Refuse a place where something is, or where nothing can be."""
     if os.path.lexists(target):
-        raise UsageError(f"{str(target)!r} exists, and is never replaced: choose another name.")
+        raise UsageError(
+            f"{str(target)!r} exists, and is never replaced: choose another name, or remove it "
+            "first."
+        )
     if not target.parent.is_dir():
         raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
 
 
-def write_new(target: Path, text: str) -> None:
-    """Write a text to a new file, on disk when this returns."""
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Where to write; at the end it is on disk under its name, unless something failed."""
     refuse_taken(target)
-    beside = target.with_name(f".{secrets.token_hex(8)}.part")
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
     try:
-        beside.write_bytes(text.encode())
-        durable.flush(beside)
-        _name(beside, target)
+        yield part
+        durable.flush(part)
+        _name(part, target)
         durable.flush(target.parent)
     except OSError as error:
         raise CrowdtallyError(
@@ -35,15 +40,21 @@ def write_new(target: Path, text: str) -> None:
         ) from error
     finally:
         with suppress(OSError):
-            beside.unlink()
+            part.unlink()
 
 
-def _name(beside: Path, target: Path) -> None:
+def write_new(target: Path, content: bytes) -> None:
+    """Write a new file."""
+    with new_file(target) as part:
+        part.write_bytes(content)
+
+
+def _name(part: Path, target: Path) -> None:
     """Give a file its name, unless somebody was quicker."""
     try:
-        os.link(beside, target)  # unlike a rename it replaces nothing
+        os.link(part, target)  # unlike a rename it replaces nothing
     except FileExistsError:
         refuse_taken(target)
     except OSError:  # some file systems have no links
         refuse_taken(target)
-        os.rename(beside, target)
+        os.rename(part, target)
