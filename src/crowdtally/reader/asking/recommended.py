@@ -131,7 +131,8 @@ class Recommendations(AnswerList[Recommendation]):
         shows_noise = any(row.count is not None for row in self.rows)
         floor_words = self.floor_words if shows_noise and self.by == POPULAR else ""
         what_counts = self.what_counts if shows_noise else ""
-        told = (*self.remarks, self.estimate_words, floor_words, what_counts)
+        estimate_words = self.estimate_words if self.rows else ""
+        told = (*self.remarks, estimate_words, floor_words, what_counts)
         return [one for one in told if one]
 
     def __repr__(self) -> str:
