@@ -30,6 +30,7 @@ _COMMANDS = {
     "top": "reading:top",
     "sum": "reading:sum_cells",
     "describe": "describing:describe",
+    "report": "reporting:report",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
     "lab": "lab:app",

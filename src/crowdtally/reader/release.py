@@ -6,7 +6,7 @@ import copy
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published, WithdrawalNote, parquet
@@ -24,6 +24,9 @@ from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
 from crowdtally.showing import one_line
 from crowdtally.values.rational import show
+
+if TYPE_CHECKING:
+    from crowdtally.reader.report.facts import Facts
 
 _List = TypeVar("_List", bound=AnswerList[Any])
 
@@ -148,6 +151,23 @@ class Release:
     def describe(self) -> Description:
         """The release in plain words: what, from whom, how protected, and what is not covered."""
         return _describe(self._published)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one printable page about the release: a new file, ``.html``, ``.json`` or ``.pdf``.
+
+        What is promised and to whom, what can undermine it, what it rests on, how ε was spent, and
+        what the release says. Nothing is in it that is not in the release.
+        """
+        from crowdtally.reader.report.writing import check_target, write
+
+        check_target(Path(path))
+        return write(self.report_facts(), path)
+
+    def report_facts(self) -> Facts:
+        """The facts of the report, without its look: ``.to_dict()``, ``.to_json()``."""
+        from crowdtally.reader.report.facts import facts_of
+
+        return facts_of(self._axes, self._estimator)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
