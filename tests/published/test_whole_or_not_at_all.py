@@ -124,7 +124,8 @@ def test_files_are_flushed_before_the_folder_gets_its_name(
     monkeypatch.setattr(os, "rename", lambda *a: (events.append("rename"), rename(*a)))
     hamlet(tmp_path)
     before, after = events[: events.index("rename")], events[events.index("rename") + 1 :]
-    assert {"items.parquet", "edges.parquet", "release.json"} <= set(before)
+    files = {"items.parquet", "edges.parquet", "datapackage.json", "release.json"}
+    assert files <= set(before)
     assert before[-1].startswith(".out.")
     assert after == [tmp_path.name]
 

@@ -31,6 +31,7 @@ _COMMANDS = {
     "sum": "reading:sum_cells",
     "describe": "describing:describe",
     "report": "reporting:report",
+    "export": "exporting:export",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
     "lab": "lab:app",

@@ -13,6 +13,7 @@ from typing import Any
 
 from crowdtally import durable
 from crowdtally.errors import InputError
+from crowdtally.published import packaging
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.checks.files import check_table
 from crowdtally.published.checks.parsing import parsed
@@ -111,6 +112,12 @@ class Published:
         """What it says about a table, or None where it has no such table."""
         return next((table for table in self.tables if table.name == name), None)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of its files; a note that calls it back is not one of them."""
+        package = [packaging.FILE] if packaging.FIELD in self.metadata else []
+        return ("release.json", *package, *(table.file for table in self.tables))
+
     def path(self, table: TableFacts) -> Path:
         """The Parquet file of a table, found whole: a file that changed is checked again."""
         check_table(self.folder, self.domain, table, seal=self.sha256)
@@ -121,7 +128,7 @@ class Published:
         target = Path(folder)
         with staging(target) as staged:
             try:
-                for name in ["release.json", *(table.file for table in self.tables)]:
+                for name in self.files:
                     shutil.copyfile(self.folder / name, staged.path / name)
                     durable.flush(staged.path / name)
                 self._copy_note(staged.path)

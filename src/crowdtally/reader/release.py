@@ -20,6 +20,7 @@ from crowdtally.reader.axes import Axes
 from crowdtally.reader.describing.description import Description
 from crowdtally.reader.describing.description import describe as _describe
 from crowdtally.reader.estimating.estimator import Estimator
+from crowdtally.reader.exporting.export import Export
 from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
 from crowdtally.showing import one_line
@@ -168,6 +169,25 @@ class Release:
         from crowdtally.reader.report.facts import facts_of
 
         return facts_of(self._axes, self._estimator)
+
+    def export(
+        self,
+        *,
+        registry: str | os.PathLike[str] | None = None,
+        croissant: str | os.PathLike[str] | None = None,
+    ) -> Path:
+        """Write what the release says about itself for others; exactly one of these is given.
+
+        Args:
+            registry: a YAML file: the release as an entry of the public registry of differential
+                privacy deployments. Comments in it name what the curator must add.
+            croissant: a JSON-LD file: Croissant metadata, to be put beside the tables.
+
+        Returns:
+            What was written. A file that exists is never replaced.
+        """
+        asked = Export.of({"registry": registry, "croissant": croissant}, "{}=FILE")
+        return asked.run(self._published)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
