@@ -11,11 +11,13 @@ from collections.abc import Iterator
 
 from crowdtally.reader.answers.columns import LABELS, Column, columns_of
 from crowdtally.reader.answers.schema import schema_of, type_of
+from crowdtally.reader.asking.recommended import Recommendation
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top_list import TopItem
 
 ANSWERS: dict[str, tuple[type, bool]] = {
     "top": (TopItem, True),
+    "recommend": (Recommendation, True),
     "sum": (Sum, False),
 }
 """The row of each answer, and whether there are many."""

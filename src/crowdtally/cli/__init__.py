@@ -28,6 +28,7 @@ _COMMANDS = {
     "plan": "planning:plan",
     "inspect": "inspecting:inspect",
     "top": "reading:top",
+    "recommend": "recommending:recommend",
     "sum": "reading:sum_cells",
     "describe": "describing:describe",
     "report": "reporting:report",

@@ -13,6 +13,9 @@ from crowdtally.published import Published, WithdrawalNote, parquet
 from crowdtally.reader.answers.answer import AnswerList
 from crowdtally.reader.answers.catalogue import read_labels
 from crowdtally.reader.answers.labels import Labels
+from crowdtally.reader.asking.recommend import Wanted
+from crowdtally.reader.asking.recommend import recommend as _recommend
+from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
 from crowdtally.reader.asking.top import top as _top
 from crowdtally.reader.asking.top_list import TopList
@@ -70,6 +73,41 @@ class Release:
         else:
             found = _top(self._axes, self._estimator, k, context, raw=raw)
         return self._labelled(found)
+
+    def recommend(
+        self,
+        k: int = 10,
+        /,
+        *,
+        by: str = "popular",
+        without: object = (),
+        item: object = None,
+        raw: bool = False,
+        context: Mapping[str, object] | None = None,
+        **contexts: object,
+    ) -> Recommendations:
+        """The k items to recommend: overall, in some contexts, or beside another item.
+
+        ``release.recommend(5, day=["Saturday", "Sunday"])`` is about the weekend; contexts not
+        named are summed over.
+
+        Args:
+            k: how many.
+            by: ``popular`` ranks by how many have an item there, ``special`` by how much larger
+                its share is there than overall.
+            without: an item, or a list of items, to leave out.
+            item: instead of contexts: the items that users of this one also used, from the
+                release's pairs; ``special`` then ranks by lift.
+            raw: whether noisy counts alone decide.
+            context: contexts by name, where a name cannot be typed as a parameter.
+            contexts: the value, or list of values, of each context.
+        """
+        both = set(context or {}) & set(contexts)
+        if both:
+            raise UsageError(f"the context {min(both)!r} is given twice: give it once.")
+        asked = {**(context or {}), **contexts}
+        wanted = Wanted(k, by, asked, without, item, raw)
+        return self._labelled(_recommend(self._axes, self._estimator, wanted))
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
         """The sum over the cells that satisfy a condition: an estimate, and the noisy sum.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -22,6 +22,7 @@ from crowdtally.reader.asking.believing import (
     noise_only,
     with_crowd,
 )
+from crowdtally.reader.asking.chosen import several
 from crowdtally.reader.asking.labelled import Labelled
 from crowdtally.reader.asking.printing import sum_lines
 from crowdtally.reader.axes import Axes
@@ -108,17 +109,9 @@ def stated_by(
         parts.append(parse(where, lists))
     for name, wanted in equals.items():
         axis = column(name, lists)
-        mask = axis.among([axis.spelled(value) for value in _several(wanted)])
+        mask = axis.among([axis.spelled(value) for value in several(wanted)])
         parts.append(Stated(Among(name, mask), frozenset([name])))
     return all_of(parts if beside is None else map(beside.on_items, parts))
-
-
-def _several(wanted: object) -> Iterable[object]:
-    """The values of a column that are wanted: one, or a list, array or Series of them."""
-    if isinstance(wanted, list | tuple | set | frozenset | range):
-        return wanted
-    found = wanted.tolist() if hasattr(wanted, "tolist") else wanted
-    return found if isinstance(found, list) else [wanted]
 
 
 def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:
