@@ -14,6 +14,7 @@ from crowdtally.showing import plainly
 from crowdtally.web.charts import Chart, svg
 from crowdtally.web.extras import needs
 from crowdtally.web.numbers import grouped
+from crowdtally.web.scripts import embedded, own_script, script_source
 
 HERE = "crowdtally.web"
 LONGEST = 120
@@ -65,8 +66,16 @@ def _environment(package: str, *, variables: bool) -> Any:
         # Vega escapes the texts that it draws; the tests parse drawings of hostile labels.
         return Markup(svg(chart, variables=variables))
 
-    environment.globals["style"] = Markup(style())
+    def script(name: str) -> Markup:
+        return Markup(own_script(package, name))
+
+    environment.globals |= {
+        "style": Markup(style()),
+        "script": script,
+        "script_source": lambda name: script_source(own_script(package, name)),
+    }
     environment.filters |= {
+        "embedded": lambda data: Markup(embedded(data)),
         "value": value,
         "sentence": sentence,
         "grouped": grouped,
