@@ -27,9 +27,9 @@ class Index:
     """What is searched, all of it text as it is shown."""
 
     heads: Sequence[str]
-    """Of the columns of an item; the first ones are words."""
-    words: int
-    """How many of them are words, which are searched."""
+    """Of the columns of an item; the first is its name."""
+    words: Sequence[int]
+    """Places of the columns that are words, which are searched."""
     items: Sequence[Sequence[str]]
     """As many texts as heads for each item."""
     pages: Sequence[tuple[str, str]]
@@ -46,16 +46,17 @@ def index_of(site: Site) -> Index:
     categories = source.labels is not None and source.labels.categories is not None
     overall = source.popular(MOST_INDEXED, {})
     rows = _in_contexts(site) if overall is None else ((row, "") for row in overall.rows)
-    words = ["Item", *["Category"] * categories, *["Where"] * (overall is None)]
-    numbers = ["Rank", f"Estimate ({site.facts.counted})", "95% interval", "Noisy count"]
+    numbers = [f"Estimate ({site.facts.counted})", "95% interval", "Noisy count", "Rank"]
+    words = [*["Category"] * categories, *["Where"] * (overall is None)]
+    places = [0, *(len(numbers) + place for place in range(1, len(words) + 1))]
 
     def entry(row: TopItem, where: str) -> list[str]:
         category = [value(row.category or "", LONGEST)] * categories
         name = value(source.name(row.item), LONGEST)
-        return [name, *category, *[where] * (overall is None), *_numbers(row)]
+        return [name, *_numbers(row), *category, *[where] * (overall is None)]
 
     items = [entry(row, where) for row, where in islice(rows, MOST_INDEXED)]
-    return Index([*words, *numbers], len(words), items, list(_pages(site)))
+    return Index(["Item", *numbers, *words], places, items, list(_pages(site)))
 
 
 def _in_contexts(site: Site) -> Iterator[tuple[TopItem, str]]:
@@ -73,7 +74,7 @@ def _of_group(site: Site, group: Group) -> Iterator[tuple[TopItem, str]]:
 
 def _numbers(row: TopItem) -> tuple[str, str, str, str]:
     within = between(row.estimate_low, row.estimate_high)
-    return str(row.rank), grouped(row.estimate), within, grouped(row.count)
+    return grouped(row.estimate), within, grouped(row.count), grouped(row.rank)
 
 
 def _pages(site: Site) -> Iterator[tuple[str, str]]:

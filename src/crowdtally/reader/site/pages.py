@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.top_list import TopList
+from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import spread_figure
 from crowdtally.reader.report.page import pairs_table
 from crowdtally.reader.site.downloads import Download
 from crowdtally.reader.site.index import MOST_INDEXED, index_of
 from crowdtally.reader.site.places import Group, Place
 from crowdtally.reader.site.site import (
-    CONTEXTS, DOWNLOADS, LISTS, METADATA, OVERVIEW, SEARCH, TOP, Site,
-)  # fmt: skip
+    CONTEXTS,
+    DOWNLOADS,
+    LISTS,
+    METADATA,
+    OVERVIEW,
+    SEARCH,
+    TOP,
+    Site,
+)
 from crowdtally.reader.site.source import Context
 from crowdtally.reader.site.tables import (
-    download_table, further, group_table, place_words, special_numbers, top_picture,
-)  # fmt: skip
+    download_table,
+    further,
+    group_links,
+    group_table,
+    place_words,
+    special_numbers,
+    top_picture,
+)
 from crowdtally.web.numbers import grouped
 from crowdtally.web.pages import rendered, value
 
-FIRST, LISTED, SPECIAL = 20, 300, 20
-"""Items of a picture, of a page, and of a list of what is special."""
+FEW = 31
+"""Links to pages of one context that stand on the overview."""
+LISTED, SPECIAL = 300, 20
+"""Items of a page, and of a list of what is special."""
 _PACKAGE = "crowdtally.reader.site"
 
 
@@ -35,7 +51,7 @@ class Lists:
     first: TopList | None
     """The largest items, with the chance that each is one of them."""
     listed: TopList | None
-    """The same and more."""
+    """The same, and more items without such a chance."""
     special: Recommendations | None = None
     """What is special there."""
 
@@ -43,8 +59,12 @@ class Lists:
     def of(cls, site: Site, context: Context) -> Lists:
         """Overall, or in a context."""
         ask = site.source
-        special = ask.special(SPECIAL, context) if context else None
-        return cls(ask.popular(FIRST, context), ask.popular(LISTED, context), special)
+        first = ask.popular(FIRST, context, chances=True) if context else site.first
+        listed = ask.popular(LISTED, context)
+        if first is not None and listed is not None:
+            rows = first.rows + listed.rows[len(first.rows) :]
+            listed = replace(listed, rows=rows, k=first.k)
+        return cls(first, listed, ask.special(SPECIAL, context) if context else None)
 
 
 def _page(site: Site, template: str, file: str, title: str, **facts: Any) -> str:
@@ -58,8 +78,9 @@ def overview_page(site: Site, linked: Mapping[str, Any]) -> str:
     top = None if site.facts.top is None else top_picture(site.facts.top, site.source.name, "")
     spreads = [] if top is not None else _spreads(site)
     return _page(
-        site, "overview.html", OVERVIEW, site.title, linked=linked, top=top, spreads=spreads
-    )
+        site, "overview.html", OVERVIEW, site.title, linked=linked, top=top, spreads=spreads,
+        groups=[group_links(group, FEW) for group in site.groups],
+    )  # fmt: skip
 
 
 def top_page(site: Site, lists: Lists) -> str:
@@ -67,18 +88,18 @@ def top_page(site: Site, lists: Lists) -> str:
     pairs = pairs_table(site.facts, site.source.name)
     return _page(
         site, "list.html", TOP, "Top list", where="", beside=(None, None), whole=site.facts.whole,
-        pairs=pairs, **_shown(site, lists, ""), download=f"{LISTS}/top.csv",
+        pairs=pairs, number="", **_shown(site, lists, ""), download=f"{LISTS}/top.csv",
     )  # fmt: skip
 
 
 def context_page(site: Site, group: Group, place: Place, lists: Lists) -> str:
     """What is popular and what is special in one value of a context."""
-    where = place_words(place)
-    beside = [
-        None if one is None else (one.file, place_words(one)) for one in group.beside(place)
-    ]
+    where, number = place_words(place), group.places.index(place) + 1
+    many = len(group.places) + group.left_out
+    beside = [None if one is None else (one.file, place_words(one)) for one in group.beside(place)]
     return _page(
         site, "list.html", place.file, f"Where {where}", where=where, beside=beside,
+        number=f"Number {grouped(number)} of {grouped(many)} in the order of the list.",
         whole=site.source.whole(place.context), pairs=None, **_shown(site, lists, where),
         download=f"{LISTS}/{place.name}.csv",
     )  # fmt: skip
@@ -93,14 +114,14 @@ def _shown(site: Site, lists: Lists, where: str) -> dict[str, Any]:
         "more": None if listed is None else further(listed, FIRST, name, where),
         "notes": notes,
         "left_out": _left_out(listed),
-        "special": special_numbers(special, name, where) if special and special.rows else None,
+        "special": None if special is None else special_numbers(special, name, where),
         "special_notes": told,
     }
 
 
 def _left_out(listed: TopList | None) -> str:
     """What a page does not show."""
-    if listed is None or listed.k is None or listed.ranked <= len(listed.rows):
+    if listed is None or listed.ranked <= len(listed.rows):
         return ""
     return (
         f"{grouped(listed.ranked)} items are ranked, and the first {grouped(len(listed.rows))} "
@@ -115,9 +136,7 @@ def contexts_page(site: Site) -> str:
         for group in site.groups
     ]
     title = dict(site.menu)[CONTEXTS]
-    return _page(
-        site, "contexts.html", CONTEXTS, title, spreads=_spreads(site), tables=tables
-    )
+    return _page(site, "contexts.html", CONTEXTS, title, spreads=_spreads(site), tables=tables)
 
 
 def _spreads(site: Site) -> list[Any]:
@@ -145,7 +164,7 @@ def _known(site: Site, items: int) -> str:
             "among the downloads have what was released of the others."
         )
     if items < size:
-        return f"The search knows the {grouped(items)} items that the lists name."
+        return f"The search knows the {grouped(items)} lines of the lists."
     return f"The search knows all {grouped(size)} items."
 
 
@@ -166,19 +185,17 @@ def metadata_page(site: Site, linked: Mapping[str, Any], files: Sequence[Downloa
 def _said(site: Site) -> list[tuple[str, str]]:
     """Facts by name."""
     facts, published = site.facts, site.source.published
-    lists = ", ".join(f"{value(one.name, 40)} ({grouped(one.values)} values)" for one in
-                      facts.lists)  # fmt: skip
-    named = {
-        "Release": facts.id,
-        "Dataset": facts.dataset or "not named",
-        "Begun at": facts.created,
-        "Layout": published.schema,
-        "ε": facts.epsilon,
-        "δ": facts.delta,
-        "Protects": facts.unit,
-        "Neighbouring databases": facts.neighbours,
-        "Counted": facts.counted,
-        "Lists": lists,
-        "Combinations of their values": grouped(facts.domain_cells),
-    }
-    return [(name, value(said, 400)) for name, said in named.items()]
+    lists = [f"{value(one.name, 40)} ({grouped(one.values)} values)" for one in facts.lists]
+    return [
+        ("Release", value(facts.id)),
+        ("Dataset", value(facts.dataset or "not named")),
+        ("Begun at", value(facts.created)),
+        ("Layout", value(published.schema)),
+        ("ε", value(facts.epsilon)),
+        ("δ", value(facts.delta)),
+        ("Protects", value(facts.unit)),
+        ("Neighbours", value(facts.neighbours, 400)),
+        ("Counted", value(facts.counted)),
+        ("Lists", ", ".join(lists)),
+        ("Combinations of their values", grouped(facts.domain_cells)),
+    ]

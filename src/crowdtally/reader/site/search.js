@@ -10,7 +10,7 @@
 
   // Letters without their accents and cases, so that "cafe" finds "Café".
   const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
-  const names = index.items.map((entry) => folded(entry.slice(0, index.words).join(" ")));
+  const names = index.items.map((entry) => folded(index.words.map((place) => entry[place]).join(" ")));
   const places = index.pages.map((entry) => folded(entry[0]));
 
   // Text is set as text, whatever is in it.
@@ -29,7 +29,7 @@
     made.append(head);
     entry.slice(1).forEach((text, column) => {
       const cell = element("td", text);
-      if (column + 1 < index.words) cell.className = "words";
+      if (index.words.includes(column + 1)) cell.className = "words";
       made.append(cell);
     });
     return made;
@@ -46,7 +46,7 @@
   const matching = (texts, words) =>
     texts.flatMap((text, place) => (words.every((word) => text.includes(word)) ? [place] : []));
 
-  const many = (number, one, more) => number + " " + (number === 1 ? one : more);
+  const many = (number, one) => number + " " + one + (number === 1 ? "" : "s");
 
   const search = () => {
     const words = folded(field.value).split(/\s+/).filter(Boolean);
@@ -56,11 +56,10 @@
     pages.replaceChildren(...links.slice(0, MOST).map((place) => link(index.pages[place])));
     found.hidden = items.length === 0;
     pages.hidden = links.length === 0;
-    const cut = items.length > MOST || links.length > MOST ? " The first " + MOST + " are shown." : "";
-    status.textContent = words.length
-      ? many(items.length, "item", "items") + " and " + many(links.length, "page", "pages") +
-        " found." + cut
-      : "";
+    const told = [[items, "item"], [links, "page"]].filter(([all]) => all.length);
+    const cut = told.some(([all]) => all.length > MOST) ? " The first " + MOST + " are shown." : "";
+    const said = told.map(([all, one]) => many(all.length, one)).join(" and ") || "Nothing";
+    status.textContent = words.length ? said + " found." + cut : "";
   };
 
   field.addEventListener("input", search);

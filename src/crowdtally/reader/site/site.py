@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.site.places import Group, groups
 from crowdtally.reader.site.source import Source
@@ -39,14 +40,25 @@ class Site:
         return "Released counts" if of is None else f"Released counts of {value(of, 60)}"
 
     @property
+    def first(self) -> TopList | None:
+        """The largest items of all, with their labels; None where there is no such list."""
+        found, labels = self.facts.top, self.source.labels
+        return found if found is None or labels is None else found.with_labels(labels)
+
+    @property
     def has_contexts(self) -> bool:
         """Whether there is a page of contexts, or attributes."""
         return bool(self.groups or self.facts.distributions)
 
     @property
+    def has_lists(self) -> bool:
+        """Whether items can be ranked, overall or in contexts."""
+        return bool(self.groups) or self.facts.top is not None
+
+    @property
     def has_names(self) -> bool:
         """Whether there is something to search."""
-        return bool(self.groups or self.facts.distributions or self.facts.top)
+        return self.has_lists or bool(self.facts.distributions)
 
     @property
     def of_items(self) -> bool:

@@ -14,7 +14,7 @@ from crowdtally.reader.asking.chosen import chosen_contexts
 from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.special import special
 from crowdtally.reader.asking.sum import Sum, stated_by, sum_over
-from crowdtally.reader.asking.top import top
+from crowdtally.reader.asking.top import top_in
 from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Ints
@@ -59,12 +59,19 @@ class Source:
         labels = None if self.labels is None else self.labels.labels
         return facts_of(self.axes, self.estimator, labels)
 
-    def popular(self, k: int, context: Context) -> TopList | None:
-        """The k largest items there; None where the release has no such list."""
+    def popular(self, k: int, context: Context, *, chances: bool = False) -> TopList | None:
+        """The k largest items there; None where the release has no such list.
+
+        Args:
+            k: how many.
+            context: where.
+            chances: whether it is told how likely each is among the k largest.
+        """
         if not self.has_items:
             return None
+        box = chosen_contexts(self.axes, context)
         try:
-            found = top(self.axes, self.estimator, k, context)
+            found = top_in(self.axes, self.estimator, k, box, chances=chances)
         except UsageError:  # items held as a transform, or lists of other contexts alone
             return None
         return found if self.labels is None else found.with_labels(self.labels)

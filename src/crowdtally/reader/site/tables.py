@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.sum import Sum
@@ -31,13 +31,14 @@ def top_picture(found: TopList, name: Name, where: str) -> Figure | None:
 
 def further(found: TopList, first: int, name: Name, where: str) -> Shown | None:
     """The items after the ``first`` ones; None where there are none."""
+    noisy = any(row.count is not None for row in found.rows)
     rows = [
         (
             value(name(row.item)),
-            str(row.rank),
+            grouped(row.rank),
             grouped(row.estimate),
             between(row.estimate_low, row.estimate_high),
-            grouped(row.count),
+            *[grouped(row.count)] * noisy,
             "above" if row.above_floor else "not above",
         )
         for row in found.rows[first:]
@@ -45,14 +46,17 @@ def further(found: TopList, first: int, name: Name, where: str) -> Shown | None:
     if not rows:
         return None
     heads = (
-        "Item", "Rank", f"Estimate ({found.counted})", "95% interval", "Noisy count", "Noise floor",
+        "Item", "Rank", f"Estimate ({found.counted})", "95% interval", *["Noisy count"] * noisy,
+        "Noise floor",
     )  # fmt: skip
     places = f"Places {grouped(first + 1)} to {grouped(first + len(rows))}"
     return Shown(f"{places}{f', {where}' if where else ''}", heads, rows)
 
 
-def special_numbers(found: Recommendations, name: Name, where: str) -> Shown:
-    """What is special there, with how sure that is."""
+def special_numbers(found: Recommendations, name: Name, where: str) -> Shown | None:
+    """What is believed special there, with how sure that is; None where nothing is."""
+    special = [row for row in found.rows if row.lift is not None and row.lift > 1]
+    noisy = any(row.count is not None for row in special)
     rows = [
         (
             value(name(row.item)),
@@ -61,13 +65,15 @@ def special_numbers(found: Recommendations, name: Name, where: str) -> Shown:
             interval(row.lift_low, row.lift_high),
             percent(row.chance_special),
             grouped(row.estimate),
-            grouped(row.count),
+            *[grouped(row.count)] * noisy,
         )
-        for row in found.rows
+        for row in special
     ]
+    if not rows:
+        return None
     heads = (
         "Item", "Rank", "Lift", "95% interval of the lift", "Chance to be special",
-        f"Estimate there ({found.counted})", "Noisy count there",
+        f"Estimate there ({found.counted})", *["Noisy count there"] * noisy,
     )  # fmt: skip
     return Shown(f"What is special, {where}", heads, rows)
 
@@ -90,7 +96,7 @@ def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
     """The pages of one context, with how many there are in each."""
     counted = next((one.counted for one in sums if one is not None), "counts")
     rows = [(_values(place), *_sum(one)) for place, one in zip(group.places, sums, strict=True)]
-    of = " and ".join(value(one, 40) for one in group.contexts)
+    of = _name(group)
     left = (
         f"{grouped(group.left_out)} further values have no page here; `crowdtally top` knows them."
         if group.left_out
@@ -99,6 +105,28 @@ def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
     heads = (of, f"Estimate ({counted})", "95% interval", "Noisy sum")
     links = [place.file for place in group.places]
     return Shown(f"The values of {of}", heads, rows, note=left, links=links)
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links to the first pages of a group."""
+
+    name: str
+    """Of the context, or contexts."""
+    links: Sequence[tuple[str, str]]
+    """Address and words of each."""
+    more: bool
+    """Whether there are further ones."""
+
+
+def group_links(group: Group, most: int) -> Links:
+    """The first pages of a group."""
+    links = [(place.file, _values(place)) for place in group.places[:most]]
+    return Links(_name(group), links, len(group.places) > most)
+
+
+def _name(group: Group) -> str:
+    return " and ".join(value(one, 40) for one in group.contexts)
 
 
 def _values(place: Place) -> str:

@@ -10,12 +10,25 @@ from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.report.page import page as report_page
 from crowdtally.reader.site import pages
 from crowdtally.reader.site.downloads import (
-    Download, copy_release, linked_data, listed, released,
-)  # fmt: skip
+    Download,
+    copy_release,
+    linked_data,
+    listed,
+    released,
+)
 from crowdtally.reader.site.folder import new_folder
 from crowdtally.reader.site.site import (
-    CONTEXTS, DOWNLOADS, LISTS, METADATA, OVERVIEW, RELEASE, REPORT, SEARCH, TOP, Site,
-)  # fmt: skip
+    CONTEXTS,
+    DOWNLOADS,
+    LISTS,
+    METADATA,
+    OVERVIEW,
+    RELEASE,
+    REPORT,
+    SEARCH,
+    TOP,
+    Site,
+)
 from crowdtally.reader.site.source import Source
 from crowdtally.reader.site.tables import place_words
 from crowdtally.web.extras import needs
@@ -42,7 +55,10 @@ class _Writing:
         site, published = self.site, self.site.source.published
         copy_release(published, self.folder / RELEASE)
         self.files += released(published, self.folder, RELEASE)
-        (self.folder / LISTS).mkdir()
+        if site.has_lists:
+            (self.folder / LISTS).mkdir()
+        self._write("report.json", f"{site.facts.to_json()}\n")
+        self.files.append(listed(self.folder, "report.json", "The facts of the privacy report."))
         linked = linked_data(published, RELEASE)
         self._write(OVERVIEW, pages.overview_page(site, linked))
         if site.facts.top is not None:
@@ -54,8 +70,6 @@ class _Writing:
         if site.has_names:
             self._write(SEARCH, pages.search_page(site))
         self._write(REPORT, report_page(site.facts, home=OVERVIEW))
-        self._write("report.json", site.facts.to_json() + "\n")
-        self.files.append(listed(self.folder, "report.json", "The facts of the privacy report."))
         self._write(METADATA, pages.metadata_page(site, linked, self.files))
         self._write(DOWNLOADS, pages.downloads_page(site, self.files))
 
