@@ -221,3 +221,10 @@ def test_sums_over_categories_and_labels(tmp_path: Path, release: ct.Release) ->
         release.sum("category = 'food'")
     with pytest.raises(ct.UsageError, match="no cell"):
         labelled.sum("category = 'food' AND place = 'zoo'")
+
+
+def test_a_message_is_short_however_long_labels_are(release: ct.Release) -> None:
+    long = {item: f"{item} {'x' * 100_000}" for item in ITEMS}
+    with pytest.raises(ct.UsageError, match="'label' has no value 'zoo'") as caught:
+        release.with_labels(long).sum(label="zoo")
+    assert len(str(caught.value)) < 1_000
