@@ -61,6 +61,11 @@ def test_thousands_are_apart_but_not_within_quotes() -> None:
     )
 
 
+def test_a_hostile_sentence_takes_no_time() -> None:
+    evil = "\\'" * 500_000
+    assert pages.sentence(evil) == evil
+
+
 def test_numbers() -> None:
     assert [grouped(x).replace(THIN, "_") for x in (0, 0.0, 5, 99.96, 1234.5, 1e15)] == [
         "0", "0", "5", "100", "1_234", "1_000_000_000_000_000",

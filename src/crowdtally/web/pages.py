@@ -19,6 +19,8 @@ from crowdtally.web.scripts import embedded, own_script, script_source
 HERE = "crowdtally.web"
 LONGEST = 120
 """Letters of one value that are shown."""
+_LONG = 10_000
+"""Letters from which on a sentence is left as it is."""
 _QUOTED = re.compile(r"(?<!\w)'(?:[^'\\]|\\.)*'|\"[^\"]*\"|`[^`]*`|(?<=\d),(?=\d{3}(?!\d))")
 _FORMULA = re.compile(r" (=|≈|±|×|→|·) |(?<=ε) (?=\d)")
 
@@ -102,6 +104,8 @@ def sentence(text: str) -> str:
     >>> sentence("1,234 users of '1,234'").replace("\N{NARROW NO-BREAK SPACE}", "_")
     "1_234 users of '1,234'"
     """
+    if len(text) > _LONG:  # a hostile one, in which quotes would be looked for again and again
+        return text
 
     def apart(found: re.Match[str]) -> str:
         return "\N{NARROW NO-BREAK SPACE}" if found[0] == "," else found[0]
