@@ -82,7 +82,10 @@ def top_in(
 def item_axis(axes: Axes) -> AxisLookup:
     """The list of items; a table of attributes has none."""
     if not axes.published.domain.has_items:
-        raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
+        raise UsageError(
+            "this release is a table of attributes: it has no items. Ask for sums, with "
+            "`crowdtally sum RELEASE --where CONDITION`."
+        )
     return next(iter(axes.by_name.values()))
 
 
