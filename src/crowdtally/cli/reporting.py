@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from crowdtally.cli import options
+from crowdtally.cli import answering, options
 from crowdtally.cli.reading import ReleaseArgument
 from crowdtally.errors import UsageError
 
@@ -28,19 +28,17 @@ def report(
             help="Write a PDF too, beside FILE; it needs WeasyPrint.",
         ),
     ] = False,
+    labels: answering.LabelsOption = None,
     as_json: options.JsonOption = False,
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Write what a release promises, what that rests on and what it says, as one page to print."""
-    from crowdtally import published
-    from crowdtally.reader.release import Release
     from crowdtally.reader.report.writing import check_target, write
 
     targets = _targets(output, pdf, as_json)
     for target in targets:
         check_target(target)
-    opened = Release(published.load(release, options.remark(quiet=False)))
-    facts = opened.report_facts()
+    facts = answering.opened(release, labels).report_facts()
     if as_json:
         print(facts.to_json())
     for target in targets:

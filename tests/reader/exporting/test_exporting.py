@@ -286,9 +286,7 @@ def test_exactly_one_form_is_asked_for(folder_of: Made, tmp_path: Path) -> None:
     )
     assert "received registry and croissant." in both
     release = ct.load(folder)
-    with pytest.raises(
-        ct.UsageError, match=r"registry=FILE, croissant=FILE or site=DIR: rec"
-    ):
+    with pytest.raises(ct.UsageError, match=r"registry=FILE, croissant=FILE or site=DIR: rec"):
         release.export()
     with pytest.raises(ct.UsageError, match=r"registry=FILE needs the path of a new file"):
         release.export(registry=3)  # type: ignore[arg-type]

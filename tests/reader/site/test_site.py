@@ -7,12 +7,16 @@ import io
 import json
 import re
 import shutil
+from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from html import unescape
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
@@ -20,6 +24,7 @@ from crowdtally.published.withdrawal import write_note
 from crowdtally.reader.site import index, places
 from crowdtally.reader.site.site import Site
 from crowdtally.reader.site.source import Source
+from crowdtally.reader.site.tables import special_numbers
 from crowdtally.web.numbers import grouped
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
@@ -221,6 +226,39 @@ def test_what_the_search_knows(site_of: Made, release_of: Callable[[str], ct.Rel
     people = json.loads(parsed(site_of("sra-attributes") / "search.html").data["application/json"])
     assert people["items"] == []
     assert {address for _, address in people["pages"]} == {"contexts.html"}
+
+
+def test_each_policy_allows_the_one_script_and_nothing_else(site_of: Made) -> None:
+    for name, page in pages_of(site_of("auto")).items():
+        (policy,) = re.findall(
+            r'http-equiv="Content-Security-Policy" content="([^"]*)"', page.path.read_text("utf-8")
+        )
+        rules = dict(one.split(" ", 1) for one in unescape(policy).split("; "))
+        assert rules.pop("default-src") == rules["base-uri"] == rules["form-action"] == "'none'"
+        if name == "search.html":
+            (script,) = page.running
+            hashed = b64encode(sha256(script.encode()).digest()).decode()
+            assert rules.pop("script-src") == f"'sha256-{hashed}'"
+        assert set(rules) == {"style-src", "img-src", "base-uri", "form-action"}
+
+
+def test_only_a_lift_above_1_is_special(release_of: Callable[[str], ct.Release]) -> None:
+    found = release_of("auto").recommend(1, by="special", day="Mon")
+    lifts = {"less": 0.9, "the same": 1.0, "more": 1.01}
+    rows = [replace(found[0], item=item, lift=lift) for item, lift in lifts.items()]
+    shown = special_numbers(replace(found, rows=tuple(rows)), str, "day = Mon")
+    assert shown is not None
+    assert [row[0] for row in shown.rows] == ["more"]
+    assert special_numbers(replace(found, rows=tuple(rows[:2])), str, "day = Mon") is None
+
+
+def test_a_table_that_no_page_asks_is_looked_at_too(tmp_path: Path) -> None:
+    release = ct.load(shutil.copytree(CORPUS / "hpa", tmp_path / "release"))
+    path = release.folder / "popularity.parquet"
+    pq.write_table(pq.read_table(path), path)  # whole, and not what was released
+    with pytest.raises(ct.InputError, match=r"popularity\.parquet' is damaged"):
+        release.export(site=tmp_path / "site")
+    assert [one.name for one in tmp_path.iterdir()] == ["release"]
 
 
 def test_each_page_says_that_it_was_withdrawn(tmp_path: Path) -> None:

@@ -97,14 +97,13 @@ def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
     counted = next((one.counted for one in sums if one is not None), "counts")
     rows = [(_values(place), *_sum(one)) for place, one in zip(group.places, sums, strict=True)]
     of = _name(group)
-    left = (
+    said = [
         f"{grouped(group.left_out)} further values have no page here; `crowdtally top` knows them."
-        if group.left_out
-        else ""
-    )
+    ] * bool(group.left_out)
+    said += dict.fromkeys(one.estimate_words for one in sums if one is not None and one.assumes)
     heads = (of, f"Estimate ({counted})", "95% interval", "Noisy sum")
     links = [place.file for place in group.places]
-    return Shown(f"The values of {of}", heads, rows, note=left, links=links)
+    return Shown(f"The values of {of}", heads, rows, note=" ".join(said), links=links)
 
 
 @dataclass(frozen=True)
