@@ -22,6 +22,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.published.withdrawal import write_note
 from crowdtally.reader.site import index, places
+from crowdtally.reader.site.downloads import copy_release
 from crowdtally.reader.site.site import Site
 from crowdtally.reader.site.source import Source
 from crowdtally.reader.site.tables import special_numbers
@@ -252,12 +253,12 @@ def test_only_a_lift_above_1_is_special(release_of: Callable[[str], ct.Release])
     assert special_numbers(replace(found, rows=tuple(rows[:2])), str, "day = Mon") is None
 
 
-def test_a_table_that_no_page_asks_is_looked_at_too(tmp_path: Path) -> None:
+def test_a_table_that_was_damaged_meanwhile_is_not_copied(tmp_path: Path) -> None:
     release = ct.load(shutil.copytree(CORPUS / "hpa", tmp_path / "release"))
     path = release.folder / "popularity.parquet"
     pq.write_table(pq.read_table(path), path)  # whole, and not what was released
     with pytest.raises(ct.InputError, match=r"popularity\.parquet' is damaged"):
-        release.export(site=tmp_path / "site")
+        copy_release(release._published, tmp_path / "copy")
     assert [one.name for one in tmp_path.iterdir()] == ["release"]
 
 
