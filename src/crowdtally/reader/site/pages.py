@@ -35,13 +35,12 @@ from crowdtally.reader.site.tables import (
     top_picture,
 )
 from crowdtally.web.numbers import grouped
-from crowdtally.web.pages import rendered, value
+from crowdtally.web.pages import value
 
 FEW = 31
 """Links to pages of one context that stand on the overview."""
 LISTED, SPECIAL = 300, 20
 """Items of a page, and of a list of what is special."""
-_PACKAGE = "crowdtally.reader.site"
 
 
 @dataclass(frozen=True)
@@ -68,9 +67,7 @@ class Lists:
 
 
 def _page(site: Site, template: str, file: str, title: str, **facts: Any) -> str:
-    return rendered(
-        _PACKAGE, template, site=site, facts=site.facts, file=file, title=title, **facts
-    )
+    return site.render(template, site=site, facts=site.facts, file=file, title=title, **facts)
 
 
 def overview_page(site: Site, linked: Mapping[str, Any]) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.site.places import Group, groups
 from crowdtally.reader.site.source import Source
-from crowdtally.web.pages import value
+from crowdtally.web.pages import rendering, value
 
 OVERVIEW, TOP, CONTEXTS, SEARCH = "index.html", "top.html", "contexts.html", "search.html"
 REPORT, DOWNLOADS, METADATA = "report.html", "downloads.html", "metadata.html"
@@ -32,6 +33,11 @@ class Site:
     def of(cls, source: Source) -> Site:
         """The site of a release."""
         return cls(source, source.facts(), groups(source))
+
+    @cached_property
+    def render(self) -> Callable[..., str]:
+        """Makes a page of a template and its facts."""
+        return rendering("crowdtally.reader.site")
 
     @property
     def title(self) -> str:
