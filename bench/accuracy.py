@@ -226,7 +226,8 @@ def main() -> None:
             found = timed["auto_over_sra"]
             missed.append({"target": "auto over sra", "wanted": QUICKER, "found": found})
     for one in missed:
-        print(f"missed: {one['target']}: {one['found']}, wanted {one['wanted']}")
+        because = f", because {one['reason']}" if one.get("reason") else ""
+        print(f"missed: {one['target']}: {one['found']}, wanted {one['wanted']}{because}")
     if given.write:
         write(given.write, list(markdown(lines, judged)))
     result = {

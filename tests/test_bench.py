@@ -100,6 +100,32 @@ def test_accuracy_is_measured_kept_and_judged(
     assert again.out.splitlines()[:-1] == first.out.splitlines()[:-1]
 
 
+def test_a_missed_target_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(BENCH)
+    from accurate.judging import Line, Mean
+    from accurate.targets import Found, verdicts
+    from accurate.telling import markdown
+    from accurate.ways import Way
+
+    def line(way: Way, kind: str, mse: float) -> Line:
+        names = ("kl", "mae", "median relative error", "precision@10",
+                 "error of the true top ten", "error of the listed ten")  # fmt: skip
+        scores = {"mse": Mean(mse, 0.0), **{name: Mean(0.5, 0.0) for name in names}}
+        return Line("Foursquare NYC, users", "items", "1", way, kind, scores, 3)
+
+    lines = [line(Way("auto", aim="counts"), "auto", 6.0),
+             line(Way("dpsense+dpsense", 100), "paper", 10.0)]  # fmt: skip
+    families = {"Foursquare NYC, weekday, users": "Foursquare NYC, users"}
+    missed = {one.target: one for one in verdicts(Found(lines, "1"), families) if not one.met}
+    one = missed["Foursquare NYC, users: item mse at most 0.50 of the papers' best"]
+    assert "a table of zeros" in one.reason
+    assert one.as_dict()["reason"] == one.reason
+    assert any(f"wanted 0.500, because {one.reason}" in told for told in markdown(lines, [one]))
+    unknown = missed["Foursquare NYC, users: item kl at most 0.33 of the papers' best"]
+    assert unknown.as_dict()["reason"] is None
+    assert not any("because" in told for told in markdown(lines, [unknown]))
+
+
 def test_each_step_on_the_netflix_look_alike_is_measured(tmp_path: Path) -> None:
     steps = runpy.run_path(str(BENCH / "netflix.py"))["STEPS"]
     assert list(steps) == ["generate", "group_by", "release"]

@@ -110,12 +110,20 @@ class Verdict:
     """How far that may be off."""
     met: bool
     """Whether it is reached, within two standard errors where the target allows for them."""
+    reason: str = ""
+    """Why it is missed, where that is known."""
+
+    @property
+    def because(self) -> str:
+        """The reason, to follow what was wanted."""
+        return f", because {self.reason}" if self.reason else ""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
             "target": self.target, "wanted": self.wanted, "found": round(self.found, 4),
             "standard_error": round(self.error, 4) if math.isfinite(self.error) else None,
+            "reason": self.reason or None,
         }  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from accurate.judging import Line, Mean, Ratio, Verdict, at_least, at_most, best
 
@@ -10,7 +11,9 @@ AGAINST_HINDSIGHT: dict[str, tuple[float, float, float]] = {
     "MovieLens": (0.49, 0.30, 0.90),
     "Gowalla, records": (0.52, 0.22, 0.66),
     "Gowalla, users": (0.51, 0.24, 0.80),
-    "Online Retail, records": (0.57, 0.32, 0.64),
+    # of the public list of 4,211 items; 0.57 and 0.32 were of the 3,885 that some user has, a list
+    # that was read off the records
+    "Online Retail, records": (0.54, 0.36, 0.64),
     "Online Retail, users": (0.57, 0.28, 0.79),
     "Foursquare NYC, records": (0.66, 0.19, 0.42),
     "Foursquare NYC, users": (0.71, 0.22, 0.41),
@@ -40,6 +43,43 @@ RECOMMEND: dict[str, tuple[float, float, float, float, float]] = {
 under ``--for recommend``, and its item MSE over that of ``--for counts``."""
 TABLED = {"hindsight": ("sra", "hpa", "dpsense", "dpsense-s"), "paper": ("sra", "hpa")}
 """What the tables above are ratios to. Other targets are set against all methods."""
+_SHORTER_LIST = (
+    "the target was measured on the 3,885 items that some user has, a list read off the records: "
+    "the 326 others of the public list get 5% of the released mass, which is 0.05 of KL"
+)
+_NOTHING_RELEASED = (
+    "the best of the others releases next to nothing: its MSE is that of a table of zeros, so the "
+    "ratio is the share of the squared counts that cannot be learnt from so few users"
+)
+_FOR_THE_HEAD = (
+    "the table has 84% of ε, the head 8%: without a head KL is 4 to 5% smaller, and the counts of "
+    "the true top ten are 2 to 8 times as wrong"
+)
+_FOR_CONTEXTS = "2% of ε are for contexts: without them MSE is 5% smaller"
+REASONS: tuple[tuple[str, str, str], ...] = (
+    ("Online Retail", "item kl", _SHORTER_LIST),
+    ("Foursquare", "item mse at most", _NOTHING_RELEASED),
+    (
+        "Gowalla, records: ", "item mse at most",
+        "the twenty largest items by records and by estimate are a quarter of it: the head counts "
+        "users, and an item that few heavy users make large is not in it",
+    ),
+    ("MovieLens: ", "item kl", _FOR_THE_HEAD),
+    ("MovieLens: ", "item mse", _FOR_CONTEXTS),
+    ("Gowalla, users: ", "item kl", _FOR_THE_HEAD),
+    (
+        "MovieLens --for top", "error of the listed ten",
+        "HPA keeps the records of what it finds popular, so the counts of what it lists are only "
+        "about 110 off; a tenth of that is less than the noise of thirty items measured with 45% "
+        "of ε, 24 on average",
+    ),
+    (
+        "Online Retail, country", "recommend",
+        "89% of the records are of one country, so that the first look often finds no difference "
+        "beyond its noise and stops; the tabled figures had no stop",
+    ),
+)  # fmt: skip
+"""Why targets are missed: how a target begins, what else it says, and the reason."""
 HALF, THIRD = 1 / 2, 1 / 3
 """Item MSE and KL over the best at the papers' settings, on files with contexts."""
 _LISTS = ("precision@10", "ndcg@10", "lift rank", "special@10")
@@ -81,6 +121,17 @@ class Found:
 
 def verdicts(found: Found, families: dict[str, str]) -> Iterator[Verdict]:
     """Every target that can be judged; ``families`` leads from a file to its items' name."""
+    for verdict in _judged(found, families):
+        yield verdict if verdict.met else replace(verdict, reason=reason_of(verdict.target))
+
+
+def reason_of(target: str) -> str:
+    """Why a target is missed; empty where that is not known."""
+    known = (why for begins, says, why in REASONS if target.startswith(begins) and says in target)
+    return next(known, "")
+
+
+def _judged(found: Found, families: dict[str, str]) -> Iterator[Verdict]:
     for subject, (mse, kl, listed) in AGAINST_HINDSIGHT.items():
         yield from _ratios(found, subject, "hindsight", mse, kl)
         ours = found.auto(subject, "items", "counts")

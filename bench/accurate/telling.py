@@ -53,7 +53,7 @@ def markdown(lines: Sequence[Line], verdicts: Sequence[Verdict]) -> Iterator[str
     for verdict in missed:
         yield (
             f"- missed: {verdict.target}: {verdict.found:.3f} ± {verdict.error:.2g}, wanted "
-            f"{verdict.wanted:.3f}"
+            f"{verdict.wanted:.3f}{verdict.because}"
         )
 
 
