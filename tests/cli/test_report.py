@@ -25,6 +25,16 @@ def test_a_page_and_its_facts(tmp_path: Path) -> None:
     assert json.loads(printed.out) == json.loads((tmp_path / "report.json").read_text("utf-8"))
 
 
+def test_items_are_shown_by_their_labels(tmp_path: Path) -> None:
+    items = ct.load(RELEASE).metadata["domain"]["items"]
+    rows = [{items["name"]: item, "title": f"Number {n}"} for n, item in enumerate(items["values"])]
+    (tmp_path / "names.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    page = tmp_path / "report.html"
+    ended = crowdtally("report", RELEASE, "-o", page, "--labels", tmp_path / "names.jsonl")
+    assert (ended.code, ended.err) == (0, "")
+    assert "Number 0 (" in page.read_text("utf-8")
+
+
 def test_a_pdf_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("crowdtally.reader.report.writing.pdf", lambda facts: b"%PDF-")
     ended = crowdtally("report", RELEASE, "-o", tmp_path / "r.html", "--pdf")

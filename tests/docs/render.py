@@ -27,9 +27,17 @@ REQUEST = "request"
 COMPARED = "lab compare"
 """Takes what says what is counted, and of a release's method and budget what it does not try."""
 _FLAT = (
-    "demo", "top", "sum", "describe", "report", "export", "withdraw", "lab lookalike",
-    "lab audit", "check",
-)  # fmt: skip
+    "demo",
+    "top",
+    "sum",
+    "describe",
+    "report",
+    "export",
+    "withdraw",
+    "lab lookalike",
+    "lab audit",
+    "check",
+)
 _EVERYWHERE = {"--help", "--debug"}
 _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
 """Options that say how a command runs, and not what is asked for."""

@@ -23,7 +23,7 @@ from crowdtally.reader.axes import Axes
 from crowdtally.reader.describing.description import Description
 from crowdtally.reader.describing.description import describe as _describe
 from crowdtally.reader.estimating.estimator import Estimator
-from crowdtally.reader.exporting.export import Export
+from crowdtally.reader.exporting.export import SITE, Export
 from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
 from crowdtally.showing import one_line
@@ -214,6 +214,7 @@ class Release:
         *,
         registry: str | os.PathLike[str] | None = None,
         croissant: str | os.PathLike[str] | None = None,
+        site: str | os.PathLike[str] | None = None,
     ) -> Path:
         """Write what the release says about itself for others; exactly one of these is given.
 
@@ -221,12 +222,20 @@ class Release:
             registry: a YAML file: the release as an entry of the public registry of differential
                 privacy deployments. Comments in it name what the curator must add.
             croissant: a JSON-LD file: Croissant metadata, to be put beside the tables.
+            site: a folder of plain pages for any web server, or none: overview, top lists, a page
+                for each value of a context, search, report, downloads.
 
         Returns:
-            What was written. A file that exists is never replaced.
+            What was written. What exists is never replaced.
         """
-        asked = Export.of({"registry": registry, "croissant": croissant}, "{}=FILE")
-        return asked.run(self._published)
+        forms = {"registry": registry, "croissant": croissant, SITE: site}
+        asked = Export.of(forms, "{}={}")
+        if asked.form != SITE:
+            return asked.run(self._published)
+        from crowdtally.reader.site.source import Source
+        from crowdtally.reader.site.writing import write_site
+
+        return write_site(Source(self._axes, self._estimator, self._labels), asked.target)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""

@@ -7,6 +7,7 @@ here; ``parts.html`` has what pages share (tables, charts, lists of sentences).
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
@@ -14,6 +15,7 @@ from crowdtally.showing import plainly
 from crowdtally.web.charts import Chart, svg
 from crowdtally.web.extras import needs
 from crowdtally.web.numbers import grouped
+from crowdtally.web.scripts import embedded, own_script, script_source
 
 HERE = "crowdtally.web"
 LONGEST = 120
@@ -39,8 +41,22 @@ def rendered(package: str, template: str, /, **facts: Any) -> str:
             page, unless ``stylesheet`` is the address of one. With ``fixed_colours`` charts have
             the colours of the light page, for programs that know no variables in drawings.
     """
-    environment = _environment(package, variables=not facts.get("fixed_colours", False))
-    return str(environment.get_template(template).render(**facts))
+    return rendering(package, variables=not facts.get("fixed_colours", False))(template, **facts)
+
+
+def rendering(package: str, *, variables: bool = True) -> Callable[..., str]:
+    """What makes pages from the templates of a package, each of which is compiled once.
+
+    Args:
+        package: where the templates lie.
+        variables: whether colours of charts are variables of the style.
+    """
+    environment = _environment(package, variables=variables)
+
+    def render(template: str, /, **facts: Any) -> str:
+        return str(environment.get_template(template).render(**facts))
+
+    return render
 
 
 def _environment(package: str, *, variables: bool) -> Any:
@@ -67,8 +83,16 @@ def _environment(package: str, *, variables: bool) -> Any:
         # Vega escapes the texts that it draws; the tests parse drawings of hostile labels.
         return Markup(svg(chart, variables=variables))
 
-    environment.globals["style"] = Markup(style())
+    def script(name: str) -> Markup:
+        return Markup(own_script(package, name))
+
+    environment.globals |= {
+        "style": Markup(style()),
+        "script": script,
+        "script_source": lambda name: script_source(own_script(package, name)),
+    }
     environment.filters |= {
+        "embedded": lambda data: Markup(embedded(data)),
         "value": value,
         "sentence": sentence,
         "grouped": grouped,

@@ -22,3 +22,5 @@ class Shown:
     """Whether its numbers may break on paper, because they are many."""
     note: str = ""
     """What must be said below it."""
+    links: Sequence[str] = ()
+    """For each row the address that its first cell leads to; none: it leads nowhere."""

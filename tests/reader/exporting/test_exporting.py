@@ -32,6 +32,7 @@ Made = Callable[[str], Path]
 KINDS = ("auto", "plain", "attributes", "pairs", "filter", "discovered", "sketch")
 USAGE, INPUT = 2, 4
 FORMS = {"--registry": "entry.yaml", "--croissant": "croissant.json"}
+EVERY_FORM = [*FORMS, "--site"]
 
 
 @pytest.fixture(scope="module")
@@ -279,20 +280,23 @@ def refused(tmp_path: Path, code: int, *arguments: object) -> str:
 def test_exactly_one_form_is_asked_for(folder_of: Made, tmp_path: Path) -> None:
     folder = folder_of("plain")
     said = refused(tmp_path, USAGE, folder)
-    assert "give exactly one of --registry FILE or --croissant FILE: received none." in said
+    assert "one of --registry FILE, --croissant FILE or --site DIR: received none." in said
     both = refused(
         tmp_path, USAGE, folder, "--registry", tmp_path / "a", "--croissant", tmp_path / "b"
     )
     assert "received registry and croissant." in both
     release = ct.load(folder)
-    with pytest.raises(ct.UsageError, match=r"one of registry=FILE or croissant=FILE: received no"):
+    with pytest.raises(ct.UsageError, match=r"registry=FILE, croissant=FILE or site=DIR: rec"):
         release.export()
     with pytest.raises(ct.UsageError, match=r"registry=FILE needs the path of a new file"):
         release.export(registry=3)  # type: ignore[arg-type]
     assert "--registry FILE needs the path" in refused(tmp_path, USAGE, folder, "--registry", "")
+    assert "path of a new folder" in refused(tmp_path, USAGE, folder, "--site", "")
+    said = refused(tmp_path, USAGE, folder, "--registry", tmp_path / "a", "--labels", "x.csv")
+    assert "--labels goes with --site DIR" in said
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", EVERY_FORM)
 def test_what_is_no_whole_release_of_this_version(
     form: str, folder_of: Made, tmp_path: Path
 ) -> None:
@@ -310,7 +314,7 @@ def test_what_is_no_whole_release_of_this_version(
     assert "items.parquet' is damaged" in refused(tmp_path, INPUT, damaged, form, out)
 
 
-@pytest.mark.parametrize("form", ["registry", "croissant"])
+@pytest.mark.parametrize("form", ["registry", "croissant", "site"])
 def test_a_table_that_is_damaged_after_the_release_was_opened(
     form: str, folder_of: Made, tmp_path: Path
 ) -> None:

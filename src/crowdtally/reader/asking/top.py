@@ -48,6 +48,7 @@ def top_in(
     raw: bool = False,
     without: Ints = _NONE,
     only: Ints | None = None,
+    chances: bool = True,
 ) -> TopList:
     """The same in a box of contexts.
 
@@ -59,10 +60,12 @@ def top_in(
         raw: whether noisy counts alone decide.
         without: places of items that are left out.
         only: places of the items that make up the list, in this order, instead of the largest.
+        chances: whether it is told how likely each item is among the first k, which takes most of
+            the time of a long list.
     """
     item = item_axis(axes)
     left = len(item) - len(np.unique(without))
-    asked = _Asked(axes, estimator, item, min(k, left), box, raw, without, only)
+    asked = _Asked(axes, estimator, item, min(k, left), box, raw, without, only, chances)
     if (selection := selected_table(axes.published)) is not None:
         return _of_selected(asked, selection)
     table = axes.find([item.name, *box])
@@ -98,6 +101,7 @@ class _Asked:
     raw: bool
     without: Ints
     only: Ints | None
+    tells_chances: bool
 
     @property
     def looked_at(self) -> int:
@@ -176,7 +180,8 @@ def _beliefs(asked: _Asked) -> _Beliefs | None:
     if believed is None:
         return None
     in_order = of_items.in_order and not asked.box
-    chances = [] if asked.only is not None else asked.chances(believed)
+    told = asked.tells_chances and asked.only is None
+    chances = asked.chances(believed) if told else []
     return _Beliefs(believed, of_items.covers, chances or [None] * len(believed), in_order)
 
 

@@ -39,7 +39,9 @@ FORMS: Mapping[str, Form] = {
         "cite it: add them.",
     ),
 }
-"""Every form, by the name of its option."""
+"""Every form that is one file, by the name of its option."""
+SITE = "site"
+"""The form that is a folder of pages; whoever opened the release writes it."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Export:
     """What is to be written, and where to."""
 
     form: str
-    """One of ``FORMS``."""
+    """One of ``FORMS``, or the site."""
     target: Path
     """A place where nothing is."""
 
@@ -57,16 +59,19 @@ class Export:
 
         Args:
             asked: where to write each form; None for those that were not asked for.
-            typed: how a form is asked for, for messages; ``{}`` stands for its name.
+            typed: how a form is asked for, for messages; the first ``{}`` stands for its name, the
+                second for what it is written to.
         """
         named = {form: place for form, place in asked.items() if place is not None}
         if len(named) != 1:
-            options = " or ".join(map(typed.format, asked))
+            *others, last = (_typed(typed, form) for form in asked)
+            options = f"{', '.join(others)} or {last}"
             received = " and ".join(named) or "none"
             raise UsageError(f"give exactly one of {options}: received {received}.")
         ((form, place),) = named.items()
         if not isinstance(place, str | os.PathLike) or not str(place):
-            raise UsageError(f"{typed.format(form)} needs the path of a new file.")
+            kind = "folder" if form == SITE else "file"
+            raise UsageError(f"{_typed(typed, form)} needs the path of a new {kind}.")
         refuse_taken(Path(place))
         return cls(form, Path(place))
 
@@ -76,3 +81,7 @@ class Export:
             published.path(table)  # looks at the file again, if it changed
         FORMS[self.form].write(published, self.target)
         return self.target
+
+
+def _typed(typed: str, form: str) -> str:
+    return typed.format(form, "DIR" if form == SITE else "FILE")

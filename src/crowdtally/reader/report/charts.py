@@ -98,16 +98,16 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
             "be told apart from noise."
         )
     shared = {"encoding": {"y": _names("item")}, "layer": layers}
-    words = (
-        "Dot: what is believed. Bar: its 95% interval. Upright stroke: the noisy count as "
-        f"released.{floor}"
-    )
+    noisy = any(row.count is not None for row in found.rows)
+    stroke = " Upright stroke: the noisy count as released." if noisy else ""
+    words = f"Dot: what is believed. Bar: its 95% interval.{stroke}{floor}"
     chart = _chart("top", f"The {len(rows)} largest items", words, rows, shared)
     return Figure(chart, (top_numbers(found, name),))
 
 
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
     """A list of items with all that is known of each."""
+    noisy = any(row.count is not None for row in found.rows)
     rows = [
         (
             value(name(row.item)),
@@ -115,16 +115,15 @@ def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
             grouped(row.estimate),
             between(row.estimate_low, row.estimate_high),
             percent(row.chance_in_top),
-            grouped(row.count),
-            grouped(row.noise_std),
+            *[grouped(row.count), grouped(row.noise_std)][: 2 * noisy],
             "above" if row.above_floor else "not above",
         )
         for row in found.rows
     ]
     heads = (
         "Item", "Rank", f"Estimate ({found.counted})", "95% interval",
-        f"Chance to be in the top {found.k or len(rows)}", "Noisy count", "Noise, std",
-        "Noise floor",
+        f"Chance to be in the top {found.k or len(rows)}",
+        *["Noisy count", "Noise, std"][: 2 * noisy], "Noise floor",
     )  # fmt: skip
     return Shown(f"The largest items{where}", heads, rows)
 

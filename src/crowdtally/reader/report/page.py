@@ -16,9 +16,15 @@ from crowdtally.web.tables import Shown
 _PACKAGE = "crowdtally.reader.report"
 
 
-def page(facts: Facts, *, fixed_colours: bool = False) -> str:
-    """The page. ``fixed_colours``: for programs that know no variables in drawings."""
-    name = _named(facts)
+def page(facts: Facts, *, fixed_colours: bool = False, home: str = "") -> str:
+    """The page.
+
+    Args:
+        facts: of a release.
+        fixed_colours: for programs that know no variables in drawings.
+        home: the address of the site that the page is a part of, where it is one.
+    """
+    name = named(facts)
     return rendered(
         _PACKAGE,
         "report.html",
@@ -32,13 +38,16 @@ def page(facts: Facts, *, fixed_colours: bool = False) -> str:
         errors=_errors(facts),
         lists=_lists(facts),
         tables=_tables(facts),
-        tops=[top_numbers(one.top, name, _where(one.context)) for one in facts.tops],
-        pairs=_pairs(facts, name),
+        tops=[top_numbers(one.top, name, where_words(one.context)) for one in facts.tops],
+        pairs=pairs_table(facts, name),
         fixed_colours=fixed_colours,
+        home=home,
     )
 
 
-def _named(facts: Facts) -> Name:
+def named(facts: Facts) -> Name:
+    """How items are shown: by their labels, where they have any."""
+
     def name(item: object) -> str:
         found = facts.labels.get(str(item))
         return str(item) if found is None else f"{found} ({item})"
@@ -46,7 +55,8 @@ def _named(facts: Facts) -> Name:
     return name
 
 
-def _where(context: Mapping[str, object]) -> str:
+def where_words(context: Mapping[str, object]) -> str:
+    """In which contexts, after a comma."""
     return ", " + ", ".join(f"{value(one, 40)} = {value(at, 40)}" for one, at in context.items())
 
 
@@ -123,7 +133,8 @@ def _tables(facts: Facts) -> Shown:
     return Shown("The release", heads, rows, words=(0, 1, 6, 7))
 
 
-def _pairs(facts: Facts, name: Name) -> Shown | None:
+def pairs_table(facts: Facts, name: Name) -> Shown | None:
+    """The largest pairs; None where there are none."""
     found = facts.pairs
     if found is None:
         return None
