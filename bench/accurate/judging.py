@@ -26,8 +26,9 @@ class Mean:
     def of(cls, by_key: Iterable[Iterable[float]]) -> Mean:
         """From the runs of each key."""
         means = [fmean(values) for values in by_key]
-        error = stdev(means) / math.sqrt(len(means)) if len(means) > 1 else math.nan
-        return cls(fmean(means), error)
+        if len(means) < 2 or not all(map(math.isfinite, means)):  # values beyond all floats
+            return cls(fmean(means), math.nan)
+        return cls(fmean(means), stdev(means) / math.sqrt(len(means)))
 
     def __str__(self) -> str:
         return f"{self.value:.4g} ± {self.error:.2g}"

@@ -21,7 +21,7 @@ from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.relations import Kept
+from crowdtally.curator.engine.relations import Kept, sum_of
 from crowdtally.curator.publishing import dense
 from crowdtally.curator.request import request
 from crowdtally.curator.steps import popularity, tables
@@ -159,6 +159,7 @@ def _rounds_after_summing(patch: pytest.MonkeyPatch) -> None:
         return amounts.select("cell", weight=amounts.amount * float(GRID) * share)
 
     patch.setattr("crowdtally.curator.bounding.dpsense.weighted", weighted)
+    patch.setattr("crowdtally.curator.counting.tables.held_sum", sum_of)  # takes whole ones alone
 
 
 def _greedy_choice(patch: pytest.MonkeyPatch) -> None:
