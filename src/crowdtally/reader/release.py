@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published, WithdrawalNote, parquet
+from crowdtally.reader.answers.answer import AnswerList
+from crowdtally.reader.answers.catalogue import read_labels
+from crowdtally.reader.answers.labels import Labels
 from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
 from crowdtally.reader.asking.top import top as _top
 from crowdtally.reader.asking.top_list import TopList
@@ -21,6 +25,8 @@ from crowdtally.reader.stated import all_of
 from crowdtally.showing import one_line
 from crowdtally.values.rational import show
 
+_List = TypeVar("_List", bound=AnswerList[Any])
+
 
 class Release:
     """A differentially private release. Asking it costs nothing: all of it is public."""
@@ -29,6 +35,7 @@ class Release:
         self._published = published
         self._axes = Axes(published)
         self._estimator = Estimator(self._axes)
+        self._labels: Labels | None = None
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -55,8 +62,10 @@ class Release:
         Noisy counts stand beside the estimates; with ``raw=True`` they alone decide.
         """
         if not isinstance(raw, bool):  # a context has that name
-            return _top(self._axes, self._estimator, k, {**context, "raw": raw})
-        return _top(self._axes, self._estimator, k, context, raw=raw)
+            found = _top(self._axes, self._estimator, k, {**context, "raw": raw})
+        else:
+            found = _top(self._axes, self._estimator, k, context, raw=raw)
+        return self._labelled(found)
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
         """The sum over the cells that satisfy a condition: an estimate, and the noisy sum.
@@ -68,7 +77,9 @@ class Release:
 
         Without either: the sum over all cells.
         """
-        return sum_over(self._axes, self._estimator, stated_by(self._axes, where, equals))
+        return sum_over(
+            self._axes, self._estimator, stated_by(self._axes, where, equals, self._labels)
+        )
 
     def point(self, **equals: object) -> Sum:
         """The count of one cell: every column of its table has a value."""
@@ -90,9 +101,8 @@ class Release:
         ``release.range("age", 30, 40, sex="F")``.
         """
         ends = range_of(self._axes, column, first, last)
-        return sum_over(
-            self._axes, self._estimator, all_of([ends, stated_by(self._axes, None, equals)])
-        )
+        others = stated_by(self._axes, None, equals, self._labels)
+        return sum_over(self._axes, self._estimator, all_of([ends, others]))
 
     def table(self, name: str = "items") -> Any:
         """A whole table as a DuckDB relation, in the order of the public lists.
@@ -106,13 +116,48 @@ class Release:
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")
         return parquet.relation(self._published.path(table))
 
+    def with_labels(
+        self, labels: str | os.PathLike[str] | Mapping[Any, str | None] | Labels
+    ) -> Release:
+        """The same release, whose answers carry what a public catalogue says about items.
+
+        Lists have ``label``, and ``category`` where there are categories; sums understand both in
+        conditions, such as ``category = 'Comedy'``.
+
+        Args:
+            labels: ``"films.csv:title,genre"``: a file (CSV, Parquet or JSON lines) and its columns
+                of labels and, perhaps, categories. Or a dictionary of labels by item. The file's
+                items stand in the column that is called as the release's, else in the first.
+
+        Raises:
+            InputError: it cannot be read, misses items of the release, or has one twice.
+        """
+        if not self._published.domain.has_items:
+            raise UsageError("this release is a table of attributes: no items, and no labels.")
+        item = next(iter(self._axes.by_name.values()))
+        items = item.axis.values.tolist()
+        if isinstance(labels, Labels | Mapping):
+            known = labels if isinstance(labels, Labels) else Labels.of(labels)
+            known.refuse_missing(items)
+        else:
+            known = read_labels(labels, item.name, item.axis.kind, items)
+        labelled = copy.copy(self)
+        labelled._labels = known
+        return labelled
+
     def describe(self) -> Description:
         """The release in plain words: what, from whom, how protected, and what is not covered."""
         return _describe(self._published)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
-        return Release(self._published.save(folder))
+        saved = Release(self._published.save(folder))
+        saved._labels = self._labels
+        return saved
+
+    def _labelled(self, found: _List) -> _List:
+        """A list with its labels, where there are any."""
+        return found if self._labels is None else found.with_labels(self._labels)
 
     def __repr__(self) -> str:
         promised = self._published.guarantee

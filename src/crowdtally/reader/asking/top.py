@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -147,6 +148,7 @@ def _answer(
         what_counts(published, table).sentence(),
         words,
         asked.k,
+        item_kind=published.domain.lists[0].kind,
     )
 
 
@@ -155,7 +157,7 @@ def _line(
 ) -> TopItem:
     noisy, place = line.noisy, line.place
     above = noisy is not None and floor is not None and noisy.count > floor
-    released = {
+    released: dict[str, Any] = {
         "count": None if noisy is None else noisy.count,
         "noise_std": None if noisy is None else noisy.noise_std,
         "low": None if noisy is None else noisy.low,
