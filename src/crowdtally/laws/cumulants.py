@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.widths import nodes
 
 Floats = NDArray[np.float64]
@@ -25,6 +25,8 @@ _POINTS = 4000
 """Of a law that is known on a grid."""
 _INSIDE = 0.97
 """How near to the edge of what converges such a grid goes."""
+_FAR = 40.0
+"""Over the standard deviation: a grid needs no more, tails there are beyond all that is asked."""
 
 
 class Cumulants(Protocol):
@@ -115,6 +117,7 @@ def _of_interval(law: IntervalNoise, cells: int, draws: int) -> GriddedCumulants
     step = known.step * float(law.unit)
     # The widths fall as e^(−rate·w), and the sum reaches c·(D+1) times the width.
     edge = _INSIDE * float(law.rate) * known.step / (cells * pieces)
+    edge = min(edge, _FAR * step / law.std(Combination.of_cells(cells)))
     grid = np.linspace(0.0, edge, _POINTS)
     logs = np.full((len(known.widths), _POINTS), -np.inf)
     for row, (width, chance) in enumerate(zip(known.widths, known.chances, strict=True)):
