@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from crowdtally.estimation.items import estimate_items
 from crowdtally.laws.interval import IntervalNoise, phantoms_for
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
@@ -24,7 +25,6 @@ from crowdtally.reader.changes.measured import (
     of_table,
 )
 from crowdtally.reader.changes.testing import Pair, pairs_of
-from crowdtally.estimation.items import estimate_items
 from crowdtally.values.keeping import Keeping
 from kit import simulated_items
 from kit.simulated_items import Crowd
@@ -112,9 +112,7 @@ def distinct(epsilon: float = 1.0) -> Make:
     """All users of every item, with interval noise."""
 
     def make(crowd: Crowd, rng: np.random.Generator) -> list[Measured]:
-        law = IntervalNoise(
-            Fraction(str(epsilon)), crowd.size, phantoms_for(crowd.size)
-        )
+        law = IntervalNoise(Fraction(str(epsilon)), crowd.size, phantoms_for(crowd.size))
         values = crowd.truth + interval(rng, law)
         whole = Whole(float(values.sum()), law.std(Combination.of_cells(crowd.size)))
         return [of_table(values, law, whole=whole)]

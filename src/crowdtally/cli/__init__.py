@@ -29,6 +29,7 @@ _COMMANDS = {
     "inspect": "inspecting:inspect",
     "top": "reading:top",
     "sum": "reading:sum_cells",
+    "changes": "changing:changes",
     "describe": "describing:describe",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",

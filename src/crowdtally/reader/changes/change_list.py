@@ -32,8 +32,8 @@ class Change(AnswerRow):
     later_high: float | None
     """The upper end of the same."""
     change: float
-    """The later value less the earlier one, as both were measured, without a prior: it is not quite
-    the difference of the estimates. Of shares, in percentage points. Where one release left the item
+    """The later value less the earlier one, as both were measured, without a prior: not quite the
+    difference of the estimates. Of shares, in percentage points. Where one release left the item
     out, the least change that agrees with that."""
     change_low: float | None
     """The lower end of the interval of the change. Of all intervals of a list, 5% miss their change

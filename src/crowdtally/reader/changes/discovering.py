@@ -1,4 +1,4 @@
-"""Which of many tests are discoveries, at a false discovery rate; the proof is in ``changes.md``."""
+"""Which of many tests are discoveries, at a false discovery rate: see ``changes.md``."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ class Discovered:
         return len(self.lines)
 
 
-def discovered(
-    rises: Sequence[Floats], falls: Sequence[Floats], fdr: float
-) -> Discovered:
+def discovered(rises: Sequence[Floats], falls: Sequence[Floats], fdr: float) -> Discovered:
     """From one-sided p-values, those of each measurement in an array of its own.
 
     Rises and falls are two families of tests, each at half of the rate.

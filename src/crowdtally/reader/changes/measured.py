@@ -86,9 +86,7 @@ def of_table(
     """
     noise = Noise(cumulants(law, cells, draws), np.ones(len(values)))
     together = isinstance(law, IntervalNoise)
-    return Measured(
-        values, values, [noise], values, sampled, whole=whole, drawn_together=together
-    )
+    return Measured(values, values, [noise], values, sampled, whole=whole, drawn_together=together)
 
 
 def bounds_of(published: Floats, keeping: Keeping, unit: float) -> tuple[Floats, Floats]:
@@ -135,30 +133,44 @@ def of_auto(facts: ItemFacts, whole: Whole | None) -> list[Measured]:
     The table's noisy counts are calibrated, item by item; the crowd is as measured, since the
     table does not hold it.
     """
-    if facts.table is None:
-        raise TypeError("a release of auto that has no table of its items")
-    found, table = table_calibration(facts), facts.table
-    factors, values, counts = found.factors.copy(), table.values * found.factors, table.values
-    own, shared = np.full(facts.size, found.scatter), found.common.copy()
-    noises, together = list[Noise](), isinstance(table.law, IntervalNoise)
+    found = table_calibration(facts)
+    factors, shared = found.factors.copy(), found.common.copy()
+    if not found.known:  # then nobody knows how far off it is
+        shared = np.ones(facts.size)
+    low, high, counts, law = _listed(facts)
+    low, high = low * factors, high * factors
+    own, noises = np.full(facts.size, found.scatter), list[Noise]()
+    together = isinstance(law, IntervalNoise)
     crowd = facts.crowd
     if crowd is not None:
-        values, counts = values.copy(), counts.copy()
-        for part, put in (
-            (values, crowd.values), (counts, crowd.values), (factors, 0.0), (own, 0.0),
-            (shared, 0.0),
-        ):  # fmt: skip
-            part[crowd.places] = put
+        counts = counts.copy()
+        for measured in (low, high, counts):
+            measured[crowd.places] = crowd.values
+        for unbounded in (factors, own, shared):
+            unbounded[crowd.places] = 0.0
         inside = np.zeros(facts.size)
         inside[crowd.places] = 1.0
         noises.append(Noise(cumulants(crowd.law), inside))
         together = together or isinstance(crowd.law, IntervalNoise)
-    noises.append(Noise(cumulants(table.law), factors))
+    noises.append(Noise(cumulants(law), factors))
     base = Measured(
-        values, values, noises, counts, own=own, shared=shared, whole=whole,
+        low, high, noises, counts, own=own, shared=shared, whole=whole,
         drawn_together=together,
     )  # fmt: skip
     head = facts.head
     if head is None or facts.repeats or not len(head.places):
         return [base]  # with repeats, a head counts users and the table records
     return [base, of_chosen(head, facts.size, draws=int(getattr(head.law, "times", 1)))]
+
+
+def _listed(facts: ItemFacts) -> tuple[Floats, Floats, Floats, NoiseLaw]:
+    """Between what the noisy counts of all items lie, the counts themselves, and their law."""
+    if facts.table is not None:
+        return facts.table.values, facts.table.values, facts.table.values, facts.table.law
+    summary = facts.summary
+    if summary is None:
+        raise TypeError("a release of auto has a table of its items, or a summary of one")
+    published = np.full(facts.size, np.nan)
+    published[summary.places] = summary.values
+    low, high = bounds_of(published, summary.keeping, float(summary.law.unit))
+    return low, high, published, summary.law

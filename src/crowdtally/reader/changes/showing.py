@@ -73,9 +73,7 @@ def chance(value: float) -> str:
 
 
 def _within(row: Any) -> str:
-    low, high = (
-        "" if end is None else signed(end) for end in (row.change_low, row.change_high)
-    )
+    low, high = ("" if end is None else signed(end) for end in (row.change_low, row.change_high))
     return f"{low} … {high}"
 
 

@@ -1,7 +1,7 @@
 """How likely an error is at least so large, where it is a sum of independent errors of any law.
 
-By the saddlepoint: Lugannani and Rice's formula on the sum of the cumulant generating functions, and
-never more than Chernoff's bound. ``changes.md`` says how near that is.
+By the saddlepoint: Lugannani and Rice's formula on the sum of the cumulant generating functions,
+and never more than Chernoff's bound. ``changes.md`` says how near that is.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class Errors:
         """K, K′ and K″ of the sum."""
         value, slope = self.variances * s**2 / 2, self.variances * s
         bend = self.variances.copy()
-        for part in (*self.noises, *self.samples):
+        parts: list[Noise | Sample] = [*self.noises, *self.samples]
+        for part in parts:
             more = part.at(s)
             value, slope, bend = value + more[0], slope + more[1], bend + more[2]
         return value, slope, bend
