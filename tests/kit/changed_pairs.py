@@ -157,7 +157,15 @@ class Outcome:
     power: float
     """The mean share of changed items that were discovered; NaN where none changed."""
     missed: float
-    """The mean share of intervals that miss the change, where it is known; NaN where none was."""
+    """The mean share of intervals that miss the change; NaN where it is not known."""
+    missed_error: float
+    """The standard error of that."""
+
+    def __str__(self) -> str:
+        return (
+            f"rate {self.rate:.3f} ± {self.error:.3f}, power {self.power:.3f}, intervals that miss "
+            f"{self.missed:.3f} ± {self.missed_error:.3f}"
+        )
 
 
 def compared(pair: list[Pair], fdr: float) -> Discovered:
@@ -166,8 +174,30 @@ def compared(pair: list[Pair], fdr: float) -> Discovered:
     return discovered([rises for rises, _ in chances], [falls for _, falls in chances], fdr)
 
 
+def covered(pair: list[Pair], found: Discovered, truth: np.ndarray) -> float:
+    """The share of the intervals that miss the change; 0 without any."""
+    if not len(found):
+        return 0.0
+    missed, wrong = 0.05 * len(found) / len(truth), 0
+    for way, one in enumerate(pair):
+        for up in (True, False):
+            lines = found.lines[(found.ways == way) & (found.rose == up)]
+            if len(lines):
+                low, high = one.intervals(lines, missed, up=up)
+                change = truth[lines] if up else -truth[lines]
+                wrong += int(((change < low) | (change > high)).sum())
+    return wrong / len(found)
+
+
 def outcome(
-    make: Make, what: str, pairs: int, *, fdr: float = 0.1, seed: int = 0, shares: bool = False
+    make: Make,
+    what: str,
+    pairs: int,
+    *,
+    fdr: float = 0.1,
+    seed: int = 0,
+    shares: bool = False,
+    crowds: int | None = None,
 ) -> Outcome:
     """Discoveries among so many pairs.
 
@@ -179,27 +209,38 @@ def outcome(
         fdr: the rate that is asked for.
         seed: of the random numbers.
         shares: whether shares are compared.
+        crowds: how many different crowds there are; one for each pair by default.
     """
     rng = np.random.default_rng(seed)
-    wrong, power = [], []
-    for _ in range(pairs):
-        before = after = people(rng, FEW if make is METHODS["interval"] else SIZE)
-        changed = np.zeros(before.size, dtype=bool)
+    size = FEW if make is METHODS["interval"] else SIZE
+    known = [people(rng, size) for _ in range(crowds or pairs)]
+    wrong, power, missed = [], [], []
+    for number in range(pairs):
+        before = after = known[number % len(known)]
+        changed = np.zeros(size, dtype=bool)
         if what == "some":
             large = np.flatnonzero(before.truth >= 1)
-            changed[rng.choice(large, before.size // 20, replace=False)] = True
+            changed[rng.choice(large, size // 20, replace=False)] = True
             after = doubled(before, np.flatnonzero(changed))
         elif what == "all":
             after = twice(before)
             changed[:] = not shares
-        releases = [make(before, rng), make(after, rng)]
+        both, releases = [before, after], [make(before, rng), make(after, rng)]
         if rng.random() < 0.5:
+            both.reverse()
             releases.reverse()
-        found = compared(pairs_of(*releases, shares=shares), fdr)
+        pair = pairs_of(*releases, shares=shares)
+        found = compared(pair, fdr)
         wrong.append(float((~changed[found.lines]).sum()) / max(len(found), 1))
         if changed.any():
             power.append(len(np.unique(found.lines[changed[found.lines]])) / changed.sum())
-    error = float(np.std(wrong)) / np.sqrt(pairs)
-    return Outcome(
-        float(np.mean(wrong)), error, float(np.mean(power)) if power else float("nan"), float("nan")
-    )
+        if what == "some" and not shares:  # newcomers have one record, which is always kept
+            missed.append(covered(pair, found, both[1].truth - both[0].truth))
+    return Outcome(*_mean(wrong), _mean(power)[0], *_mean(missed))
+
+
+def _mean(values: list[float]) -> tuple[float, float]:
+    """The mean and its standard error; NaN of nothing."""
+    if not values:
+        return float("nan"), float("nan")
+    return float(np.mean(values)), float(np.std(values)) / len(values) ** 0.5

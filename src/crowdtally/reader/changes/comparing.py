@@ -57,7 +57,7 @@ def changes(
     """
     rate, most = _rate(fdr), _most(k)
     if of not in OF:
-        raise UsageError(f"--of is counts or shares: received {of!r}.")
+        raise UsageError(f"what is compared is counts or shares: received {of!r}.")
     both = [one if isinstance(one, Release) else load(one) for one in (earlier, later)]
     axes = [one._axes for one in both]
     refuse_unlike(*axes)
@@ -78,9 +78,11 @@ def changes(
 
 
 def _rate(fdr: Number) -> float:
-    rate = exact(fdr, "--fdr")
+    rate = exact(fdr, "the false discovery rate")
     if not 0 < rate < 1:
-        raise UsageError(f"--fdr is a share between 0 and 1, such as 0.05: received {fdr!r}.")
+        raise UsageError(
+            f"the false discovery rate is a share between 0 and 1, such as 0.05: received {fdr!r}."
+        )
     return float(rate)
 
 

@@ -135,7 +135,7 @@ def _split(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading
         raise UsageError(
             "no table of this release counts items in contexts: what it says about them is "
             "estimated from what items have in common, which cannot be tested item by item. "
-            "Compare without a context, or release with --bounding sra --contexts."
+            "Compare without a context, or release both with --bounding sra."
         )
     believed = estimator.in_contexts(estimator.context_mask(box))
     return Reading(table, [_chosen(axes, table, box)], believed, 1)

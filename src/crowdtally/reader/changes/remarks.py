@@ -50,16 +50,22 @@ def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: st
             "user taken at random: which records the other tables keep depends on its noise, so "
             "they differ where nothing changed."
         )
-    elif published.auto is not None or table.law.per_cell:
-        what = "all users" if published.counted == "users" or table.law.per_cell else "all records"
-        yield f"Counts are of {what}; errors are those of the noise and of what bounding left out."
+    elif table.law.per_cell:
+        yield "Counts are of all users: nobody was left out, and errors are those of the noise."
+    elif published.auto is not None:
+        yield (
+            f"Counts are of all {published.counted}; errors are those of the noise, and of what "
+            "bounding left out."
+        )
     elif is_bounded(published):
         counted = what_counts(published, table).words()
         chance = (
             "; which of them is chance, and counts as an error" if pairs[0].later.sampled else ""
         )
         yield f"Compared are bounded counts: {counted}{chance}. What was left out may differ."
-    if any(np.isnan(one.counts).any() for pair in pairs[:1] for one in (pair.earlier, pair.later)):
+    if table.is_chosen:
+        yield "Only items that both releases measured by themselves are compared."
+    elif np.isnan(pairs[0].earlier.counts + pairs[0].later.counts).any():
         yield (
             "An item that one release left out changed only if every count that would have been "
             "left out says so."

@@ -17,7 +17,9 @@ from crowdtally.laws.cumulants import Cumulants, Floats, Three
 
 Ints = NDArray[np.int64]
 
-_STEPS = 60
+_STEPS = 45
+_LIKELY = 2.0
+"""Standard deviations below which a tail is taken for 1: no discovery has one so large."""
 _SAFE = 1.1
 """By how much the formula is raised: more than it was ever found too low."""
 _FINE = 3.0
@@ -121,9 +123,9 @@ class Errors:
 
 
 def tail(errors: Errors, values: Floats) -> Floats:
-    """Pr[error ≥ value] of each line, or somewhat more; 1 below one standard deviation."""
+    """Pr[error ≥ value] of each line, or somewhat more; 1 below two standard deviations."""
     found = np.ones(len(values))
-    likely = np.flatnonzero(values > errors.deviations)
+    likely = np.flatnonzero(values > _LIKELY * errors.deviations)
     if not len(likely):
         return found
     some = errors.take(likely)
