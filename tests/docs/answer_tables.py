@@ -13,10 +13,12 @@ from crowdtally.reader.answers.columns import LABELS, Column, columns_of
 from crowdtally.reader.answers.schema import schema_of, type_of
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top_list import TopItem
+from crowdtally.reader.changes.change_list import Change
 
 ANSWERS: dict[str, tuple[type, bool]] = {
     "top": (TopItem, True),
     "sum": (Sum, False),
+    "changes": (Change, True),
 }
 """The row of each answer, and whether there are many."""
 

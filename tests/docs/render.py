@@ -26,7 +26,9 @@ REQUEST = "request"
 """The table of what release, plan and inspect share."""
 COMPARED = "lab compare"
 """Takes what says what is counted, and of a release's method and budget what it does not try."""
-_FLAT = ("demo", "top", "sum", "describe", "withdraw", "lab lookalike", "lab audit", "check")
+_FLAT = (
+    "demo", "top", "sum", "changes", "describe", "withdraw", "lab lookalike", "lab audit", "check",
+)  # fmt: skip
 _EVERYWHERE = {"--help", "--debug"}
 _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
 """Options that say how a command runs, and not what is asked for."""
