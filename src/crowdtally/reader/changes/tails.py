@@ -22,8 +22,6 @@ _LIKELY = 2.0
 """Standard deviations below which a tail is taken for 1: no discovery has one so large."""
 _SAFE = 1.1
 """By how much the formula is raised: more than it was ever found too low."""
-_FINE = 3.0
-"""Standard deviations in steps of the lattice, from which on a sum is as good as continuous."""
 _FAR = 1000.0
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
@@ -129,20 +127,18 @@ def tail(errors: Errors, values: Floats) -> Floats:
     if not len(likely):
         return found
     some = errors.take(likely)
-    lattice = some._lattice()
-    fine = some.deviations >= _FINE * lattice
     # A sum on a lattice is at least t if the continuous one is above t less half a step.
-    asked = values[likely] - np.where(fine, lattice / 2, 0.0)
+    asked = values[likely] - some._lattice() / 2
     low, high = np.zeros(len(likely)), some._most()
     for _ in range(_STEPS):
         middle = (low + high) / 2
         above = some.at(middle)[1] > asked
         low, high = np.where(above, low, middle), np.where(above, middle, high)
-    found[likely] = _at_saddle(some, low, asked, formula=fine)
+    found[likely] = _at_saddle(some, low, asked)
     return found
 
 
-def _at_saddle(errors: Errors, s: Floats, values: Floats, *, formula: NDArray[np.bool_]) -> Floats:
+def _at_saddle(errors: Errors, s: Floats, values: Floats) -> Floats:
     """Pr[error ≥ value] where K′(s) = value."""
     value, slope, bend = errors.at(s)
     exponent = np.maximum(s * values - value, 0.0)
@@ -153,7 +149,7 @@ def _at_saddle(errors: Errors, s: Floats, values: Floats, *, formula: NDArray[np
         upper = np.asarray(_erfc(root / math.sqrt(2)), dtype=np.float64) / 2
         near = upper + density * (1 / width - 1 / root)
     met = np.abs(slope - values) <= 1e-6 * np.maximum(np.abs(values), 1e-300)
-    usable = formula & met & np.isfinite(near) & (near > 0)
+    usable = met & np.isfinite(near) & (near > 0)
     return np.asarray(np.where(usable, np.minimum(_SAFE * near, bound), bound), dtype=np.float64)
 
 
@@ -163,7 +159,7 @@ def reach(errors: Errors, chances: Floats) -> Floats:
     for _ in range(_STEPS):
         middle = (low + high) / 2
         values = errors.at(middle)[1]
-        likely = _at_saddle(errors, middle, values, formula=np.ones(len(values), np.bool_))
+        likely = _at_saddle(errors, middle, values)
         above = likely > chances
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     return np.asarray(errors.at(high)[1] + errors._lattice() / 2, dtype=np.float64)
