@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,11 @@ def _refuse_lists(earlier: Axes, later: Axes) -> None:
     if contexts[0] != contexts[1]:
         said = [", ".join(map(repr, names)) or "none" for names in contexts]
         _differ(f"the contexts of the earlier one are {said[0]}, of the later one {said[1]}")
-    for name in lists[0].names:
+    _refuse_values(earlier, later, lists[0].names)
+
+
+def _refuse_values(earlier: Axes, later: Axes, names: Sequence[str]) -> None:
+    for name in names:
         before, after = (axes.by_name[name].axis for axes in (earlier, later))
         if before.kind != after.kind:
             _differ(f"{name!r} is {before.kind} in the earlier one and {after.kind} in the later")

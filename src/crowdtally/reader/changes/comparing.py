@@ -65,8 +65,7 @@ def changes(
     boxes = [_box(one, asked) for one in axes]
     readings = [read(one._axes, one._estimator, box) for one, box in zip(both, boxes, strict=True)]
     pairs = pairs_of(readings[0].ways, readings[1].ways, shares=of == "shares")
-    chances = [pair.p_values() for pair in pairs]
-    found = discovered([up for up, _ in chances], [down for _, down in chances], rate)
+    found = _found(pairs, rate)
     rows = _rows(axes[0], readings, pairs, found, most, shares=of == "shares")
     item = axes[0].published.domain.lists[0]
     made = ChangeList(
@@ -75,6 +74,11 @@ def changes(
     )  # fmt: skip
     labels = both[1]._labels or both[0]._labels
     return made if labels is None else made.with_labels(labels)
+
+
+def _found(pairs: Sequence[Pair], rate: float) -> Discovered:
+    chances = [pair.p_values() for pair in pairs]
+    return discovered([up for up, _ in chances], [down for _, down in chances], rate)
 
 
 def _rate(fdr: Number) -> float:
@@ -123,19 +127,7 @@ def _rows(
     """The lines of the list, the surest first."""
     if not len(found):
         return ()
-    low, high, change = (np.full(len(found), np.nan) for _ in range(3))
-    missed = MISSED * len(found) / len(pairs[0].later)
-    for way, pair in enumerate(pairs):
-        for up in (True, False):
-            here = np.flatnonzero((found.ways == way) & (found.rose == up))
-            if not len(here):
-                continue
-            lines = found.lines[here]
-            sign, values = (1, pair.risen()) if up else (-1, pair.fallen())
-            ends = pair.intervals(lines, missed, up=up)
-            change[here] = sign * values[lines]
-            near, far = (sign * end for end in ends)
-            low[here], high[here] = (near, far) if up else (far, near)
+    change, low, high = _measured(pairs, found)
     unit = 1.0
     if shares:  # in percentage points of the later total
         whole = pairs[0].later.whole
@@ -147,6 +139,23 @@ def _rows(
              tuple(part[one] * unit for part in (change, low, high)))
         for rank, one in enumerate(order.tolist(), start=1)
     )  # fmt: skip
+
+
+def _measured(pairs: Sequence[Pair], found: Discovered) -> tuple[Floats, Floats, Floats]:
+    """The change of each discovered item as measured, and both ends of its interval."""
+    low, high, change = (np.full(len(found), np.nan) for _ in range(3))
+    missed = MISSED * len(found) / len(pairs[0].later)
+    for way, pair in enumerate(pairs):
+        for up in (True, False):
+            here = np.flatnonzero((found.ways == way) & (found.rose == up))
+            if not len(here):
+                continue
+            lines = found.lines[here]
+            sign, values = (1, pair.risen()) if up else (-1, pair.fallen())
+            near, far = (sign * end for end in pair.intervals(lines, missed, up=up))
+            change[here] = sign * values[lines]
+            low[here], high[here] = (near, far) if up else (far, near)
+    return change, low, high
 
 
 def _row(
