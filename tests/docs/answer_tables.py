@@ -14,11 +14,13 @@ from crowdtally.reader.answers.schema import schema_of, type_of
 from crowdtally.reader.asking.recommended import Recommendation
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top_list import TopItem
+from crowdtally.reader.changes.change_list import Change
 
 ANSWERS: dict[str, tuple[type, bool]] = {
     "top": (TopItem, True),
     "recommend": (Recommendation, True),
     "sum": (Sum, False),
+    "changes": (Change, True),
 }
 """The row of each answer, and whether there are many."""
 

@@ -30,6 +30,7 @@ _FLAT = (
     "demo",
     "top",
     "sum",
+    "changes",
     "describe",
     "report",
     "export",

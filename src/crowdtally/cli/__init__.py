@@ -30,6 +30,7 @@ _COMMANDS = {
     "top": "reading:top",
     "recommend": "recommending:recommend",
     "sum": "reading:sum_cells",
+    "changes": "changing:changes",
     "describe": "describing:describe",
     "report": "reporting:report",
     "export": "exporting:export",
