@@ -56,5 +56,7 @@ def changes(
 
     showing = answering.Showing(wanted, as_json, output)
     before, after = answering.opened(earlier), answering.opened(later, labels)
-    found = compare(before, after, fdr=fdr, of=of, k=k, context=syntax.several_values(context or []))
+    found = compare(
+        before, after, fdr=fdr, of=of, k=k, context=syntax.several_values(context or [])
+    )
     showing.show(found)
