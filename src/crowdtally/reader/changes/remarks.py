@@ -43,7 +43,10 @@ def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: st
     """What is compared, and what its errors are."""
     table = reading.table
     if of == "shares":
-        yield "Shares are of the total of each release, whose noise counts too."
+        yield (
+            "Changes are in percentage points: shares are of the total of each release, whose "
+            "noise counts too."
+        )
     if table.name == "popularity":
         yield (
             f"Compared is the popularity, {published.method.popularity_records} records of each "
