@@ -9,6 +9,7 @@ import pytest
 
 from crowdtally.estimation.facts import Chosen
 from crowdtally.estimation.heads import blend, total_of
+from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
 
@@ -34,6 +35,31 @@ def test_blunt_measurements_hardly_count():
     assert found is not None
     assert found.mean == pytest.approx(COUNTS, rel=1e-3)
     assert found.scatter == 0.05  # at least
+
+
+def test_scatter_that_noise_hides_is_the_usual_one():
+    loud = COUNTS + 900 * np.array([1.0, -1.0, 1.0, -1.0])
+    found = blend(head(loud, 500), COUNTS, NONE, NONE, repeats=False, usual=0.1)
+    assert found is not None
+    assert found.scatter == pytest.approx(0.1, abs=0.02)
+    sharp = blend(head(COUNTS * 1.3, 5), COUNTS, NONE, NONE, repeats=False, usual=0.1)
+    assert sharp is not None
+    assert sharp.scatter == pytest.approx(0.3, rel=0.01)
+
+
+def test_correlated_noise_hides_more():
+    cells = 30
+    counts, away = np.full(cells, 1000.0), np.where(np.arange(cells) % 2, 300.0, -300.0)
+    law = IntervalNoise(Fraction(1, 10), cells)
+    alike = DiscreteLaplace(Fraction(round(law.std() / 2**0.5 * 64), 64))
+    found = [
+        blend(Chosen(np.arange(cells), counts + away, one), counts, np.zeros(cells),
+              np.zeros(cells), repeats=False)
+        for one in (law, alike)
+    ]  # fmt: skip
+    assert found[0] is not None
+    assert found[1] is not None
+    assert found[0].scatter < found[1].scatter < 0.3
 
 
 def test_the_weight_is_that_of_the_variances():

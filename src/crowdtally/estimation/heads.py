@@ -14,6 +14,8 @@ from crowdtally.laws.law import Combination
 
 _LEAST, _MOST = 0.05**2, 0.5
 """The relative scatter of counts around their calibration, squared."""
+_UNUSUAL = 0.05
+"""How far that may be from what is usual: a scatter of 20% instead of none is not rare."""
 _STANDS_OUT = 3.0
 """Of its own deviations: a smaller total of the head says nothing about its ratio to records."""
 
@@ -55,19 +57,35 @@ def blend(
         common: the relative deviation of their calibration.
         repeats: whether counts are of records, more than one for each user: then the head only
             says how its items compare with each other.
-        usual: how far counts usually scatter around such a calibration, relative to them. Beside
-            repeats nothing else tells what is wrong with the counts from what is with the users.
+        usual: how far counts usually scatter around such a calibration, relative to them: what
+            holds where noise hides it, and beside repeats, where nothing tells what is wrong with
+            the counts from what is with the users.
     """
     if repeats:
         return _with_repeats(head, counts, variances, common, usual)
     values, noise = head.values, head.law.std() ** 2
-    beyond = float(((values - counts) ** 2 - variances - noise).sum())
-    scatter = min(max(beyond / max(float((counts**2).sum()), 1e-300), _LEAST), _MOST)
+    scatter = _scatter(head, counts, variances, usual**2)
     doubt = variances + scatter * counts**2
     weight = doubt / np.maximum(doubt + noise, 1e-300)
     mean = np.maximum(counts + weight * (values - counts), 0.0)
     own = weight**2 * noise + (1 - weight) ** 2 * doubt
     return Blend(mean, own, own + ((1 - weight) * common * counts) ** 2, sqrt(scatter))
+
+
+def _scatter(head: Chosen, counts: Floats, variances: Floats, usual: float) -> float:
+    """τ²: as the head shows it, and as it usually is where the head's noise hides it.
+
+    Both are weighed by their precision. Squares of noise scatter themselves, those of correlated
+    cells together.
+    """
+    size, noise = len(counts), head.law.std() ** 2
+    mass = max(float((counts**2).sum()), 1e-300)
+    shown = float(((head.values - counts) ** 2 - variances - noise).sum()) / mass
+    together = head.law.std(Combination.of_cells(size)) ** 2 / max(size * noise, 1e-300)
+    shared = max((together - 1) / max(size - 1, 1), 0.0)  # the correlation of two cells
+    errors = float(((variances + noise) ** 2).sum()) * (1 + (size - 1) * shared**2)
+    weight = _UNUSUAL**2 / (_UNUSUAL**2 + 2 * errors / mass**2)
+    return min(max(usual + weight * (shown - usual), _LEAST), _MOST)
 
 
 def _with_repeats(
