@@ -29,6 +29,7 @@ COMPARED = "lab compare"
 _FLAT = (
     "demo",
     "top",
+    "recommend",
     "sum",
     "describe",
     "report",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from crowdtally.reader.asking.top_list import TopList
+from crowdtally.reader.estimating.believed import TRUE
 from crowdtally.reader.report.answers import Distribution, HeatMap
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.spent import Step
@@ -69,7 +71,7 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
         return None
     rows = [
         {
-            "item": f"{row.rank}. {label(name(row.item), _LONGEST)}",
+            "item": f"{row.rank}. {label(_drawn(row.item, name), _LONGEST)}",
             "estimate": row.estimate,
             "low": row.estimate if row.estimate_low is None else row.estimate_low,
             "high": row.estimate if row.estimate_high is None else row.estimate_high,
@@ -98,11 +100,36 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
             "be told apart from noise."
         )
     shared = {"encoding": {"y": _names("item")}, "layer": layers}
-    noisy = any(row.count is not None for row in found.rows)
-    stroke = " Upright stroke: the noisy count as released." if noisy else ""
-    words = f"Dot: what is believed. Bar: its 95% interval.{stroke}{floor}"
+    words = f"Dot: what is believed. Bar: its 95% interval.{_stroke(found)}{floor}"
     chart = _chart("top", f"The {len(rows)} largest items", words, rows, shared)
     return Figure(chart, (top_numbers(found, name),))
+
+
+def _drawn(item: object, name: Name) -> str:
+    """An item where there is little room: by its label alone, which the table has beside it.
+
+    >>> _drawn(7, lambda item: f"Fargo ({item})"), _drawn(7, str)
+    ('Fargo', '7')
+    """
+    return name(item).removesuffix(f" ({item})")
+
+
+def _stroke(found: TopList) -> str:
+    """What the noisy counts are, and why they can lie far from what is believed."""
+    if all(row.count is None for row in found.rows):
+        return ""
+    apart = any(
+        row.covers == TRUE
+        and row.count is not None
+        and not (row.estimate_low or 0) <= row.count <= (row.estimate_high or inf)
+        for row in found.rows
+    )
+    why = (
+        " It counts only what bounding kept of each user; dots put back what that left out."
+        if apart
+        else ""
+    )
+    return f" Upright stroke: the noisy count as released.{why}"
 
 
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
@@ -218,7 +245,7 @@ def _heat_rows(found: HeatMap, across: Sequence[str], name: Name) -> Iterator[di
     for place, (item, cells) in enumerate(zip(found.row_values, found.cells, strict=True), start=1):
         for column, cell in zip(across, cells, strict=True):
             yield {
-                "row": f"{place}. {label(name(item), _LONGEST)}",
+                "row": f"{place}. {label(_drawn(item, name), _LONGEST)}",
                 "column": column,
                 "estimate": max(cell.estimate, 0.0),
                 "text": short(cell.estimate),

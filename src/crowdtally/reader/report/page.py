@@ -125,12 +125,17 @@ def _lists(facts: Facts) -> Shown:
 
 def _tables(facts: Facts) -> Shown:
     rows = [
-        (value(one.name), one.file, grouped(one.cells), grouped(one.rows), grouped(one.bytes),
+        (value(one.name), grouped(one.cells), grouped(one.rows), grouped(one.bytes),
          one.epsilon, one.publishing, one.transform)
         for one in facts.tables
     ]  # fmt: skip
-    heads = ("Table", "File", "Cells", "Rows", "Bytes", "ε", "Published", "Transform")
-    return Shown("The release", heads, rows, words=(0, 1, 6, 7))
+    heads = ("Table", "Cells", "Rows", "Bytes", "ε", "Published", "Transform")
+    note = " ".join(
+        f"ε of {one.name!r} is the cost of {one.refines!r} and {one.name!r} together."
+        for one in facts.tables
+        if one.refines is not None
+    )
+    return Shown("The tables of the release", heads, rows, words=(0, 5, 6), note=note)
 
 
 def pairs_table(facts: Facts, name: Name) -> Shown | None:
