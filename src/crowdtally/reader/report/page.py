@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from crowdtally.laws.odds import percent as percent_of
-from crowdtally.reader.report.charts import Name, figures, steps_chart, top_numbers
+from crowdtally.reader.report.charts import Name, figures, noise_warning, steps_chart, top_numbers
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.numbers import between, grouped
@@ -148,10 +148,12 @@ def pairs_table(facts: Facts, name: Name) -> Shown | None:
          between(one.low, one.high), "above" if one.above_floor else "not above")
         for one in found.rows
     ]  # fmt: skip
+    warning = noise_warning(found.rows, "pairs")
+    warning += " " * bool(warning)
     return Shown(
         "The pairs with the largest noisy counts",
         ("Pair", "Noisy count", "Noise interval", "Noise floor"),
         rows,
-        note=f"Noise floor {grouped(found.floor)}: where nobody is counted, the largest of "
-        f"{grouped(found.cells)} such counts exceeds it with a probability of at most 5%.",
+        note=f"{warning}Noise floor {grouped(found.floor)}: where nobody is counted, the largest "
+        f"of {grouped(found.cells)} such counts exceeds it with a probability of at most 5%.",
     )

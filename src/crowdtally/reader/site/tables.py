@@ -11,7 +11,7 @@ from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.report.charts import Figure, Name, top_figure
 from crowdtally.reader.site.downloads import Download
 from crowdtally.reader.site.places import Group, Place
-from crowdtally.web.numbers import NO_NUMBER, between, grouped, percent
+from crowdtally.web.numbers import NO_NUMBER, between, chance, grouped
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown
 
@@ -63,7 +63,7 @@ def special_numbers(found: Recommendations, name: Name, where: str) -> Shown | N
             str(row.rank),
             times(row.lift),
             interval(row.lift_low, row.lift_high),
-            percent(row.chance_special),
+            chance(row.chance_special),
             grouped(row.estimate),
             *[grouped(row.count)] * noisy,
         )
