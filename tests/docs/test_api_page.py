@@ -28,6 +28,7 @@ def test_the_tables_of_the_command_line_are_those_of_its_help() -> None:
     for name in made:
         assert f"<!-- table: {name} -->" in text
     assert text.count("| option | meaning |") == len(made), "a table that is not made"
+    assert text.count("<!-- table: ") == len(made), "a place for a table that is not made"
 
 
 def test_the_fields_of_answers_are_those_of_the_code() -> None:

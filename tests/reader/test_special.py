@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -221,3 +222,13 @@ def test_top_items_alone_say_what_is_popular(tmp_path: Path) -> None:
         made.recommend(by="special", sex="f")
     with pytest.raises(ct.UsageError, match="name one value of 'sex'"):
         made.recommend(sex=["f", "m"])
+
+
+def test_a_list_of_what_is_not_special_says_so_first(tmp_path: Path) -> None:
+    found = release(tmp_path / "r", cells(1, 0.6), 1).recommend(3, by="special", day="Sat")
+    words = "None of these items is believed to be more popular there than overall."
+    assert found[0].lift is not None
+    assert found[0].lift > 1
+    assert words not in str(found)
+    dull = replace(found, rows=tuple(replace(one, lift=0.8) for one in found))
+    assert str(dull).startswith(words)

@@ -103,3 +103,9 @@ def test_colours_can_be_read(which: int) -> None:
     assert _contrast(colours["warn"], colours["warn-page"]) >= 4.5
     filled = _mixed(colours["accent"], colours["page"], DARKEST)
     assert _contrast(colours["ink"], filled) >= 4.5, "a number in a heat map"
+
+
+def test_a_time_is_told_in_utc_and_what_is_none_as_it_is() -> None:
+    assert pages.moment("2026-11-17T23:42:52-02:00") == "2026-11-18, 01:42 UTC"
+    for text in ("2026-11-17T18:42:52", "", "<b>", "0001-01-01T00:00:00+23:00"):
+        assert pages.moment(text) == pages.value(text)

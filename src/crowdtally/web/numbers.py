@@ -42,6 +42,15 @@ def between(low: float | None, high: float | None) -> str:
     return f"{grouped(low)} to {grouped(high)}"
 
 
+def chance(probability: float | None) -> str:
+    """A probability that follows from estimates: never certain.
+
+    >>> chance(0.42), chance(1.0), chance(0.0), chance(None)
+    ('42%', 'over 99%', 'under 1%', '–')
+    """
+    return percent(None if probability is None else min(max(probability, 1e-9), 1 - 1e-9))
+
+
 def percent(share: float | None) -> str:
     """A share or a probability; what is not quite 0 or 1 does not look like it.
 

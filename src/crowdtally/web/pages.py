@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
 
@@ -94,6 +95,7 @@ def _environment(package: str, *, variables: bool) -> Any:
     environment.filters |= {
         "embedded": lambda data: Markup(embedded(data)),
         "value": value,
+        "moment": moment,
         "sentence": sentence,
         "grouped": grouped,
         "drawn": drawn,
@@ -109,6 +111,21 @@ def value(text: object, longest: int = LONGEST) -> str:
     """
     short = str(text)[: longest + 1]
     return plainly(short if len(short) <= longest else f"{short[:longest]}…")
+
+
+def moment(text: str) -> str:
+    """When something was, to the minute; what is no such time stays as it is.
+
+    >>> moment("2026-11-17T18:42:52+00:00"), moment("once")
+    ('2026-11-17, 18:42 UTC', 'once')
+    """
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            return f"{found.astimezone(UTC):%Y-%m-%d, %H:%M} UTC"
+    except (ValueError, OverflowError):
+        pass
+    return value(text)
 
 
 def sentence(text: str) -> str:

@@ -284,7 +284,7 @@ def test_exactly_one_form_is_asked_for(folder_of: Made, tmp_path: Path) -> None:
     both = refused(
         tmp_path, USAGE, folder, "--registry", tmp_path / "a", "--croissant", tmp_path / "b"
     )
-    assert "received registry and croissant." in both
+    assert "received --registry FILE and --croissant FILE." in both
     release = ct.load(folder)
     with pytest.raises(ct.UsageError, match=r"registry=FILE, croissant=FILE or site=DIR: rec"):
         release.export()

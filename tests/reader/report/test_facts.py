@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.published.withdrawal import write_note
+from crowdtally.reader.report.charts import heat_figure, top_figure
 from crowdtally.reader.report.facts import SCHEMA, Facts, facts_of
 from crowdtally.reader.report.page import page
 from kit.adaptive import PASSED_OVER, adaptive
@@ -168,3 +170,68 @@ def test_a_withdrawn_release_says_so_before_all_else(tmp_path: Path) -> None:
     assert "<script" not in made
     assert "\u202e" not in made
     assert "Withdrawn." not in page(ct.load(CORPUS / "sra-items").report_facts())
+
+
+def test_a_list_of_mere_noise_says_so_first() -> None:
+    found = ct.load(CORPUS / "sra-one-context").report_facts()
+    assert found.top is not None
+    lost = replace(found.top, rows=tuple(replace(one, above_floor=False) for one in found.top))
+    noise, some = top_figure(lost, str), top_figure(found.top, str)
+    assert noise is not None
+    assert some is not None
+    assert "None of these items is told apart from noise" in noise.warning
+    assert some.warning == ""
+    assert any(one.above_floor for one in found.top)
+    made = page(replace(found, top=lost))
+    assert made.index(noise.warning) < made.index(">Dot: what is believed.")
+    assert "None of these items" not in page(found)
+
+
+def test_noisy_counts_far_from_estimates_are_explained(auto: Facts) -> None:
+    assert auto.top is not None
+    row = replace(auto.top[0], covers="the true counts", estimate_low=50.0, estimate_high=70.0)
+    for count, told in ((60.0, False), (20.0, True), (90.0, True), (None, False)):
+        figure = top_figure(replace(auto.top, rows=(replace(row, count=count),)), str)
+        assert figure is not None
+        assert ("bounding kept of each user" in figure.chart.words) is told, count
+        assert ("Upright stroke" in figure.chart.words) is (count is not None)
+
+
+def test_cells_that_add_up_to_less_than_their_items_are_explained() -> None:
+    facts = ct.load(CORPUS / "sra-one-context").report_facts()
+    heat, top = facts.heat_maps[0], facts.top
+    assert top is not None
+    shy = replace(
+        heat,
+        cells=tuple(tuple(replace(one, estimate=0.1) for one in row) for row in heat.cells),
+    )
+    assert "add up to less" in heat_figure(shy, "records", 0, str, top).chart.words
+    assert "add up to less" not in heat_figure(heat, "records", 0, str, top).chart.words
+
+
+def test_a_release_of_nothing_names_no_sums() -> None:
+    made = page(ct.load(CORPUS / "discovered-none").report_facts())
+    assert "No item passed the threshold" in made
+    assert "ask it for sums" not in made
+    assert "0 combinations" not in made
+    assert "Where the public lists come from" not in made
+
+
+def test_what_a_refined_table_costs_is_not_counted_twice() -> None:
+    facts = ct.load(CORPUS / "sra-one-context").report_facts()
+    first, second = facts.tables
+    assert "is the cost of" not in page(facts)
+    refined = replace(facts, tables=(first, replace(second, refines=first.name)))
+    said = f"ε of {second.name!r} is the cost of {first.name!r} and {second.name!r} together."
+    assert said.replace("'", "&#39;") in page(refined)
+
+
+def test_what_only_the_curator_knows_is_asked_by_the_unit() -> None:
+    for name, words in (("user-per-row", "nobody is in several rows"), ("pairs", "tells users")):
+        (lines,) = (
+            section.lines
+            for level in ct.load(CORPUS / name).report_facts().levels
+            for section in level.sections
+            if section.name == "to_say"
+        )
+        assert [one for one in lines if words in one], name

@@ -23,6 +23,7 @@ import crowdtally as ct
 from crowdtally.published.withdrawal import write_note
 from crowdtally.reader.site import index, places
 from crowdtally.reader.site.downloads import copy_release
+from crowdtally.reader.site.pages import overview_page
 from crowdtally.reader.site.site import Site
 from crowdtally.reader.site.source import Source
 from crowdtally.reader.site.tables import special_numbers
@@ -305,3 +306,7 @@ def test_a_release_of_nothing_has_no_page_to_search(
         "Overview", "Privacy report", "Downloads", "Metadata"
     ]  # fmt: skip
     assert not site.has_lists
+    page = overview_page(site, {})
+    assert "No item passed the threshold" in page
+    assert "ask it for sums" not in page
+    assert "How to read the numbers" not in page

@@ -30,6 +30,7 @@ from crowdtally.reader.stated import Stated
 
 KNOWN = 2.0
 """An item is known well enough where its estimate is so many times its own deviation."""
+NOTHING = "Nothing is special there."
 _NOT_KNOWN = "Nothing can be said to be special: no item is told apart from noise well enough."
 _LIFTS = (
     "Lift: how many times as large an item's share is there as overall. Special: the probability "
@@ -152,7 +153,7 @@ def _lifted(there: _There) -> tuple[Lifted, str]:
     elif contexts.found.same_ranking:
         none = np.zeros(0)
         lifted = Lifted(places[:0], FoundLifts(none, none, none, none, none), places[:0] > 0)
-        return lifted, f"Nothing is special there. {contexts.remark}"
+        return lifted, f"{NOTHING} {contexts.remark}"
     else:
         lifts = lifts_together(contexts.found, places, there.inside)
         measured = contexts.found.is_measured(places)

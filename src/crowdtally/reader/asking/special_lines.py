@@ -40,6 +40,8 @@ def special_lines(rows: Sequence[Any], k: int, labelled: Sequence[str] = ()) -> 
     head, *names = names_of(rows, labelled)
     heads = [f"{'rank':>4}", f"{'lift':>6}", f"{'95% within':>13}", f"{'special':>7}"]
     heads += [f"{f'in top {k}':>9}", f"{'estimate':>8}"] + [f"{'noisy count':>17}"] * noisy
+    if rows[0].lift <= 1:
+        yield "None of these items is believed to be more popular there than overall."
     yield "  ".join([*heads, head])
     for number, (row, name) in enumerate(zip(rows, names, strict=True)):
         if row.lift <= 1 and number and rows[number - 1].lift > 1:

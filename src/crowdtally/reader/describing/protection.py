@@ -192,8 +192,10 @@ def _noise(published: Published, table: TableFacts) -> str:
     changes = f"{_exactly(most)} in all, over all {each}s together"
     if table.law.per_cell:
         changes = f"1 in each {each}, in however many of them"
+    refined = table.kind.refines
+    both = "" if refined is None else f" together with {refined!r}"
     return (
-        f"Table {table.name!r}, ε {show(table.epsilon)}: one {person} changes it by at most "
+        f"Table {table.name!r}, ε {show(table.epsilon)}{both}: one {person} changes it by at most "
         f"{changes}. Each {each} has noise of standard "
         f"deviation {amount(table.noise_std)}: {level} of the time it {reach}."
     )

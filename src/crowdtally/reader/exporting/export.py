@@ -66,7 +66,7 @@ class Export:
         if len(named) != 1:
             *others, last = (_typed(typed, form) for form in asked)
             options = f"{', '.join(others)} or {last}"
-            received = " and ".join(named) or "none"
+            received = " and ".join(_typed(typed, form) for form in named) or "none"
             raise UsageError(f"give exactly one of {options}: received {received}.")
         ((form, place),) = named.items()
         if not isinstance(place, str | os.PathLike) or not str(place):

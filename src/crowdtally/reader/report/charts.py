@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from crowdtally.reader.asking.top_list import TopList
+from crowdtally.reader.estimating.believed import TRUE
 from crowdtally.reader.report.answers import Distribution, HeatMap
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.charts import PALETTE, Chart, label
-from crowdtally.web.numbers import between, grouped, percent
+from crowdtally.web.numbers import between, chance, grouped, percent
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown
 
@@ -39,6 +41,8 @@ class Figure:
     """What is drawn."""
     numbers: tuple[Shown, ...]
     """The same as tables."""
+    warning: str = ""
+    """What must be said before it."""
 
 
 def steps_chart(steps: Sequence[Step]) -> Chart | None:
@@ -69,7 +73,7 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
         return None
     rows = [
         {
-            "item": f"{row.rank}. {label(name(row.item), _LONGEST)}",
+            "item": f"{row.rank}. {label(_drawn(row.item, name), _LONGEST)}",
             "estimate": row.estimate,
             "low": row.estimate if row.estimate_low is None else row.estimate_low,
             "high": row.estimate if row.estimate_high is None else row.estimate_high,
@@ -98,11 +102,43 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
             "be told apart from noise."
         )
     shared = {"encoding": {"y": _names("item")}, "layer": layers}
-    noisy = any(row.count is not None for row in found.rows)
-    stroke = " Upright stroke: the noisy count as released." if noisy else ""
-    words = f"Dot: what is believed. Bar: its 95% interval.{stroke}{floor}"
+    words = f"Dot: what is believed. Bar: its 95% interval.{_stroke(found)}{floor}"
     chart = _chart("top", f"The {len(rows)} largest items", words, rows, shared)
-    return Figure(chart, (top_numbers(found, name),))
+    return Figure(chart, (top_numbers(found, name),), noise_warning(found.rows, "items"))
+
+
+def noise_warning(rows: Sequence[Any], what: str) -> str:
+    """What is said of a list in which nothing is above the noise floor."""
+    if not rows or any(row.above_floor for row in rows):
+        return ""
+    return f"None of these {what} is told apart from noise: their order is mostly chance."
+
+
+def _drawn(item: object, name: Name) -> str:
+    """An item where there is little room: by its label alone, which the table has beside it.
+
+    >>> _drawn(7, lambda item: f"Fargo ({item})"), _drawn(7, str)
+    ('Fargo', '7')
+    """
+    return name(item).removesuffix(f" ({item})")
+
+
+def _stroke(found: TopList) -> str:
+    """What the noisy counts are, and why they can lie far from what is believed."""
+    if all(row.count is None for row in found.rows):
+        return ""
+    apart = any(
+        row.covers == TRUE
+        and row.count is not None
+        and not (row.estimate_low or 0) <= row.count <= (row.estimate_high or inf)
+        for row in found.rows
+    )
+    why = (
+        " It counts only what bounding kept of each user; dots put back what that left out."
+        if apart
+        else ""
+    )
+    return f" Upright stroke: the noisy count as released.{why}"
 
 
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
@@ -114,7 +150,7 @@ def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
             str(row.rank),
             grouped(row.estimate),
             between(row.estimate_low, row.estimate_high),
-            percent(row.chance_in_top),
+            chance(row.chance_in_top),
             *[grouped(row.count), grouped(row.noise_std)][: 2 * noisy],
             "above" if row.above_floor else "not above",
         )
@@ -172,7 +208,9 @@ def _unlike(found: Distribution) -> bool:
     return len(set(shown)) < len(shown)
 
 
-def heat_figure(found: HeatMap, counted: str, number: int, name: Name) -> Figure:
+def heat_figure(
+    found: HeatMap, counted: str, number: int, name: Name, top: TopList | None = None
+) -> Figure:
     """Items in each value of a context, darker where there are more."""
     across = [label(one, 14) for one in found.column_values]
     if len(set(across)) < len(across):
@@ -200,9 +238,25 @@ def heat_figure(found: HeatMap, counted: str, number: int, name: Name) -> Figure
     ]
     said = f" Not shown: {' and '.join(left)}." if left else ""
     words = f"What is believed of each combination, in {counted}; darker: more.{said}"
+    words += _drawn_down(found, top)
     title = f"Counts by {value(found.rows)} and {value(found.columns)}"
     chart = _chart(f"heat-{number}", title, words, rows, marks, _heat_width(len(across)))
     return Figure(chart, tuple(_heat_numbers(found, title, name)))
+
+
+def _drawn_down(found: HeatMap, top: TopList | None) -> str:
+    """Why the cells of an item are together far below its own estimate, where they are."""
+    if top is None or found.columns_left_out:
+        return ""
+    whole = {row.item: row.estimate for row in top.rows}
+    cells = zip(found.row_values, found.cells, strict=True)
+    known = [(sum(one.estimate for one in row), whole.get(item, 0.0)) for item, row in cells]
+    if sum(cell for cell, _ in known) >= sum(one for _, one in known) / 2:
+        return ""
+    return (
+        " The noise of one combination hides most of what is there: estimates are drawn towards "
+        "what most combinations have, and add up to less than the items' own."
+    )
 
 
 def _heat_width(columns: int) -> int:
@@ -218,7 +272,7 @@ def _heat_rows(found: HeatMap, across: Sequence[str], name: Name) -> Iterator[di
     for place, (item, cells) in enumerate(zip(found.row_values, found.cells, strict=True), start=1):
         for column, cell in zip(across, cells, strict=True):
             yield {
-                "row": f"{place}. {label(name(item), _LONGEST)}",
+                "row": f"{place}. {label(_drawn(item, name), _LONGEST)}",
                 "column": column,
                 "estimate": max(cell.estimate, 0.0),
                 "text": short(cell.estimate),
@@ -263,7 +317,10 @@ def figures(facts: Facts, name: Name) -> dict[str, list[Figure]]:
         "spread": [
             spread_figure(one, facts.counted, n) for n, one in enumerate(facts.distributions)
         ],
-        "heat": [heat_figure(one, facts.counted, n, name) for n, one in enumerate(facts.heat_maps)],
+        "heat": [
+            heat_figure(one, facts.counted, n, name, facts.top)
+            for n, one in enumerate(facts.heat_maps)
+        ],
     }
 
 

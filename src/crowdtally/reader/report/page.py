@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from crowdtally.laws.odds import percent as percent_of
-from crowdtally.reader.report.charts import Name, figures, steps_chart, top_numbers
+from crowdtally.reader.report.charts import Name, figures, noise_warning, steps_chart, top_numbers
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.numbers import between, grouped
@@ -125,12 +125,17 @@ def _lists(facts: Facts) -> Shown:
 
 def _tables(facts: Facts) -> Shown:
     rows = [
-        (value(one.name), one.file, grouped(one.cells), grouped(one.rows), grouped(one.bytes),
+        (value(one.name), grouped(one.cells), grouped(one.rows), grouped(one.bytes),
          one.epsilon, one.publishing, one.transform)
         for one in facts.tables
     ]  # fmt: skip
-    heads = ("Table", "File", "Cells", "Rows", "Bytes", "ε", "Published", "Transform")
-    return Shown("The release", heads, rows, words=(0, 1, 6, 7))
+    heads = ("Table", "Cells", "Rows", "Bytes", "ε", "Published", "Transform")
+    note = " ".join(
+        f"ε of {one.name!r} is the cost of {one.refines!r} and {one.name!r} together."
+        for one in facts.tables
+        if one.refines is not None
+    )
+    return Shown("The tables of the release", heads, rows, words=(0, 5, 6), note=note)
 
 
 def pairs_table(facts: Facts, name: Name) -> Shown | None:
@@ -143,10 +148,12 @@ def pairs_table(facts: Facts, name: Name) -> Shown | None:
          between(one.low, one.high), "above" if one.above_floor else "not above")
         for one in found.rows
     ]  # fmt: skip
+    warning = noise_warning(found.rows, "pairs")
+    warning += " " * bool(warning)
     return Shown(
         "The pairs with the largest noisy counts",
         ("Pair", "Noisy count", "Noise interval", "Noise floor"),
         rows,
-        note=f"Noise floor {grouped(found.floor)}: where nobody is counted, the largest of "
-        f"{grouped(found.cells)} such counts exceeds it with a probability of at most 5%.",
+        note=f"{warning}Noise floor {grouped(found.floor)}: where nobody is counted, the largest "
+        f"of {grouped(found.cells)} such counts exceeds it with a probability of at most 5%.",
     )

@@ -50,7 +50,9 @@ class TableSize:
     bytes: int
     """Size of its file."""
     epsilon: str
-    """Its cost, exact."""
+    """Its cost, exact; of a table that refines another, that of both together."""
+    refines: str | None
+    """The table whose noise it refines; None where its noise is its own."""
     most: float
     """What one person can change, as a count: in all cells together, or ``per_cell`` in each."""
     per_cell: bool
@@ -95,6 +97,7 @@ def _sized(published: Published, table: TableFacts, words: str, whole: Sum | Non
         table.published_cells,
         published.path(table).stat().st_size,
         show(table.epsilon),
+        table.kind.refines,
         1.0 if table.law.per_cell else float(table.sensitivity * table.law.unit),
         table.law.per_cell,
         table.law.kind,
@@ -136,7 +139,7 @@ class Check:
     command: str
     """What to type, in the folder that holds the release."""
     words: str
-    """What it shows."""
+    """What it does."""
 
 
 def checks(published: Published) -> tuple[Check, ...]:
@@ -145,13 +148,13 @@ def checks(published: Published) -> tuple[Check, ...]:
     return (
         Check(
             f"crowdtally check {name}",
-            "every file against its hash, every row against the public lists and the noise.",
+            "Checks every file against its hash, every row against the public lists and the noise.",
         ),
         Check(
             f"crowdtally check {name} --ledger LEDGER",
-            "the same, and the charge in the ledger; for whoever may read that ledger.",
+            "Checks the same, and the charge in the ledger; for whoever may read that ledger.",
         ),
-        Check(f"crowdtally describe {name}", "the sentences of this report."),
-        Check(f"crowdtally report {name} --json", "all facts of this report, for programs."),
-        Check("crowdtally check", "noise, engine and ledger of your own installation."),
+        Check(f"crowdtally describe {name}", "Prints the sentences of this report."),
+        Check(f"crowdtally report {name} --json", "Prints all facts of this report, for programs."),
+        Check("crowdtally check", "Tests noise, engine and ledger of your own installation."),
     )

@@ -135,11 +135,17 @@ def _to_say(published: Published) -> Iterator[str]:
     person = who(published)
     yield "Who is in the data and who is missing; from when to when it was collected, and by whom."
     yield "On which legal ground it was collected, what people were told, and whether they agreed."
-    yield (
-        f"Whether the column that tells {person}s apart does: several ids of one person, or one id "
-        "of several, change what the guarantee protects."
-    )
+    if published.guarantee.unit in ("row", "person"):
+        yield (
+            "Whether nobody is in several rows: whoever is, is protected for each of them alone."
+        )
+    else:
+        yield (
+            f"Whether the column that tells {person}s apart does: several ids of one person, or "
+            "one id of several, change what the guarantee protects."
+        )
     yield "What was done to the records before: cleaning, guessing of types, joining, sampling."
-    yield "Where the public lists come from, and that nobody took them from the records."
+    if not all(one.is_discovered for one in published.domain.lists):
+        yield "Where the public lists come from, and that nobody took them from the records."
     yield "Which other releases of the same people there are, under whatever name."
     yield "How long the records are kept, and who may see them."

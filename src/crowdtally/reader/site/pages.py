@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crowdtally.reader.asking.recommended import Recommendations
+from crowdtally.reader.asking.special import NOTHING
 from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import spread_figure
@@ -35,7 +36,7 @@ from crowdtally.reader.site.tables import (
     top_picture,
 )
 from crowdtally.web.numbers import grouped
-from crowdtally.web.pages import value
+from crowdtally.web.pages import moment, value
 
 FEW = 31
 """Links to pages of one context that stand on the overview."""
@@ -105,7 +106,7 @@ def context_page(site: Site, group: Group, place: Place, lists: Lists) -> str:
 def _shown(site: Site, lists: Lists, where: str) -> dict[str, Any]:
     name, first, listed, special = site.source.name, lists.first, lists.listed, lists.special
     notes = [] if first is None else first.notes
-    told = [] if special is None else [one for one in special.notes if one not in notes]
+    told = [] if special is None else _untold(special.notes, notes)
     return {
         "top": None if first is None else top_picture(first, name, where),
         "more": None if listed is None else further(listed, FIRST, name, where),
@@ -113,7 +114,18 @@ def _shown(site: Site, lists: Lists, where: str) -> dict[str, Any]:
         "left_out": _left_out(listed),
         "special": None if special is None else special_numbers(special, name, where),
         "special_notes": told,
+        "knows_special": special is not None,
     }
+
+
+def _untold(notes: Sequence[str], told: Sequence[str]) -> list[str]:
+    """Those of the notes that do not stand on the page already.
+
+    >>> _untold(["Nothing is special there. It is so.", "New."], ["It is so."])
+    ['New.']
+    """
+    said = " ".join(told)
+    return [one for one in notes if one.removeprefix(f"{NOTHING} ") not in said]
 
 
 def _left_out(listed: TopList | None) -> str:
@@ -186,7 +198,7 @@ def _said(site: Site) -> list[tuple[str, str]]:
     return [
         ("Release", value(facts.id)),
         ("Dataset", value(facts.dataset or "not named")),
-        ("Begun at", value(facts.created)),
+        ("Begun", moment(facts.created)),
         ("Layout", value(published.schema)),
         ("ε", value(facts.epsilon)),
         ("δ", value(facts.delta)),

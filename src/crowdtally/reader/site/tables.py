@@ -11,7 +11,7 @@ from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.report.charts import Figure, Name, top_figure
 from crowdtally.reader.site.downloads import Download
 from crowdtally.reader.site.places import Group, Place
-from crowdtally.web.numbers import NO_NUMBER, between, grouped, percent
+from crowdtally.web.numbers import NO_NUMBER, between, chance, grouped
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown
 
@@ -63,7 +63,7 @@ def special_numbers(found: Recommendations, name: Name, where: str) -> Shown | N
             str(row.rank),
             times(row.lift),
             interval(row.lift_low, row.lift_high),
-            percent(row.chance_special),
+            chance(row.chance_special),
             grouped(row.estimate),
             *[grouped(row.count)] * noisy,
         )
@@ -95,13 +95,18 @@ def interval(low: float | None, high: float | None) -> str:
 def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
     """The pages of one context, with how many there are in each."""
     counted = next((one.counted for one in sums if one is not None), "counts")
-    rows = [(_values(place), *_sum(one)) for place, one in zip(group.places, sums, strict=True)]
+    noisy = any(one is not None and one.value is not None for one in sums)
+    columns = 3 if noisy else 2
+    rows = [
+        (_values(place), *_sum(one)[:columns])
+        for place, one in zip(group.places, sums, strict=True)
+    ]
     of = _name(group)
     said = [
         f"{grouped(group.left_out)} further values have no page here; `crowdtally top` knows them."
     ] * bool(group.left_out)
     said += dict.fromkeys(one.estimate_words for one in sums if one is not None and one.assumes)
-    heads = (of, f"Estimate ({counted})", "95% interval", "Noisy sum")
+    heads = (of, f"Estimate ({counted})", "95% interval", *["Noisy sum"] * noisy)
     links = [place.file for place in group.places]
     return Shown(f"The values of {of}", heads, rows, note=" ".join(said), links=links)
 
