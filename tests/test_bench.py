@@ -6,6 +6,7 @@ import json
 import runpy
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -103,7 +104,7 @@ def test_accuracy_is_measured_kept_and_judged(
 def test_a_missed_target_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(BENCH)
     from accurate.judging import Line, Mean
-    from accurate.targets import Found, verdicts
+    from accurate.targets import Found, reason_of, verdicts
     from accurate.telling import markdown
     from accurate.ways import Way
 
@@ -121,7 +122,9 @@ def test_a_missed_target_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "a table of zeros" in one.reason
     assert one.as_dict()["reason"] == one.reason
     assert any(f"wanted 0.500, because {one.reason}" in told for told in markdown(lines, [one]))
-    unknown = missed["Foursquare NYC, users: item kl at most 0.33 of the papers' best"]
+    flat = missed["Foursquare NYC, users: item kl at most 0.33 of the papers' best"]
+    assert "DFT" in flat.reason
+    unknown = replace(flat, target="of another file", reason=reason_of("of another file"))
     assert unknown.as_dict()["reason"] is None
     assert not any("because" in told for told in markdown(lines, [unknown]))
 
