@@ -7,25 +7,56 @@ while they are copied. So it is the copies that are looked at, before they get t
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from crowdtally import durable
 from crowdtally.errors import InputError
 from crowdtally.published import packaging, parquet, seal
 from crowdtally.published.checks.files import check_table
+from crowdtally.published.domain import PublicDomain
+from crowdtally.published.table import TableFacts
 from crowdtally.published.withdrawal import FILE as NOTE
 from crowdtally.published.withdrawal import note_to_copy
 from crowdtally.published.words import damaged
 
-if TYPE_CHECKING:
-    from crowdtally.published.load import Published
-
 _ANOTHER = "it is not the file that was released (its SHA-256 is another)"
 
 
-def copy_files(published: Published, folder: Path) -> None:
+class Opened(Protocol):
+    """A release that was opened: what it must be known by."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """``release.json``."""
+
+    @property
+    def sha256(self) -> str | None:
+        """Of the bytes of ``release.json``, where they were read."""
+
+    @property
+    def id(self) -> str:
+        """What the ledger knows it by."""
+
+    @property
+    def domain(self) -> PublicDomain:
+        """The public lists."""
+
+    @property
+    def tables(self) -> tuple[TableFacts, ...]:
+        """What it says about each table."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of its files."""
+
+
+def copy_files(published: Opened, folder: Path) -> None:
     """Copy the files of a release, and its note, into a folder that nobody sees yet.
 
     Raises:
@@ -45,15 +76,15 @@ def copy_files(published: Published, folder: Path) -> None:
     _copy_note(published, folder)
 
 
-def _others(published: Published, folder: Path) -> Iterator[str]:
+def _others(published: Opened, folder: Path) -> Iterator[str]:
     """Copies that are not what was released."""
     facts = published.metadata
     raw = (folder / "release.json").read_bytes()
     if not (seal.is_of(raw, published.sha256) or seal.holds(raw, str(facts.get(seal.FIELD)))):
         yield "release.json"
-    if packaging.FIELD in facts:
-        if parquet.digest(folder / packaging.FILE) != facts[packaging.FIELD]["sha256"]:
-            yield packaging.FILE
+    package = facts.get(packaging.FIELD)
+    if package is not None and parquet.digest(folder / packaging.FILE) != package["sha256"]:
+        yield packaging.FILE
     for table in published.tables:
         try:
             check_table(folder, published.domain, table, seal=published.sha256)
@@ -61,7 +92,7 @@ def _others(published: Published, folder: Path) -> Iterator[str]:
             yield table.file
 
 
-def _copy_note(published: Published, folder: Path) -> None:
+def _copy_note(published: Opened, folder: Path) -> None:
     """Let a copy say that the release was withdrawn; also by a note that is damaged."""
     try:
         raw = note_to_copy(published.folder, published.id)

@@ -13,7 +13,20 @@ from crowdtally.reader.answers.csv_text import as_text
 from kit.answered import top_list
 
 RUNS = "=+-@|%"
-HIDDEN = ["", " ", "'", "\x00", "\x0b", "\x1b", "\xa0", "\xad", "\u061c", "\u200b", "\u2066", "\ufeff"]
+HIDDEN = [
+    "",
+    " ",
+    "'",
+    "\x00",
+    "\x0b",
+    "\x1b",
+    "\xa0",
+    "\xad",
+    "\u061c",
+    "\u200b",
+    "\u2066",
+    "\ufeff",
+]
 FORMS = {"=": "＝﹦⁼", "+": "＋﹢", "-": "－﹣", "@": "＠﹫", "%": "％﹪", "|": "｜"}
 CALC = "=cmd|' /C calc'!A0"
 
@@ -42,7 +55,7 @@ def test_no_cell_runs_where_other_separators_tell_them_apart(separator: str) -> 
     for delimiter in ";\t":
         for line in text.splitlines():  # quotes within a cell do not count there
             for cell in line.split(delimiter):
-                assert cell.lstrip("\" \x00")[:1] not in ("=", "+", "@", "|", "%"), cell
+                assert cell.lstrip('" \x00')[:1] not in ("=", "+", "@", "|", "%"), cell
     _, row = csv.reader(io.StringIO(text, newline=""), strict=True)
     assert given_back(row[2]) == label
 
