@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally.reader.asking.sum import EACH_USERS
+from crowdtally.reader.asking.sum import EACH_USERS, Sum
 from kit.command import crowdtally
 
 HERE = Path(__file__).parent
@@ -53,8 +53,8 @@ def _asked(release: ct.Release, *, ask: str, **given: Any) -> dict[str, Any]:
     raise AssertionError(f"the corpus has no question {ask!r}")
 
 
-def _sum(found: ct.Sum) -> dict[str, Any]:
-    """A sum; of users over several cells in its former words, which did not say that they add up."""
+def _sum(found: Sum) -> dict[str, Any]:
+    """A sum; of users over several cells in its former words, which left out that they add up."""
     told = asdict(found)
     if found.counted == EACH_USERS and found.cells > 1:
         told["counted"] = "users"
