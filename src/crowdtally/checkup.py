@@ -65,7 +65,9 @@ def check_release(published: Published, ledger: Ledger | None = None) -> Checkup
         check_footer(published.folder / table.file, published.metadata)
         checked.append(_table(table))
     if check_package(published.folder, published.metadata):
-        checked.append(f"{PACKAGE}: SHA-256, and the same tables, hashes, columns and types")
+        checked.append(
+            f"{PACKAGE}: SHA-256, and the same promise, tables, hashes, columns and types"
+        )
     if not published.has_hashes:
         checked.append("no hashes: an older version wrote it, so a change that fits is not seen")
     note = _note(published)

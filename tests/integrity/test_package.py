@@ -97,6 +97,19 @@ LIES: dict[str, tuple[Callable[[Any], object], str]] = {
         ),
         "its fields of 'items.parquet' are not the columns of that file",
     ),
+    "another ε": (
+        lambda f: f["crowdtally"].update(epsilon="1/1000"),
+        "its 'crowdtally' is not what release.json says",
+    ),
+    "a better promise": (
+        lambda f: f.update(description="Nobody can learn anything."),
+        "its 'description' is not what release.json says",
+    ),
+    "another time": (
+        lambda f: f.update(created="2020-01-01T00:00:00+00:00"),
+        "its 'created' is not what release.json says",
+    ),
+    "no promise": (lambda f: f.pop("crowdtally"), "its 'crowdtally' is not what release.json says"),
     "no resources": (lambda f: f.pop("resources"), "it lacks 'resources'"),
 }
 
@@ -185,7 +198,7 @@ def test_a_copy_has_the_package_too(fresh: Fresh, tmp_path: Path) -> None:
     assert (copy / "datapackage.json").read_bytes() == (folder / "datapackage.json").read_bytes()
     assert crowdtally("check", copy).code == 0
     (folder / "datapackage.json").unlink()
-    with pytest.raises(ct.CrowdtallyError, match="cannot be written"):
+    with pytest.raises(ct.CrowdtallyError, match=r"lacks its 'datapackage\.json'"):
         ct.load(folder).save(tmp_path / "half")
     assert not (tmp_path / "half").exists()
     older = fresh("plain", older=True, name="older")

@@ -67,6 +67,18 @@ def test_every_kind_of_release_is_a_valid_package(kind: str, folder_of: Made) ->
         assert told == [(one.name, types[str(one.type)]) for one in schema]
 
 
+@pytest.mark.parametrize("kind", ["plain", "dyadic", "pairs"])
+def test_rows_are_known_by_columns_that_are_never_empty(kind: str, folder_of: Made) -> None:
+    folder = folder_of(kind)
+    for one in package_in(folder)["resources"]:
+        key, schema = one["schema"]["primaryKey"], one["schema"]
+        required = {f["name"] for f in schema["fields"] if f["constraints"].get("required")}
+        assert set(key) <= required
+        table = pq.read_table(folder / one["path"], columns=key)
+        assert table.group_by(key).aggregate([]).num_rows == table.num_rows
+        assert not any(table[name].null_count for name in key)
+
+
 def test_a_withdrawn_release_stays_a_valid_package(folder_of: Made, tmp_path: Path) -> None:
     folder = shutil.copytree(folder_of("plain"), tmp_path / "release")
     before = (folder / "datapackage.json").read_bytes()

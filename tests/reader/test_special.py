@@ -16,6 +16,7 @@ from crowdtally.curator.request.tables import formed
 from crowdtally.estimation.lifts import Seen, found_lifts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published
+from crowdtally.reader.asking.special import are_told
 from crowdtally.reader.release import Release
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
@@ -178,6 +179,32 @@ def test_nobody_is_special(tmp_path: Path) -> None:
     nobody = release(tmp_path / "nobody", np.zeros((ITEMS, len(DAYS)), dtype=np.int64), 5)
     found = nobody.recommend(10, by="special", day="Sat")
     assert all(row.chance_special < 0.95 for row in found)
+
+
+def test_few_who_are_there_make_nothing_special(tmp_path: Path) -> None:
+    """Of three records a share is 0 or many times itself by chance: no interval would hold."""
+    inside, claimed = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        true = cells(seed, 0.3)
+        for day, many in ((1, 3), (2, 60)):
+            overall = true.sum(axis=1)
+            true[:, day] = rng.multinomial(many, overall / overall.sum())
+        made = release(tmp_path / str(seed), true, seed)
+        for day in ("Sat", "Sun"):
+            rows, lifts = made.recommend(10, by="special", day=day), true_lifts(true, [day])
+            there = [lifts[int(row.item) - 100] for row in rows]
+            inside += [r.lift_low <= n <= r.lift_high for r, n in zip(rows, there, strict=True)]
+            claimed += [n > 1 for r, n in zip(rows, there, strict=True) if r.chance_special > 0.9]
+            if not rows:
+                assert "too few are counted there" in str(rows)
+    assert len(inside) <= 12, "of 80 lines that were asked for"
+    assert all(claimed)
+
+
+def test_a_rare_item_that_is_often_there_is_told() -> None:
+    values, expected = np.array([0.0, 3.0, 40.0, 4.0]), np.array([0.1, 0.1, 0.1, 6.0])
+    assert are_told(values, np.full(4, 2.0), expected).tolist() == [False, False, True, True]
 
 
 @pytest.mark.parametrize(

@@ -46,19 +46,32 @@ def package(metadata: Mapping[str, Any], kinds: Kinds) -> dict[str, Any]:
         metadata: ``release.json``, complete but for what only this file tells: its hash.
         kinds: the columns of the tables as they were written.
     """
-    facts = footer.facts(metadata)
-    lists = _lists(metadata)
+    said, lists = about(metadata), _lists(metadata)
+    facts = said.pop("crowdtally")
     return {
         "$schema": PROFILE,
+        **said,
+        "keywords": ["differential privacy", "counts"],
+        "resources": [
+            _resource(table, kinds[table["name"]], lists) for table in metadata["tables"]
+        ],
+        "crowdtally": facts,
+    }
+
+
+def about(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """What it says of the release as a whole, the promise above all: nothing that differs from it.
+
+    Args:
+        metadata: ``release.json``.
+    """
+    facts = footer.facts(metadata)
+    return {
         "name": f"crowdtally-release-{metadata['id']}",
         "id": metadata["id"],
         "title": f"Differentially private counts of {metadata['counted']}",
         "description": markdown(facts["guarantee"]),
         "created": metadata["created"],
-        "keywords": ["differential privacy", "counts"],
-        "resources": [
-            _resource(table, kinds[table["name"]], lists) for table in metadata["tables"]
-        ],
         "crowdtally": facts,
     }
 

@@ -98,7 +98,9 @@ def test_csv_has_nothing_that_a_spreadsheet_runs() -> None:
     place = [column.name for column in HARD.columns].index("label")
     for row, label in zip(rows, HOSTILE, strict=True):
         cell = row[place]
-        assert cell == (f"'{label}" if label in FORMULAS else label)
+        # What begins after a tab or an end of line may run too: it is guarded by itself.
+        inside = re.sub(r"(?<=[\t\r\n])=", "'=", label)
+        assert cell == (f"'{inside}" if label in FORMULAS else label)
     assert {row[-1] for row in rows} == {"true"}
 
 

@@ -280,7 +280,10 @@ def test_labels_stand_beside_items_and_stay_text(tmp_path: Path) -> None:
     with catalogue.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["item", "title", "kind"])
-        rows.writerows([item, f"<i>{item}</i></script>", "=1+1"] for item in items)
+        kinds = ["=1+1", *["k" * 100_000] * (len(items) - 1)]
+        rows.writerows(
+            [item, f"<i>{item}</i></script>", kind] for item, kind in zip(items, kinds, strict=True)
+        )
     site = tmp_path / "site"
     ended = crowdtally(
         "export", CORPUS / "sra-items", "--site", site, "--labels", f"{catalogue}:title,kind"
@@ -293,6 +296,7 @@ def test_labels_stand_beside_items_and_stay_text(tmp_path: Path) -> None:
         assert "i" not in page.tags
     known = json.loads(parsed(site / "search.html").data["application/json"])
     assert (known["items"][0][0], known["items"][0][5]) == (shown, "=1+1")
+    assert {entry[5] for entry in known["items"][1:]} == {"k" * index.LONGEST + "…"}
     (first, *_) = rows_of(site / "lists" / "top.csv")
     assert (first["label"], first["category"]) == (f"<i>{items[0]}</i></script>", "'=1+1")
 

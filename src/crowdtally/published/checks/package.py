@@ -77,6 +77,9 @@ def _disagreements(
     """What it says that ``release.json`` and the tables do not."""
     if found["id"] != metadata["id"]:
         yield "it is about another release than release.json"
+    for name, said in packaging.about(metadata).items():
+        if found.get(name) != said:
+            yield f"its {name!r} is not what release.json says"
     told = [(one["path"], one["hash"]) for one in found["resources"]]
     if told != [(one["file"], f"sha256:{one['sha256']}") for one in metadata["tables"]]:
         yield "its resources are not the tables of release.json, with their hashes"

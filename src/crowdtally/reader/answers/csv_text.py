@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from unicodedata import normalize
 
 from crowdtally.reader.answers.columns import Column
 
-_RUN = frozenset("=+-@\t\r\n|%＝＋－＠｜％")
+_RUN = frozenset("=+-@\t\r\n|%")
 """Letters with which a spreadsheet, or an import into one, may begin to run a text; also in full
-width, which some take for the same."""
-_SKIPPED = "\ufeff\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069"
-"""Letters without width, behind which one of them may hide."""
+width or small, which some take for the same."""
+_CELLS = re.compile(r"(?<=[;\t\r\n])")
+"""Where a new cell begins for a program that goes by other separators: it does not know the quotes
+of a cell that is not its own."""
 _APART = frozenset('",;')
 """What tells cells apart, or might in a reader that guesses."""
 
@@ -44,11 +47,32 @@ def as_text(text: str) -> str:
     >>> as_text("=1+1"), as_text("＝1"), as_text("  @A1"), as_text("Fargo"), as_text("7-Up")
     ("'=1+1", "'＝1", "'  @A1", 'Fargo', '7-Up')
 
+    So does what follows a semicolon, a tab or the end of a line within it: where these tell cells
+    apart, a cell begins there.
+
+    >>> as_text("a;=1+1;b")
+    "a;'=1+1;b"
+
     One that begins with apostrophes before such a letter gets one more, so that taking one off
     gives every such text back.
 
     >>> as_text("'=1+1"), as_text("'tis")
     ("''=1+1", "'tis")
     """
-    first = text.lstrip(f"' \u00a0\u3000{_SKIPPED}")[:1]
-    return f"'{text}" if first in _RUN or text[:1] in _RUN else text
+    first, *others = _CELLS.split(text)
+    guarded = [f"'{first}" if _first_letter(first, "\t\r\n") in _RUN else first]
+    guarded += [f"'{part}" if _first_letter(part) in _RUN else part for part in others]
+    return "".join(guarded)
+
+
+def _first_letter(text: str, also: str = "") -> str:
+    """The first letter in its usual form; apostrophes, blanks and what has no width are none.
+
+    Args:
+        text: where it is looked for.
+        also: blanks that are letters here.
+    """
+    for letter in text:
+        if letter in also or (letter.isprintable() and letter not in "' "):
+            return normalize("NFKC", letter)
+    return ""

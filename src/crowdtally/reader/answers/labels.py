@@ -26,8 +26,18 @@ class Labels:
 
     @classmethod
     def of(cls, labels: Mapping[Any, str | None]) -> Labels:
-        """From a dictionary of labels."""
-        return cls({one: None if of is None else str(of) for one, of in labels.items()})
+        """From a dictionary of labels.
+
+        Raises:
+            InputError: a label is not text that a file could hold.
+        """
+        made = {one: None if of is None else str(of) for one, of in labels.items()}
+        bad = [one for one, of in made.items() if of is not None and not _is_unicode(of)]
+        if bad:
+            raise InputError(
+                f"{cls.source} has labels that are not text in Unicode, of {some_items(bad)}."
+            )
+        return cls(made)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,6 +58,14 @@ class Labels:
             f"{self.source} misses {some_items(missing)}. Add a row for each; a label may be left "
             "empty."
         )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def some_items(items: Sequence[Any]) -> str:

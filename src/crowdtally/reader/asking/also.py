@@ -14,7 +14,9 @@ from crowdtally.reader.asking.partners import Partners
 from crowdtally.reader.asking.recommended import POPULAR, Recommendations
 from crowdtally.reader.asking.special import (
     KNOWN,
+    NOT_KNOWN,
     Lifted,
+    are_told,
     known_places,
     recommendations,
     with_lifts,
@@ -30,7 +32,7 @@ _LIFTS = (
     "Lift: how many times as often both are used by one user as the popularity of each, and how "
     "much users have, would explain. Special: the probability that it is above 1. Only the "
     f"{AMONG} items with the largest estimates are looked at, as far as they are told apart from "
-    "noise."
+    "noise, and chance alone does not decide their share."
 )
 
 
@@ -79,14 +81,18 @@ def _by_lift(found: Partners, estimator: Estimator, k: int, without: Ints) -> Re
     places = known_places(own)
     places = places[places != found.place]
     scale, common = _expected(found, estimator, of_items)
+    values, deviation = _counts(found, places)
+    expected = np.maximum(scale * own.mean[places], 1e-9)
+    told = are_told(values, deviation, expected)
+    places = places[told]
     seen = Seen(
-        *_counts(found, places), np.maximum(scale * own.mean[places], 1e-9), relative[places],
+        values[told], deviation[told], expected[told], relative[places],
         hypot(common, float(relative[found.place])),
     )  # fmt: skip
     lifted = Lifted(places, found_lifts(seen), np.ones(len(places), dtype=np.bool_))
     wanted, chances = lifted.best(k, without)
     listed = found.listed(found.at(places[wanted], np.zeros(len(own))), k)
-    return with_lifts(lifted, wanted, chances, listed, (_LIFTS,))
+    return with_lifts(lifted, wanted, chances, listed, (_LIFTS if len(places) else NOT_KNOWN,))
 
 
 def _counts(found: Partners, places: Ints) -> tuple[Floats, Floats]:

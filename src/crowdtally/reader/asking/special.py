@@ -31,11 +31,17 @@ from crowdtally.reader.stated import Stated
 KNOWN = 2.0
 """An item is known well enough where its estimate is so many times its own deviation."""
 NOTHING = "Nothing is special there."
-_NOT_KNOWN = "Nothing can be said to be special: no item is told apart from noise well enough."
+ENOUGH = 5.0
+"""A lift is told where so many are expected, or where a count is so many deviations above that:
+of fewer, a share is next to nothing or a multiple of itself by chance alone."""
+NOT_KNOWN = (
+    "Nothing can be said to be special: no item is told apart from noise well enough, or too few "
+    "are counted there."
+)
 _LIFTS = (
     "Lift: how many times as large an item's share is there as overall. Special: the probability "
     f"that it is above 1. Only the {AMONG} items with the largest estimates are looked at, as far "
-    "as they are told apart from noise."
+    "as they are told apart from noise, and chance alone does not decide their share there."
 )
 _OF_A_KIND = (
     "Items of this list that were not counted there themselves: items of their kind are special."
@@ -157,7 +163,7 @@ def _lifted(there: _There) -> tuple[Lifted, str]:
     else:
         lifts = lifts_together(contexts.found, places, there.inside)
         measured = contexts.found.is_measured(places)
-    return Lifted(places, lifts, measured), "" if len(places) else _NOT_KNOWN
+    return Lifted(places, lifts, measured), "" if len(places) else NOT_KNOWN
 
 
 def known_places(believed: Believed) -> Ints:
@@ -167,6 +173,11 @@ def known_places(believed: Believed) -> Ints:
     return largest[known & (believed.mean[largest] > 0)]
 
 
+def are_told(values: Floats, deviation: Floats, expected: Floats) -> Mask:
+    """Of which counts a lift can be told: not of those that chance alone makes none or twice."""
+    return np.asarray((expected >= ENOUGH) | (values > expected + ENOUGH * deviation))
+
+
 def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
     """Counts in these contexts beside what the items' shares overall let expect."""
     table = there.axes.table([item_axis(there.axes).name, *there.box])
@@ -174,10 +185,13 @@ def _seen(there: _There, places: Ints) -> tuple[Ints, Seen]:
     total, common = _total_there(there)
     believed = there.of_items.believed
     overall = float(believed.mean.sum())
+    expected = np.maximum(believed.mean[places] * total / max(overall, 1e-9), 1e-9)
+    told = are_told(values, deviation, expected)
+    places, values, deviation = places[told], values[told], deviation[told]
     return places, Seen(
         values,
         deviation,
-        np.maximum(believed.mean[places] * total / overall, 1e-9),
+        expected[told],
         believed.own[places] / believed.mean[places],
         common,
         inf if isinstance(table.law, IntervalNoise) else float(there.inside.sum()),

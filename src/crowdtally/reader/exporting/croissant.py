@@ -55,7 +55,7 @@ def _dataset(published: Published) -> dict[str, Any]:
         "name": "release.json",
         "contentUrl": "release.json",
         "encodingFormat": "application/json",
-        "sha256": parquet.digest(published.folder / "release.json"),
+        "sha256": published.sha256 or parquet.digest(published.folder / "release.json"),
     }
     return {
         "@context": CONTEXT,
