@@ -2,47 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import inf
 from typing import Any
 
 from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.estimating.believed import TRUE
-from crowdtally.reader.report.answers import Distribution, HeatMap
+from crowdtally.reader.report.answers import Distribution
+from crowdtally.reader.report.drawing import LONGEST, Figure, Name, amount, chart_of, drawn, names
 from crowdtally.reader.report.facts import Facts
+from crowdtally.reader.report.heat_map import heat_figure
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.charts import PALETTE, Chart, label
 from crowdtally.web.numbers import between, chance, grouped, percent
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown
 
-_WIDTH = 270
-_ROW = 22
-_COLUMN, _NARROW = 46, 33
-"""Of a heat map, in pixels: where there are few columns, and where there are many."""
-_FEW = 10
-DARKEST = 0.45
-"""The most that a cell of a heat map is filled: its number stays readable on it."""
-_LONGEST = 22
-_ACROSS = 8
-"""Columns of one table of a heat map's numbers."""
 _INK, _SOFT, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "soft", "accent", "other"))
-
-Name = Callable[[object], str]
-"""How an item is shown: by its label, or as it is."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A chart and its numbers."""
-
-    chart: Chart
-    """What is drawn."""
-    numbers: tuple[Shown, ...]
-    """The same as tables."""
-    warning: str = ""
-    """What must be said before it."""
 
 
 def steps_chart(steps: Sequence[Step]) -> Chart | None:
@@ -53,7 +29,7 @@ def steps_chart(steps: Sequence[Step]) -> Chart | None:
     rows = [{"step": f"{one.place}. {label(one.name)}", "share": one.share} for one in taken]
     marks = {
         "encoding": {
-            "y": _names("step"),
+            "y": names("step"),
             "x": {"field": "share", "type": "quantitative", "title": "Share of ε",
                   "axis": {"format": ".0%", "tickCount": 5}},
         },
@@ -64,7 +40,7 @@ def steps_chart(steps: Sequence[Step]) -> Chart | None:
         ],
     }  # fmt: skip
     words = "How ε was shared between the steps, in their order. Longer bars: less noise there."
-    return _chart("steps", "Share of ε by step", words, rows, marks)
+    return chart_of("steps", "Share of ε by step", words, rows, marks)
 
 
 def top_figure(found: TopList, name: Name) -> Figure | None:
@@ -73,7 +49,7 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
         return None
     rows = [
         {
-            "item": f"{row.rank}. {label(_drawn(row.item, name), _LONGEST)}",
+            "item": f"{row.rank}. {label(drawn(row.item, name), LONGEST)}",
             "estimate": row.estimate,
             "low": row.estimate if row.estimate_low is None else row.estimate_low,
             "high": row.estimate if row.estimate_high is None else row.estimate_high,
@@ -81,7 +57,7 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
         }
         for row in found.rows
     ]
-    x = _amount(found.counted)
+    x = amount(found.counted)
     layers: list[dict[str, Any]] = [
         {"mark": {"type": "rule", "color": _ACCENT, "strokeWidth": 3, "opacity": 0.55},
          "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}}},
@@ -101,9 +77,9 @@ def top_figure(found: TopList, name: Name) -> Figure | None:
             f" Dashed line: the noise floor, {grouped(found.floor)}, below which a count cannot "
             "be told apart from noise."
         )
-    shared = {"encoding": {"y": _names("item")}, "layer": layers}
+    shared = {"encoding": {"y": names("item")}, "layer": layers}
     words = f"Dot: what is believed. Bar: its 95% interval.{_stroke(found)}{floor}"
-    chart = _chart("top", f"The {len(rows)} largest items", words, rows, shared)
+    chart = chart_of("top", f"The {len(rows)} largest items", words, rows, shared)
     return Figure(chart, (top_numbers(found, name),), noise_warning(found.rows, "items"))
 
 
@@ -112,15 +88,6 @@ def noise_warning(rows: Sequence[Any], what: str) -> str:
     if not rows or any(row.above_floor for row in rows):
         return ""
     return f"None of these {what} is told apart from noise: their order is mostly chance."
-
-
-def _drawn(item: object, name: Name) -> str:
-    """An item where there is little room: by its label alone, which the table has beside it.
-
-    >>> _drawn(7, lambda item: f"Fargo ({item})"), _drawn(7, str)
-    ('Fargo', '7')
-    """
-    return name(item).removesuffix(f" ({item})")
 
 
 def _stroke(found: TopList) -> str:
@@ -169,17 +136,17 @@ def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
     total = sum(max(one.estimate, 0.0) for one in found.values)
     rows = [
         {
-            "value": f"{place}. {label(one.value, _LONGEST)}" if _unlike(found) else
-            label(one.value, _LONGEST),
+            "value": f"{place}. {label(one.value, LONGEST)}" if _unlike(found) else
+            label(one.value, LONGEST),
             "estimate": one.estimate,
             "low": one.estimate if one.low is None else one.low,
             "high": one.estimate if one.high is None else one.high,
         }
         for place, one in enumerate(found.values, start=1)
     ]  # fmt: skip
-    x = _amount(counted)
+    x = amount(counted)
     marks = {
-        "encoding": {"y": _names("value")},
+        "encoding": {"y": names("value")},
         "layer": [
             {"mark": {"type": "bar", "color": _ACCENT, "height": 12, "opacity": 0.75},
              "encoding": {"x": {"field": "estimate", **x}}},
@@ -199,114 +166,13 @@ def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
             for one in found.values
         ],
     )  # fmt: skip
-    return Figure(_chart(f"spread-{number}", f"Counts by {name}", words, rows, marks), (numbers,))
+    return Figure(chart_of(f"spread-{number}", f"Counts by {name}", words, rows, marks), (numbers,))
 
 
 def _unlike(found: Distribution) -> bool:
     """Whether cut labels would be the same text for two values."""
-    shown = [label(one.value, _LONGEST) for one in found.values]
+    shown = [label(one.value, LONGEST) for one in found.values]
     return len(set(shown)) < len(shown)
-
-
-def heat_figure(
-    found: HeatMap, counted: str, number: int, name: Name, top: TopList | None = None
-) -> Figure:
-    """Items in each value of a context, darker where there are more."""
-    across = [label(one, 14) for one in found.column_values]
-    if len(set(across)) < len(across):
-        across = [f"{place}. {one}" for place, one in enumerate(across, start=1)]
-    rows = list(_heat_rows(found, across, name))
-    marks = {
-        "encoding": {
-            "y": _names("row"),
-            "x": {"field": "column", "type": "nominal", "sort": None, "title": label(found.columns),
-                  "axis": {"orient": "top", "labelAngle": _slant(across), "ticks": False,
-                           "domain": False}},
-        },
-        "layer": [
-            {"mark": {"type": "rect", "color": _ACCENT},
-             "encoding": {"fillOpacity": {"field": "estimate", "type": "quantitative",
-                          "legend": None, "scale": {"range": [0.03, DARKEST], "clamp": True}}}},
-            {"mark": {"type": "text", "color": _INK, "fontSize": 10},
-             "encoding": {"text": {"field": "text", "type": "nominal"}}},
-        ],
-    }  # fmt: skip
-    left = [
-        f"{grouped(many)} further values of {value(of)!r}"
-        for of, many in ((found.rows, found.rows_left_out), (found.columns, found.columns_left_out))
-        if many
-    ]
-    said = f" Not shown: {' and '.join(left)}." if left else ""
-    words = f"What is believed of each combination, in {counted}; darker: more.{said}"
-    words += _drawn_down(found, top)
-    title = f"Counts by {value(found.rows)} and {value(found.columns)}"
-    chart = _chart(f"heat-{number}", title, words, rows, marks, _heat_width(len(across)))
-    return Figure(chart, tuple(_heat_numbers(found, title, name)))
-
-
-def _drawn_down(found: HeatMap, top: TopList | None) -> str:
-    """Why the cells of an item are together far below its own estimate, where they are."""
-    if top is None or found.columns_left_out:
-        return ""
-    whole = {row.item: row.estimate for row in top.rows}
-    cells = zip(found.row_values, found.cells, strict=True)
-    known = [(sum(one.estimate for one in row), whole.get(item, 0.0)) for item, row in cells]
-    if sum(cell for cell, _ in known) >= sum(one for _, one in known) / 2:
-        return ""
-    return (
-        " The noise of one combination hides most of what is there: estimates are drawn towards "
-        "what most combinations have, and add up to less than the items' own."
-    )
-
-
-def _heat_width(columns: int) -> int:
-    return columns * (_COLUMN if columns <= _FEW else _NARROW)
-
-
-def _slant(names: Sequence[str]) -> int:
-    """Upright where all names fit above their columns, else leaning."""
-    return 0 if max(map(len, names), default=0) <= 5 else -40
-
-
-def _heat_rows(found: HeatMap, across: Sequence[str], name: Name) -> Iterator[dict[str, Any]]:
-    for place, (item, cells) in enumerate(zip(found.row_values, found.cells, strict=True), start=1):
-        for column, cell in zip(across, cells, strict=True):
-            yield {
-                "row": f"{place}. {label(_drawn(item, name), _LONGEST)}",
-                "column": column,
-                "estimate": max(cell.estimate, 0.0),
-                "text": short(cell.estimate),
-            }
-
-
-def _heat_numbers(found: HeatMap, title: str, name: Name) -> Iterator[Shown]:
-    """The numbers, in tables of a few columns each, so that they fit on paper."""
-    for first in range(0, len(found.column_values), _ACROSS):
-        part = slice(first, first + _ACROSS)
-        rows = [
-            (
-                value(name(item)),
-                *(f"{grouped(one.estimate)} ({between(one.low, one.high)})" for one in cells[part]),
-            )
-            for item, cells in zip(found.row_values, found.cells, strict=True)
-        ]
-        heads = (value(found.rows), *(value(one, 30) for one in found.column_values[part]))
-        shown = f", {heads[1]} to {heads[-1]}" if len(found.column_values) > _ACROSS else ""
-        caption = f"{title}{shown}: estimates, and their 95% intervals in brackets"
-        yield Shown(caption, heads, rows, dense=True)
-
-
-def short(number: float) -> str:
-    """A number of few letters, for a cell of a drawing.
-
-    >>> short(12.3), short(1234.0), short(99_950.0), short(2.5e6), short(-0.2)
-    ('12', '1.2k', '100k', '2.5M', '0')
-    """
-    for unit, sign in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(number) >= 0.9995 * unit:
-            scaled = number / unit
-            return f"{scaled:.0f}{sign}" if abs(scaled) >= 9.95 else f"{scaled:.1f}{sign}"
-    return f"{round(number)}"
 
 
 def figures(facts: Facts, name: Name) -> dict[str, list[Figure]]:
@@ -322,28 +188,3 @@ def figures(facts: Facts, name: Name) -> dict[str, list[Figure]]:
             for n, one in enumerate(facts.heat_maps)
         ],
     }
-
-
-def _amount(counted: str) -> dict[str, Any]:
-    """The axis of counts: thousands as k, millions as M."""
-    axis = {"tickCount": 4, "format": "~s", "labelExpr": "datum.value == 0 ? '0' : datum.label"}
-    return {"type": "quantitative", "title": f"Number of {counted}", "axis": axis}
-
-
-def _names(field: str) -> dict[str, Any]:
-    """The rows of a chart, in the order of the data."""
-    return {"field": field, "type": "nominal", "sort": None, "title": None,
-            "axis": {"ticks": False, "domain": False, "labelPadding": 6}}  # fmt: skip
-
-
-def _chart(
-    name: str, title: str, words: str, rows: Sequence[Any], marks: Any, width: int = _WIDTH
-) -> Chart:
-    spec = {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "data": {"values": list(rows)},
-        "width": width,
-        "height": {"step": _ROW},
-        **marks,
-    }
-    return Chart(name, title, words, spec)

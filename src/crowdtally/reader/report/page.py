@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from crowdtally.laws.odds import percent as percent_of
-from crowdtally.reader.report.charts import Name, figures, noise_warning, steps_chart, top_numbers
+from crowdtally.reader.report.charts import figures, noise_warning, steps_chart, top_numbers
+from crowdtally.reader.report.drawing import Name
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.numbers import between, grouped

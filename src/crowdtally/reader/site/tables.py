@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top_list import TopList
-from crowdtally.reader.report.charts import Figure, Name, top_figure
+from crowdtally.reader.report.charts import top_figure
+from crowdtally.reader.report.drawing import Figure, Name
 from crowdtally.reader.site.downloads import Download
 from crowdtally.reader.site.places import Group, Place
 from crowdtally.web.numbers import NO_NUMBER, between, chance, grouped
