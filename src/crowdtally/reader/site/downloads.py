@@ -37,8 +37,6 @@ class Download:
 
 def copy_release(published: Published, folder: Path) -> None:
     """Put a whole copy of the release there, with its Croissant metadata beside the tables."""
-    for table in published.tables:
-        published.path(table)  # looks at the file again, if it changed
     published.save(folder)
     (folder / CROISSANT).write_text(croissant(published), encoding="utf-8")
 
