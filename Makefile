@@ -6,15 +6,15 @@ PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export SPARK_LOCAL_IP ?= 127.0.0.1
 
-.PHONY: demo test test-all mutants lint java bench bench-spark clean
+.PHONY: demo test test-all mutants lint java browser bench bench-spark clean
 
 demo: $(VENV)/base
 	$(BIN)/crowdtally demo
 
-test: lint java
+test: lint java browser
 	$(PYTEST) -m "not long"
 
-test-all: lint java
+test-all: lint java browser
 	$(PYTEST)
 
 # Every listed mutant must be noticed by its tests: see tests/mutants/README.md.
@@ -32,6 +32,7 @@ bench: $(VENV)/test
 	$(BIN)/python bench/noise.py
 	$(BIN)/python bench/release.py --records 1e7
 	$(BIN)/python bench/ledger.py
+	$(BIN)/python bench/reporting.py
 
 bench-spark: $(VENV)/test java
 	$(BIN)/python bench/spark.py
@@ -42,6 +43,13 @@ java:
 	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 	    apt-get install -y -qq openjdk-17-jre-headless; } || \
 	  { echo "Java is missing: sudo apt-get install openjdk-17-jre-headless"; exit 1; }
+
+# Pages are looked at in a browser: Debian's Chromium, with a font, is installed when root, else named.
+browser:
+	@command -v chromium >/dev/null 2>&1 || \
+	  { [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+	    apt-get install -y -qq chromium fonts-dejavu-core; } || \
+	  { echo "Chromium is missing: sudo apt-get install chromium fonts-dejavu-core"; exit 1; }
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

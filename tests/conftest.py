@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from crowdtally.curator.engine.engine import Engine
 
 ON_SHARED_SPARK = ("tests/engine/", "tests/spark/")
+IN_BROWSER = "tests/browser/"
+"""Tests that share one browser."""
 APART = "tests/spark/apart/"
 """Tests that start a Spark of their own, or none."""
 _ON_SPARK = re.compile(r"\[spark[-\]]")
@@ -62,6 +64,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class SparkTogether(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if nodeid.startswith(IN_BROWSER):
+                return "browser"
             return "spark" if shares_spark(nodeid) else super()._split_scope(nodeid)
 
     return SparkTogether(config, log)

@@ -20,8 +20,8 @@ SCRIPTS = sorted(p.name for p in BENCH.glob("*.py") if '__name__ == "__main__"' 
 
 def test_the_benchmarks_are_found() -> None:
     assert {
-        "accuracy.py", "bounding.py", "ledger.py", "netflix.py", "noise.py", "release.py",
-        "sources.py", "spark.py",
+        "accuracy.py", "asking.py", "bounding.py", "ledger.py", "netflix.py", "noise.py",
+        "release.py", "sources.py", "spark.py",
     } <= set(SCRIPTS)  # fmt: skip
 
 

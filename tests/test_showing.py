@@ -46,13 +46,16 @@ class Page(HTMLParser):
         self.text += f"{data} "
 
 
-def top_list(length: int, name: str = "item") -> TopList:
-    fields = [f for f in TopItem.__dataclass_fields__ if f not in ("rank", "item")]
+def top_list(length: int, name: str = "item", *, labelled: bool = False) -> TopList:
+    words = {"label": f"{name}!", "category": f"{name}?"}
+    fields = [f for f in TopItem.__dataclass_fields__ if f not in ("rank", "item", *words)]
     rows = tuple(
-        TopItem(rank=n + 1, item=f"{name} {n}", **dict.fromkeys(fields, 7.0)) for n in range(length)
+        TopItem(rank=n + 1, item=f"{name} {n}", **dict.fromkeys(fields, 7.0), **words)
+        for n in range(length)
     )
-    more = [f for f in TopList.__dataclass_fields__ if f not in ("rows", "counted")]
-    return TopList(rows=rows, counted="records", **dict.fromkeys(more, "…"))
+    given = {"rows": rows, "counted": "records", "labelled": tuple(words) if labelled else ()}
+    more = [f for f in TopList.__dataclass_fields__ if f not in given]
+    return TopList(**given, **dict.fromkeys(more, "…"))
 
 
 def records(**roles: Any) -> ct.Records:
@@ -82,7 +85,7 @@ def everything(folder: Path) -> dict[str, Any]:
             epsilon=1,
             max_records=10,
         ),
-        "TopList": top_list(1000, EVIL),
+        "TopList": top_list(1000, EVIL, labelled=True),
         "Release": release,
         "Description": release.describe(),
     }
@@ -226,8 +229,9 @@ def test_questions_have_signatures_that_complete() -> None:
 
 @pytest.mark.parametrize("label", ["a\x1b[2Jb", "two\nlines", "\u202eback"])
 def test_a_label_that_a_terminal_would_obey_is_spelled_out(label: str) -> None:
-    found = top_list(3, name=label)
-    for text in ("\n".join(printed(found.rows, 7.0)), Page(found._repr_html_()).text):
+    found = top_list(3, name=label, labelled=True)
+    bare, beside = (printed(found.rows, 7.0, None, words) for words in ((), found.labelled))
+    for text in ("\n".join(bare), "\n".join(beside), Page(found._repr_html_()).text):
         assert label not in text
         assert repr(label)[1:-1] in text
 

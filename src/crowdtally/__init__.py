@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from crowdtally.curator.request.options import ReleaseOptions
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
     from crowdtally.facade import inspect, plan, read, release
+    from crowdtally.reader.changes.comparing import changes
     from crowdtally.reader.opening import load
     from crowdtally.reader.release import Release
     from crowdtally.values.domain import Axis, Domain
@@ -46,6 +47,7 @@ _HOMES = {
     "Release": "reader.release",
     "ReleaseOptions": "curator.request.options",
     "UsageError": "errors",
+    "changes": "reader.changes.comparing",
     "inspect": "facade",
     "load": "reader.opening",
     "plan": "facade",
@@ -69,6 +71,7 @@ __all__ = [
     "Release",
     "ReleaseOptions",
     "UsageError",
+    "changes",
     "inspect",
     "load",
     "plan",

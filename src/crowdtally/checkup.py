@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from crowdtally.errors import InputError
 from crowdtally.published import Published, TableFacts, WithdrawalNote
 from crowdtally.published.checks.contents import check_contents
+from crowdtally.published.checks.package import check_footer, check_package
+from crowdtally.published.packaging import FILE as PACKAGE
 from crowdtally.published.withdrawal import FILE as NOTE
 from crowdtally.published.withdrawal import SCHEMA as NOTE_SCHEMA
 from crowdtally.published.withdrawal import command
@@ -60,7 +62,12 @@ def check_release(published: Published, ledger: Ledger | None = None) -> Checkup
     ]
     for table in published.tables:
         check_contents(published.folder, published.domain, table)
+        check_footer(published.folder / table.file, published.metadata)
         checked.append(_table(table))
+    if check_package(published.folder, published.metadata):
+        checked.append(
+            f"{PACKAGE}: SHA-256, and the same promise, tables, hashes, columns and types"
+        )
     if not published.has_hashes:
         checked.append("no hashes: an older version wrote it, so a change that fits is not seen")
     note = _note(published)

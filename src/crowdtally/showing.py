@@ -44,14 +44,15 @@ def plainly(value: object) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def printable_json(value: object) -> str:
-    r"""JSON on one line in which a terminal finds nothing to obey.
+def printable_json(value: object, indent: int | None = None) -> str:
+    r"""JSON in which a terminal finds nothing to obey, on one line unless it is indented.
 
     >>> print(printable_json({"place": "café\x9b2J"}))
     {"place": "café\u009b2J"}
     """
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    # A line feed is one between the parts: within a text JSON spells it out.
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
 
 
 def call(name: str, arguments: Sequence[str]) -> str:
@@ -91,6 +92,24 @@ def escaped(value: object) -> str:
     """
     text = str(value)
     return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+
+
+_MARKDOWN = {
+    ord(mark): f"\\{mark}" for mark in "`*_[]#|~"
+} | {
+    ord("<"): "&lt;", ord(">"): "&gt;", ord("&"): "&amp;",
+    # What is typeset after the Markdown would find its marks again: no mark follows another.
+    ord("\\"): "&#92;&#8203;", ord("$"): "&#36;&#8203;",
+}  # fmt: skip
+
+
+def markdown(text: str) -> str:
+    r"""A text as Markdown that shows it as it is: no link, tag, emphasis or formula comes of it.
+
+    >>> print(markdown("rows of 'a_b' <b>"), markdown("$x$"))
+    rows of 'a\_b' &lt;b&gt; &#36;&#8203;x&#36;&#8203;
+    """
+    return text.translate(_MARKDOWN)
 
 
 def table(

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
+from crowdtally.reader.asking.sum import EACH_USERS, Sum
 from kit.command import crowdtally
 
 HERE = Path(__file__).parent
@@ -41,15 +42,23 @@ def _asked(release: ct.Release, *, ask: str, **given: Any) -> dict[str, Any]:
             found = release.top(given["k"], raw=True, **given.get("context", {}))
             return {"counted": found.counted, "lines": found.to_dicts()}
         case "sum":
-            return asdict(release.sum(given.get("where"), **equals))
+            return _sum(release.sum(given.get("where"), **equals))
         case "point":
-            return asdict(release.point(**equals))
+            return _sum(release.point(**equals))
         case "prefix":
-            return asdict(release.prefix(given["column"], given["last"], **equals))
+            return _sum(release.prefix(given["column"], given["last"], **equals))
         case "range":
             ends = given["first"], given["last"]
-            return asdict(release.range(given["column"], *ends, **equals))
+            return _sum(release.range(given["column"], *ends, **equals))
     raise AssertionError(f"the corpus has no question {ask!r}")
+
+
+def _sum(found: Sum) -> dict[str, Any]:
+    """A sum; of users over several cells in its former words, which left out that they add up."""
+    told = asdict(found)
+    if found.counted == EACH_USERS and found.cells > 1:
+        told["counted"] = "users"
+    return told
 
 
 def _table(relation: Any) -> dict[str, Any]:

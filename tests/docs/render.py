@@ -1,4 +1,4 @@
-"""The tables of docs/api.md and docs/cli.md, from the registries and the declared options.
+"""The tables of docs/api.md, docs/cli.md and docs/answers.md, from the code that they are about.
 
 ``python tests/docs/render.py`` writes them into the pages; tests hold the pages to them.
 """
@@ -16,15 +16,30 @@ from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import declared
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.values.registry import Registry
+from docs.answer_tables import answer_tables
 
 _DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = _DOCS / "api.md"
 COMMANDS_PAGE = _DOCS / "cli.md"
+ANSWERS_PAGE = _DOCS / "answers.md"
 REQUEST = "request"
 """The table of what release, plan and inspect share."""
 COMPARED = "lab compare"
 """Takes what says what is counted, and of a release's method and budget what it does not try."""
-_FLAT = ("demo", "top", "sum", "describe", "withdraw", "lab lookalike", "lab audit", "check")
+_FLAT = (
+    "demo",
+    "top",
+    "recommend",
+    "sum",
+    "changes",
+    "describe",
+    "report",
+    "export",
+    "withdraw",
+    "lab lookalike",
+    "lab audit",
+    "check",
+)
 _EVERYWHERE = {"--help", "--debug"}
 _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
 """Options that say how a command runs, and not what is asked for."""
@@ -118,3 +133,5 @@ if __name__ == "__main__":
     PAGE.write_text(rendered(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     text = COMMANDS_PAGE.read_text(encoding="utf-8")
     COMMANDS_PAGE.write_text(rendered(text, command_tables()), encoding="utf-8")
+    text = ANSWERS_PAGE.read_text(encoding="utf-8")
+    ANSWERS_PAGE.write_text(rendered(text, answer_tables()), encoding="utf-8")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import json
 
 import pytest
 
 import crowdtally as ct
 from crowdtally.curator.request.options import declared
-from docs.render import COMMANDS_PAGE, PAGE, command_tables, rendered, tables
+from crowdtally.reader.answers.schema import schema_of
+from docs.answer_tables import ANSWERS, answer_tables, said_of
+from docs.render import ANSWERS_PAGE, COMMANDS_PAGE, PAGE, command_tables, rendered, tables
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -25,6 +28,22 @@ def test_the_tables_of_the_command_line_are_those_of_its_help() -> None:
     for name in made:
         assert f"<!-- table: {name} -->" in text
     assert text.count("| option | meaning |") == len(made), "a table that is not made"
+    assert text.count("<!-- table: ") == len(made), "a place for a table that is not made"
+
+
+def test_the_fields_of_answers_are_those_of_the_code() -> None:
+    text, made = ANSWERS_PAGE.read_text(encoding="utf-8"), answer_tables()
+    assert rendered(text, made) == text, "run python tests/docs/render.py"
+    for name in made:
+        assert f"<!-- table: {name} -->" in text
+    for row, _ in ANSWERS.values():
+        assert set(row.__dataclass_fields__) == set(said_of(row))  # type: ignore[attr-defined]
+
+
+def test_the_schemas_of_answers_are_json() -> None:
+    for name, (row, many) in ANSWERS.items():
+        block = answer_tables()[f"schema of {name}"].removeprefix("```json\n").removesuffix("```")
+        assert json.loads(block) == schema_of(row, many=many)
 
 
 @pytest.mark.parametrize("name", ct.__all__)

@@ -68,14 +68,15 @@ def test_a_whole_release_of_every_kind(kind: str, made_once: Callable[[str], Pat
     lines = ended.out.splitlines()
     assert lines[0].startswith("ok    release.json: the fields of crowdtally-release/1")
     facts = ct.load(made_once(kind)).metadata
-    for line, table in zip(lines[1:], facts["tables"], strict=True):
+    assert lines[-1].startswith("ok    datapackage.json: SHA-256, and the same tables")
+    for line, table in zip(lines[1:-1], facts["tables"], strict=True):
         start = f"ok    {table['file']}: SHA-256, columns, types, and {table['rows']} rows"
         assert line.startswith(start)
 
 
 def test_as_json(made_once: Callable[[str], Path]) -> None:
     told = json.loads(crowdtally("check", made_once("plain"), "--json").out)
-    assert (told["hashes"], told["ledger"], len(told["checked"])) == (True, None, 3)
+    assert (told["hashes"], told["ledger"], len(told["checked"])) == (True, None, 4)
     told = json.loads(checked(made_once("plain"), "--json").out)
     assert told["ledger"] == "matches"
     assert told["release"] == ct.load(made_once("plain")).metadata["id"]

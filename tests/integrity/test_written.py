@@ -38,9 +38,19 @@ def test_rows_and_hashes_are_those_of_the_files(
     assert ct.load(folder).metadata == facts
 
 
+PUBLIC = {
+    "schema": "crowdtally-release/1", "id": "0" * 32, "created": "2026-11-17T08:00:00+00:00",
+    "guarantee": {
+        "words": "it's \"promised\"", "epsilon": "1/3", "delta": "0", "unit": {"kind": "user"},
+    },
+    "counted": "records", "domain": {"items": {"name": "item", "size": 5}, "contexts": []},
+}  # fmt: skip
+"""What is public of a release before its records are read."""
+
+
 def written(folder: Path, *tables: NoisyTable) -> tuple[str, dict[str, Any]]:
     """The tables in a new folder; the hash that writing gave back, and the metadata."""
-    metadata = {"tables": [table.description() for table in tables]}
+    metadata: dict[str, Any] = PUBLIC | {"tables": [table.description() for table in tables]}
     with staging(folder) as staged:
         digest = staged.write(metadata, tables)
         staged.commit()
@@ -103,7 +113,11 @@ def test_a_file_is_its_rows_and_nothing_more(tmp_path: Path) -> None:
     one, two, three = (tmp_path / name / "items.parquet" for name in ("one", "two", "three"))
     assert one.read_bytes() == two.read_bytes()
     assert about(one) == about(three)
-    assert about(one)["notes"] is None
+    assert about(one)["notes"] == {
+        b"crowdtally.schema": b"crowdtally-release/1", b"crowdtally.release": b"0" * 32,
+        b"crowdtally.guarantee": b"it's \"promised\"", b"crowdtally.epsilon": b"1/3",
+        b"crowdtally.delta": b"0", b"crowdtally.unit": b"user",
+    }  # fmt: skip
     assert about(one)["writer"].startswith("DuckDB version ")
     assert about(one)["rows"] == [122_880, 122_880, 54_240], "a number of DuckDB's, not of ours"
 
@@ -124,7 +138,7 @@ def test_release_json_differs_in_what_is_drawn_and_timed_alone(tmp_path: Path) -
     for name, counts in (("few", {"a": 1}), ("many", {"a": 400, "b": 77})):
         (tmp_path / name).mkdir()
         facts = dict(made(tmp_path / name, visits(counts), domain).metadata)
-        for drawn in ("id", "created", "sha256", "charged"):
+        for drawn in ("id", "created", "sha256", "charged", "datapackage"):
             facts.pop(drawn)
         facts["tables"][0].pop("sha256")
         texts.append(json.dumps(facts))

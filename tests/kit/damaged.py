@@ -60,7 +60,8 @@ def of_kind(folder: Path, kind: str) -> Path:
 
 def stripped(facts: dict[str, Any]) -> dict[str, Any]:
     """``release.json`` as older versions wrote it: without rows and hashes."""
-    older = {name: value for name, value in facts.items() if name != "sha256"}
+    newer = ("sha256", "datapackage")
+    older = {name: value for name, value in facts.items() if name not in newer}
     dropped = ("rows", "sha256")
     older["tables"] = [
         {name: value for name, value in table.items() if name not in dropped}
@@ -74,6 +75,7 @@ def strip(folder: Path) -> None:
     path = folder / "release.json"
     older = stripped(json.loads(path.read_text(encoding="utf-8")))
     path.write_text(json.dumps(older, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / "datapackage.json").unlink()
 
 
 def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:

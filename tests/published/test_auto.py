@@ -72,7 +72,8 @@ def test_what_a_count_counts_is_said_of_each_table(made: Published) -> None:
 
 def test_every_row_of_it_is_right(made: Published) -> None:
     found = check_release(made)
-    assert len(found.checked) == 1 + len(made.tables)
+    assert len(found.checked) == 1 + len(made.tables) + 1
+    assert found.checked[-1].startswith("datapackage.json: SHA-256")
 
 
 def test_a_domain_of_attributes_and_no_contexts(tmp_path: Path) -> None:

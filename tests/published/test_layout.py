@@ -23,7 +23,7 @@ from kit.silent import SilentDraws
 def test_tables_open_with_any_parquet_tool_in_the_order_of_the_lists(tmp_path: Path) -> None:
     release = hamlet(tmp_path)
     assert sorted(p.name for p in release.folder.iterdir()) == [
-        "edges.parquet", "items.parquet", "release.json",
+        "datapackage.json", "edges.parquet", "items.parquet", "release.json",
     ]  # fmt: skip
     edges = pyarrow.parquet.read_table(release.folder / "edges.parquet")
     assert edges.column_names == ["item", "day", "count", "noise_std", "low", "high"]

@@ -13,7 +13,8 @@ import pytest
 import crowdtally as ct
 from crowdtally import durable
 from crowdtally.budget import Ledger
-from crowdtally.published import parquet, staging
+from crowdtally.checkup import check_release
+from crowdtally.published import load, parquet, staging
 from kit.hamlet import hamlet
 
 
@@ -104,6 +105,7 @@ def test_a_kill_at_any_step_leaves_a_whole_release_or_none(tmp_path: Path) -> No
         if out.exists():
             whole += 1
             assert len(ct.load(out).top(3)) == 3
+            assert check_release(load(out)).checked[-1].startswith("datapackage.json")
             assert ledger.charges()[0].state == "published"
             digest = hashlib.sha256((out / "release.json").read_bytes()).hexdigest()
             assert ledger.charges()[0].sha256 == digest
@@ -124,7 +126,8 @@ def test_files_are_flushed_before_the_folder_gets_its_name(
     monkeypatch.setattr(os, "rename", lambda *a: (events.append("rename"), rename(*a)))
     hamlet(tmp_path)
     before, after = events[: events.index("rename")], events[events.index("rename") + 1 :]
-    assert {"items.parquet", "edges.parquet", "release.json"} <= set(before)
+    files = {"items.parquet", "edges.parquet", "datapackage.json", "release.json"}
+    assert files <= set(before)
     assert before[-1].startswith(".out.")
     assert after == [tmp_path.name]
 

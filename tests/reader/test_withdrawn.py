@@ -17,7 +17,7 @@ CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 TIME = "2026-11-17T08:00:00+00:00"
 EVIL = "<script>alert(1)</script>\x1b[2J\n\x9b2J\u202e"
 SHOWN = repr(EVIL)
-VERBS = [("top",), ("sum",), ("describe",), ("check",)]
+VERBS = [("top",), ("sum",), ("describe",), ("report", "--json"), ("check",)]
 
 
 @pytest.fixture

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from crowdtally.cli import options, syntax
-
-if TYPE_CHECKING:
-    from crowdtally.reader.release import Release
+from crowdtally.cli import answering, options, syntax
 
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A release's folder.")]
 
@@ -29,13 +26,17 @@ def top(
     raw: Annotated[
         bool, typer.Option("--raw", help="Rank by noisy counts alone, without estimates.")
     ] = False,
+    labels: answering.LabelsOption = None,
+    wanted: answering.FormatOption = None,
     as_json: options.JsonOption = False,
+    output: answering.OutputOption = None,
     debug: options.DebugOption = False,
 ) -> None:
     """Print the most popular items of a release, overall or in a context."""
+    showing = answering.Showing(wanted, as_json, output)
     chosen: dict[str, object] = {"raw": True} if raw else {}
-    found = _opened(release).top(k, **(chosen | syntax.chosen_values(context or [])))
-    print(found.to_json() if as_json else found)
+    found = answering.opened(release, labels)
+    showing.show(found.top(k, **(chosen | syntax.chosen_values(context or []))))
 
 
 def sum_cells(
@@ -46,17 +47,12 @@ def sum_cells(
             metavar="CONDITION", help="Such as \"age between 30 and 40 and sex = 'F'\"; else all."
         ),
     ] = None,
+    labels: answering.LabelsOption = None,
+    wanted: answering.FormatOption = None,
     as_json: options.JsonOption = False,
+    output: answering.OutputOption = None,
     debug: options.DebugOption = False,
 ) -> None:
     """Print the sum over the cells that satisfy a condition, and how far off it may be."""
-    found = _opened(release).sum(where)
-    print(found.to_json() if as_json else found)
-
-
-def _opened(release: str) -> Release:
-    """The release; what is to be said of an older one goes to stderr."""
-    from crowdtally import published
-    from crowdtally.reader.release import Release
-
-    return Release(published.load(release, options.remark(quiet=False)))
+    showing = answering.Showing(wanted, as_json, output)
+    showing.show(answering.opened(release, labels).sum(where))

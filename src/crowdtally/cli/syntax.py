@@ -102,6 +102,21 @@ def chosen_values(texts: Iterable[str]) -> dict[str, object]:
     return found
 
 
+def several_values(texts: Iterable[str]) -> dict[str, object]:
+    """``NAME=VALUE`` each: the contexts that a reader asks about, perhaps several values of one.
+
+    >>> several_values(["day=Saturday", "day=Sunday"])
+    {'day': ['Saturday', 'Sunday']}
+    """
+    found: dict[str, list[str]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"a context is NAME=VALUE: received {text!r}.")
+        found.setdefault(name, []).append(value)
+    return {**found}
+
+
 def definition(text: str, what: str = "a context") -> tuple[str, str | None]:
     """``NAME=EXPR``, or a plain column, which has no expression.
 

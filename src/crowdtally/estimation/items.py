@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import inf
 
@@ -10,7 +11,7 @@ import numpy as np
 from crowdtally.estimation.bounded import bounded_counts
 from crowdtally.estimation.calibrating import Calibration, Total, calibrate
 from crowdtally.estimation.estimates import ItemEstimates
-from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Summary
+from crowdtally.estimation.facts import Binned, Chosen, Floats, ItemFacts, Summary
 from crowdtally.estimation.heads import Blend, blend, total_of
 from crowdtally.estimation.posteriors import LEVEL, Posterior
 from crowdtally.estimation.sparse_mass import within
@@ -30,12 +31,8 @@ def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
     stand for (``calibrating``), and items that were measured directly are blended in (``heads``).
     """
     bounded = bounded_counts(facts, level)
-    calibration, lost = _calibration(facts, bounded)
+    calibration, counts, blended, scatter = _calibrated(facts, bounded)
     factors = calibration.factors
-    counts = _within_users(facts, bounded.times(factors))
-    blended = _blended(facts, counts, calibration, _SCATTER * lost)
-    small = _SCATTER_OF_SMALL * lost
-    scatter = small if blended is None else max(small, blended.scatter)
     own = _within_users(facts, scattered(counts, scatter, level))
     whole = _within_users(facts, scattered(own, calibration.common, level))
     if facts.head is not None and blended is not None:
@@ -55,6 +52,39 @@ def estimate_items(facts: ItemFacts, level: Fraction = LEVEL) -> ItemEstimates:
         kept_share=kept,
         calibrated=facts.exact or calibration.known,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class TableCalibration:
+    """What the table's own noisy counts are multiplied by, and how far off they are then."""
+
+    factors: Floats
+    """Of each item."""
+    common: Floats
+    """The relative error that all items share."""
+    scatter: float
+    """The relative error that is each item's own."""
+    known: bool
+    """Whether anything says what bounding took away; then these are counts of all records."""
+
+
+def table_calibration(facts: ItemFacts, level: Fraction = LEVEL) -> TableCalibration:
+    """How the table's noisy counts become unbiased counts, without a prior on single ones."""
+    calibration, _, _, scatter = _calibrated(facts, bounded_counts(facts, level))
+    known = facts.exact or calibration.known
+    return TableCalibration(calibration.factors, calibration.common, scatter, known)
+
+
+def _calibrated(
+    facts: ItemFacts, bounded: Posterior
+) -> tuple[Calibration, Posterior, Blend | None, float]:
+    """The calibration, what becomes of the bounded counts, the head, and the relative scatter."""
+    calibration, lost = _calibration(facts, bounded)
+    counts = _within_users(facts, bounded.times(calibration.factors))
+    blended = _blended(facts, counts, calibration, _SCATTER * lost)
+    small = _SCATTER_OF_SMALL * lost
+    scatter = small if blended is None else max(small, blended.scatter)
+    return calibration, counts, blended, scatter
 
 
 def _calibration(facts: ItemFacts, bounded: Posterior) -> tuple[Calibration, float]:

@@ -6,6 +6,7 @@ Display only: floats are fine here, because nothing private depends on them.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from math import asin, ceil, exp, expm1, inf, log, pi, sqrt
 
 import numpy as np
@@ -14,6 +15,7 @@ _NEGLIGIBLE = 1e-14  # of a characteristic function
 _DOUBT = 1e-11  # on the wide side of rounding
 
 
+@lru_cache(maxsize=256)  # up to half a second each, and sums of equally many cells are common
 def sum_half_width(scale: Fraction, terms: int, level: Fraction) -> int:
     """The least w such that the sum of ``terms`` noises lies within ±w with probability ≥ level.
 

@@ -14,6 +14,8 @@ nothing here can see a record.
     auto         the steps by which `auto` spent epsilon
     checks/    damage is seen
     parquet    the tables' files
+    footer     what each of them says of its release
+    packaging  datapackage.json: the folder as a Frictionless Data Package
     seal       release.json carries its own hash
     withdrawal a note beside it that calls the release back
 """

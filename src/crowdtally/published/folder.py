@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from crowdtally import durable
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.published import parquet
+from crowdtally.published import footer, packaging, parquet
 from crowdtally.published.noisy import NoisyTable
 from crowdtally.published.seal import sealed
 
@@ -51,20 +51,24 @@ class Staged:
 
         Args:
             metadata: ``release.json``. It is completed with what only the written files tell: rows
-                and hash of each table, and its own hash.
+                and hash of each table, the hash of ``datapackage.json``, and its own.
             tables: the tables that ``metadata["tables"]`` describes, in the same order.
 
         Returns:
             The SHA-256 of the bytes of ``release.json``, for the ledger.
         """
         try:
-            parquet.write(self.path, {table.name: table.blocks() for table in tables})
+            blocks = {table.name: table.blocks() for table in tables}
+            columns = parquet.write(self.path, blocks, footer.notes(metadata))
             for facts, table in zip(metadata["tables"], tables, strict=True):
                 facts["rows"] = len(table.values)
                 facts["sha256"] = parquet.digest(self.path / facts["file"])
+            package = packaging.encoded(metadata, columns)
+            metadata[packaging.FIELD] = {"sha256": hashlib.sha256(package).hexdigest()}
             raw = sealed(metadata)
-            (self.path / "release.json").write_bytes(raw)
-            durable.flush(self.path / "release.json")
+            for name, content in ((packaging.FILE, package), ("release.json", raw)):
+                (self.path / name).write_bytes(content)
+                durable.flush(self.path / name)
         except OSError as error:
             raise unwritable(self._target, error) from error
         return hashlib.sha256(raw).hexdigest()

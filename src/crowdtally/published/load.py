@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from crowdtally import durable
 from crowdtally.errors import InputError
+from crowdtally.published import packaging
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.checks.files import check_table
 from crowdtally.published.checks.parsing import parsed
+from crowdtally.published.copying import copy_files
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.folder import staging, unwritable
 from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
 from crowdtally.published.table import TableFacts
-from crowdtally.published.withdrawal import FILE as NOTE
-from crowdtally.published.withdrawal import WithdrawalNote, note_in, raw_note
+from crowdtally.published.withdrawal import WithdrawalNote, note_in
 
 SCHEMA = "crowdtally-release/1"
 """Name and version of the layout of ``release.json``; see docs/release-format.md."""
@@ -111,37 +110,27 @@ class Published:
         """What it says about a table, or None where it has no such table."""
         return next((table for table in self.tables if table.name == name), None)
 
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The names of its files; a note that calls it back is not one of them."""
+        package = [packaging.FILE] if packaging.FIELD in self.metadata else []
+        return ("release.json", *package, *(table.file for table in self.tables))
+
     def path(self, table: TableFacts) -> Path:
         """The Parquet file of a table, found whole: a file that changed is checked again."""
         check_table(self.folder, self.domain, table, seal=self.sha256)
         return self.folder / table.file
 
     def save(self, folder: str | os.PathLike[str]) -> Published:
-        """Copy the release to a new folder, atomically."""
+        """Copy the release to a new folder, atomically, if it is still what was opened."""
         target = Path(folder)
         with staging(target) as staged:
             try:
-                for name in ["release.json", *(table.file for table in self.tables)]:
-                    shutil.copyfile(self.folder / name, staged.path / name)
-                    durable.flush(staged.path / name)
-                self._copy_note(staged.path)
+                copy_files(self, staged.path)
             except OSError as error:
                 raise unwritable(target, error) from error
             staged.commit()
         return Published(target, self.metadata, sha256=self.sha256)
-
-    def _copy_note(self, folder: Path) -> None:
-        """Let a copy say that the release was withdrawn; also by a note that is damaged."""
-        try:
-            raw = raw_note(self.folder)
-        except InputError as error:
-            raise InputError(
-                f"{str(self.folder)!r} is marked as withdrawn, and a copy would not say so: "
-                f"{error}. Let `crowdtally withdraw` write the note anew, then copy."
-            ) from error
-        if raw is not None:
-            (folder / NOTE).write_bytes(raw)
-            durable.flush(folder / NOTE)
 
 
 def _lack(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Release tables as Parquet files, through DuckDB: written in blocks, and opened again.
 
 What a file holds beside its rows (names, types, row groups, the name of the writer) follows from
-the table's columns and its number of rows alone.
+the table's columns, its number of rows and the release's public facts (``footer``) alone.
 """
 
 from __future__ import annotations
@@ -43,41 +43,74 @@ _BY_STATISTICS = (
 _distrusted: set[Path] = set()
 
 
-def write(folder: Path, tables: Mapping[str, Iterable[Block]]) -> None:
+def write(
+    folder: Path, tables: Mapping[str, Iterable[Block]], notes: Mapping[str, str] | None = None
+) -> dict[str, dict[str, str]]:
     """Write the blocks of each table, in order, as ``NAME.parquet`` and flush it to the disk.
+
+    Args:
+        folder: where to.
+        tables: the blocks of each table by its name.
+        notes: what the footer of every file says beside its columns, by key.
+
+    Returns:
+        The columns of each table and their kinds, in order.
 
     Raises:
         OSError: the disk is full or cannot be written.
     """
-    spill = folder / "spill"
+    spill, columns = folder / "spill", dict[str, dict[str, str]]()
     try:
         with duckdb.connect(":memory:") as connection:
             # Rows beyond this wait on the disk; each thread more would want its own share of it.
             connection.execute(f"SET temp_directory = '{_escaped(spill)}'")
             connection.execute("SET memory_limit = '512MB'; SET threads = 2")
             for name, blocks in tables.items():
-                _write(connection, folder / f"{name}.parquet", blocks)
+                path = folder / f"{name}.parquet"
+                columns[name] = _write(connection, path, blocks, notes or {})
     except duckdb.IOException as error:
         code = errno.ENOSPC if "No space left" in str(error) else errno.EIO
         raise OSError(code, os.strerror(code)) from error
     shutil.rmtree(spill, ignore_errors=True)
+    return columns
 
 
-def _write(connection: duckdb.DuckDBPyConnection, path: Path, blocks: Iterable[Block]) -> None:
+def _write(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    blocks: Iterable[Block],
+    notes: Mapping[str, str],
+) -> dict[str, str]:
+    kinds: dict[str, str] = {}
     for number, block in enumerate(blocks):
         if number == 0:
-            connection.execute(f"CREATE OR REPLACE TABLE rows ({_declared(block)})")
+            kinds = {name: _KINDS[column.dtype.kind] for name, column in block.items()}
+            declared = ", ".join(f"{quoted(name)} {TYPES[kind]}" for name, kind in kinds.items())
+            connection.execute(f"CREATE OR REPLACE TABLE rows ({declared})")
         connection.register("block", dict(block))
         connection.execute("INSERT INTO rows FROM block")
         connection.unregister("block")
-    connection.execute(f"COPY rows TO '{_escaped(path)}' (FORMAT parquet, COMPRESSION zstd)")
+    form = f"FORMAT parquet, COMPRESSION zstd{_noted(notes)}"
+    connection.execute(f"COPY rows TO '{_escaped(path)}' ({form})")
     durable.flush(path)
+    return kinds
 
 
-def _declared(block: Block) -> str:
-    return ", ".join(
-        f"{quoted(name)} {TYPES[_KINDS[column.dtype.kind]]}" for name, column in block.items()
-    )
+def _noted(notes: Mapping[str, str]) -> str:
+    """The option that puts notes into a footer; DuckDB has no empty one."""
+    pairs = ", ".join(f"'{_escaped(key)}': '{_escaped(words)}'" for key, words in notes.items())
+    return f", KV_METADATA {{{pairs}}}" if notes else ""
+
+
+def notes_in(path: Path) -> dict[str, str]:
+    """What the footer of a file says beside its columns, by key."""
+    query = f"SELECT key, value FROM parquet_kv_metadata({_literal(path)})"
+    found = _run(path, query, trusting=False).fetchall()
+    return {_text(key): _text(value) for key, value in found}
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
 
 
 def digest(path: Path) -> str:
@@ -176,5 +209,5 @@ def _literal(path: Path) -> str:
     return f"'{_escaped(Path(glob.escape(str(path))))}'"
 
 
-def _escaped(path: Path) -> str:
-    return str(path).replace("'", "''")
+def _escaped(text: Path | str) -> str:
+    return str(text).replace("'", "''")

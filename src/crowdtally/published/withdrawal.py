@@ -98,6 +98,19 @@ def raw_note(folder: Path) -> bytes | None:
     return raw
 
 
+def note_to_copy(folder: Path, release_id: str) -> bytes | None:
+    """The note's bytes for a copy of the release, also of a damaged one; None where there is none.
+
+    Raises:
+        InputError: it cannot be read; or it is a link to what is no note, which may be any file of
+            whoever copies.
+    """
+    raw = raw_note(folder)
+    if raw is not None and (folder / FILE).is_symlink():
+        _parsed(raw, release_id)
+    return raw
+
+
 def _is_time(value: object) -> bool:
     try:
         return is_text(value) and datetime.fromisoformat(str(value)).utcoffset() is not None

@@ -19,6 +19,8 @@ Value = str | int
 
 _SEARCHED = 5000
 """Values among which a misspelled one is looked for: beyond that it takes seconds."""
+_LONGEST = 100
+"""Letters of a value that are compared and shown: a label may have any number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,10 +130,14 @@ class AxisLookup:
             )
 
     def _suggestion(self, received: str) -> str:
-        known = [str(value) for value in self.places]
+        known = [_clipped(str(value)) for value in self.places]
         if len(known) > _SEARCHED:
             known = [value for value in known if value[:1].lower() == received[:1].lower()]
         return did_you_mean(received, known[:_SEARCHED])
+
+
+def _clipped(value: str) -> str:
+    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
 
 
 def column(name: str, lists: Mapping[str, AxisLookup]) -> AxisLookup:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published, WithdrawalNote, parquet
+from crowdtally.reader.answers.answer import AnswerList
+from crowdtally.reader.answers.catalogue import read_labels
+from crowdtally.reader.answers.labels import Labels
+from crowdtally.reader.asking.recommend import Wanted
+from crowdtally.reader.asking.recommend import recommend as _recommend
+from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
 from crowdtally.reader.asking.top import top as _top
 from crowdtally.reader.asking.top_list import TopList
@@ -16,10 +23,16 @@ from crowdtally.reader.axes import Axes
 from crowdtally.reader.describing.description import Description
 from crowdtally.reader.describing.description import describe as _describe
 from crowdtally.reader.estimating.estimator import Estimator
+from crowdtally.reader.exporting.export import SITE, Export
 from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
 from crowdtally.showing import one_line
 from crowdtally.values.rational import show
+
+if TYPE_CHECKING:
+    from crowdtally.reader.report.facts import Facts
+
+_List = TypeVar("_List", bound=AnswerList[Any])
 
 
 class Release:
@@ -29,6 +42,7 @@ class Release:
         self._published = published
         self._axes = Axes(published)
         self._estimator = Estimator(self._axes)
+        self._labels: Labels | None = None
 
     @property
     def metadata(self) -> Mapping[str, Any]:
@@ -55,8 +69,45 @@ class Release:
         Noisy counts stand beside the estimates; with ``raw=True`` they alone decide.
         """
         if not isinstance(raw, bool):  # a context has that name
-            return _top(self._axes, self._estimator, k, {**context, "raw": raw})
-        return _top(self._axes, self._estimator, k, context, raw=raw)
+            found = _top(self._axes, self._estimator, k, {**context, "raw": raw})
+        else:
+            found = _top(self._axes, self._estimator, k, context, raw=raw)
+        return self._labelled(found)
+
+    def recommend(
+        self,
+        k: int = 10,
+        /,
+        *,
+        by: str = "popular",
+        without: object = (),
+        item: object = None,
+        raw: bool = False,
+        context: Mapping[str, object] | None = None,
+        **contexts: object,
+    ) -> Recommendations:
+        """The k items to recommend: overall, in some contexts, or beside another item.
+
+        ``release.recommend(5, day=["Saturday", "Sunday"])`` is about the weekend; contexts not
+        named are summed over.
+
+        Args:
+            k: how many.
+            by: ``popular`` ranks by how many have an item there, ``special`` by how much larger
+                its share is there than overall.
+            without: an item, or a list of items, to leave out.
+            item: instead of contexts: the items that users of this one also used, from the
+                release's pairs; ``special`` then ranks by lift.
+            raw: whether noisy counts alone decide.
+            context: contexts by name, where a name cannot be typed as a parameter.
+            contexts: the value, or list of values, of each context.
+        """
+        both = set(context or {}) & set(contexts)
+        if both:
+            raise UsageError(f"the context {min(both)!r} is given twice: give it once.")
+        asked = {**(context or {}), **contexts}
+        wanted = Wanted(k, by, asked, without, item, raw)
+        return self._labelled(_recommend(self._axes, self._estimator, wanted))
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
         """The sum over the cells that satisfy a condition: an estimate, and the noisy sum.
@@ -68,7 +119,9 @@ class Release:
 
         Without either: the sum over all cells.
         """
-        return sum_over(self._axes, self._estimator, stated_by(self._axes, where, equals))
+        return sum_over(
+            self._axes, self._estimator, stated_by(self._axes, where, equals, self._labels)
+        )
 
     def point(self, **equals: object) -> Sum:
         """The count of one cell: every column of its table has a value."""
@@ -90,9 +143,8 @@ class Release:
         ``release.range("age", 30, 40, sex="F")``.
         """
         ends = range_of(self._axes, column, first, last)
-        return sum_over(
-            self._axes, self._estimator, all_of([ends, stated_by(self._axes, None, equals)])
-        )
+        others = stated_by(self._axes, None, equals, self._labels)
+        return sum_over(self._axes, self._estimator, all_of([ends, others]))
 
     def table(self, name: str = "items") -> Any:
         """A whole table as a DuckDB relation, in the order of the public lists.
@@ -106,13 +158,94 @@ class Release:
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")
         return parquet.relation(self._published.path(table))
 
+    def with_labels(
+        self, labels: str | os.PathLike[str] | Mapping[Any, str | None] | Labels
+    ) -> Release:
+        """The same release, whose answers carry what a public catalogue says about items.
+
+        Lists have ``label``, and ``category`` where there are categories; sums understand both in
+        conditions, such as ``category = 'Comedy'``.
+
+        Args:
+            labels: ``"films.csv:title,genre"``: a file (CSV, Parquet or JSON lines) and its columns
+                of labels and, perhaps, categories. Or a dictionary of labels by item. The file's
+                items stand in the column that is called as the release's, else in the first.
+
+        Raises:
+            InputError: it cannot be read, misses items of the release, or has one twice.
+        """
+        if not self._published.domain.has_items:
+            raise UsageError("this release is a table of attributes: no items, and no labels.")
+        item = next(iter(self._axes.by_name.values()))
+        items = item.axis.values.tolist()
+        if isinstance(labels, Labels | Mapping):
+            known = labels if isinstance(labels, Labels) else Labels.of(labels)
+            known.refuse_missing(items)
+        else:
+            known = read_labels(labels, item.name, item.axis.kind, items)
+        labelled = copy.copy(self)
+        labelled._labels = known
+        return labelled
+
     def describe(self) -> Description:
         """The release in plain words: what, from whom, how protected, and what is not covered."""
         return _describe(self._published)
 
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write one printable page about the release: a new file, ``.html``, ``.json`` or ``.pdf``.
+
+        What is promised and to whom, what can undermine it, what it rests on, how ε was spent, and
+        what the release says. Nothing is in it that is not in the release.
+        """
+        from crowdtally.reader.report.writing import check_target, write
+
+        check_target(Path(path))
+        return write(self.report_facts(), path)
+
+    def report_facts(self) -> Facts:
+        """The facts of the report, without its look: ``.to_dict()``, ``.to_json()``."""
+        from crowdtally.reader.report.facts import facts_of
+
+        labels = None if self._labels is None else self._labels.labels
+        return facts_of(self._axes, self._estimator, labels)
+
+    def export(
+        self,
+        *,
+        registry: str | os.PathLike[str] | None = None,
+        croissant: str | os.PathLike[str] | None = None,
+        site: str | os.PathLike[str] | None = None,
+    ) -> Path:
+        """Write what the release says about itself for others; exactly one of these is given.
+
+        Args:
+            registry: a YAML file: the release as an entry of the public registry of differential
+                privacy deployments. Comments in it name what the curator must add.
+            croissant: a JSON-LD file: Croissant metadata, to be put beside the tables.
+            site: a folder of plain pages for any web server, or none: overview, top lists, a page
+                for each value of a context, search, report, downloads.
+
+        Returns:
+            What was written. What exists is never replaced.
+        """
+        forms = {"registry": registry, "croissant": croissant, SITE: site}
+        asked = Export.of(forms, "{}={}")
+        if asked.form != SITE:
+            return asked.run(self._published)
+        from crowdtally.reader.site.source import Source
+        from crowdtally.reader.site.writing import write_site
+
+        return write_site(Source(self._axes, self._estimator, self._labels), asked.target)
+
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""
-        return Release(self._published.save(folder))
+        saved = Release(self._published.save(folder))
+        saved._labels = self._labels
+        return saved
+
+    def _labelled(self, found: _List) -> _List:
+        """A list with its labels, where there are any."""
+        return found if self._labels is None else found.with_labels(self._labels)
 
     def __repr__(self) -> str:
         promised = self._published.guarantee

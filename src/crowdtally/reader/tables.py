@@ -111,6 +111,19 @@ def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
     return f"{' '.join(joins)} {where}", " * ".join(factors) or "1.0", [*joined, *filtered]
 
 
+def partners(
+    path: Path, columns: Sequence[str], value: object
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The items that make a pair with one, and the pairs' counts; a pair stands in one order."""
+    one, two = map(quoted, columns)
+    query = (
+        f"SELECT {two} AS partner, count FROM release WHERE {one} = ? "
+        f"UNION ALL SELECT {one} AS partner, count FROM release WHERE {two} = ?"
+    )
+    found = ask(path, query, [value, value]).fetchnumpy()
+    return np.asarray(found["partner"]), np.asarray(found["count"])
+
+
 def leaf_counts(path: Path, name: str, level: int) -> NDArray[Any]:
     """The counts of the nodes of one level of a tree over one axis, from the first value on."""
     query = (

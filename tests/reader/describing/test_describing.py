@@ -123,7 +123,7 @@ def test_every_stored_release_is_described(name: str) -> None:
         ("dyadic-two-filter", "ranges inside a dropped range were dropped too"),
         ("sketch-wide", "'a19' (100,000,000,000,000,000,000 cells), as a count sketch of 3 rows"),
         ("sketch-wide", "The 20 lists of values, the bound"),
-        ("user-per-row", "From persons, each of them one row"),
+        ("user-per-row", "Persons, each of them one row"),
         ("user-per-row", "Nothing was cut: one person counts once in each table."),
         ("user-per-row-weight", "A row stands for as many of them as its weight 'persons' says"),
     ],

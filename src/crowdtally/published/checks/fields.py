@@ -227,6 +227,9 @@ RELEASE = Fields(
         "charged": _PAID,
         "versions": Named(_TEXT),
     },
-    {"records": _RECORDS, "other": _OTHER, "auto": _AUTO, "sha256": HASH},
-)
+    {
+        "records": _RECORDS, "other": _OTHER, "auto": _AUTO, "sha256": HASH,
+        "datapackage": Fields({"sha256": HASH}),
+    },
+)  # fmt: skip
 """``release.json`` as a whole; what depends on two fields at once is in ``agreement``."""

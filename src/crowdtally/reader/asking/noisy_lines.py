@@ -143,7 +143,8 @@ def _item_rows(table: TableFacts, item: AxisLookup, question: Summed) -> tuple[s
     if transform.kind == "sketch" or (transform.kind == "haar" and item.name in transform.ordered):
         raise UsageError(
             f"this release holds its items as a {transform.kind} transform, which has no list "
-            "to rank: ask for the sum of each item."
+            "to rank: ask for the sum of each item, with `crowdtally sum RELEASE --where "
+            "CONDITION`."
         )
     if item.name in transform.ordered:
         return f"{item.name}_first", [*question.rows, leaves(item)]

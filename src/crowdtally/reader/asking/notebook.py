@@ -20,15 +20,23 @@ def top_line(lines: Sequence[Any], counted: str) -> str:
     return one_line(f"<TopList of {len(lines):,}, {counted}: {', '.join(first)}{more}>")
 
 
-def top_table(lines: Sequence[Any], counted: str, notes: Iterable[str]) -> str:
+def top_table(
+    lines: Sequence[Any], counted: str, notes: Iterable[str], labelled: Sequence[str] = ()
+) -> str:
     """The first lines (``TopItem``) of a list, how many more there are, and notes below."""
     names = [name for name, have in _COLUMNS.items() if have(lines)]
-    heads = ("rank", "item", *names, _TOLD)
+    heads = ("rank", "item", *labelled, *names, _TOLD)
     rows = (
-        (line.rank, plainly(line.item), *(_CELLS[name](line) for name in names), _told(line))
+        (
+            line.rank,
+            plainly(line.item),
+            *(plainly(getattr(line, name) or "") for name in labelled),
+            *(_CELLS[name](line) for name in names),
+            _told(line),
+        )
         for line in lines
     )
-    right = tuple(head for head in heads if head not in ("item", _TOLD))
+    right = tuple(head for head in heads if head not in ("item", *labelled, _TOLD))
     believed = "estimate" in names
     caption = f"Top list: {'estimated' if believed else 'noisy'} numbers of {counted}"
     made = table(caption, heads, rows, total=len(lines), right=right)

@@ -12,27 +12,52 @@ from crowdtally.showing import plainly
 
 _SMALL = 10
 """Estimates below are shown to a tenth."""
+_WIDEST = 40
+"""Letters of an item, a label or a category that are shown side by side."""
 
 
-def printed(rows: Sequence[Any], floor: float | None, k: int | None = None) -> Iterator[str]:
+def printed(
+    rows: Sequence[Any],
+    floor: float | None,
+    k: int | None = None,
+    labelled: Sequence[str] = (),
+) -> Iterator[str]:
     """The lines of a list: items above the noise floor first, each with its rank.
 
     Args:
         rows: the list's :class:`TopItem` objects.
         floor: its noise floor; None where there are no noisy counts.
         k: how many were asked for; None: as many as there are.
+        labelled: which of ``label`` and ``category`` stand beside items.
     """
     k = len(rows) if k is None else k
     above = [row for row in rows if row.above_floor]
     below = [row for row in rows if not row.above_floor]
     if not above:
         yield from _all_noise(below, floor)
-    columns = _columns_of(rows)
-    yield columns(None, k)
-    yield from (columns(row, k) for row in above)
+    columns, (head, *names) = _columns_of(rows), names_of(rows, labelled)
+    yield f"{columns(None, k)}  {head}"
+    named = {id(row): name for row, name in zip(rows, names, strict=True)}
+    yield from (f"{columns(row, k)}  {named[id(row)]}" for row in above)
     if above and below:
         yield _line_above_noise(floor)
-    yield from (columns(row, k) for row in below)
+    yield from (f"{columns(row, k)}  {named[id(row)]}" for row in below)
+
+
+def names_of(rows: Sequence[Any], labelled: Sequence[str]) -> list[str]:
+    """The heading, and then for each row its item and what a catalogue calls it, side by side."""
+    if not labelled:
+        return ["item", *(plainly(row.item) for row in rows)]
+    columns = [["item", *(_clipped(row.item) for row in rows)]]
+    columns += [[name, *(_clipped(getattr(row, name)) for row in rows)] for name in labelled]
+    padded = [[f"{cell:<{max(map(len, column))}}" for cell in column] for column in columns]
+    return ["  ".join(cells).rstrip() for cells in zip(*padded, strict=True)]
+
+
+def _clipped(value: object) -> str:
+    """A value as text that leaves room for others on its line."""
+    text = "" if value is None else plainly(value)
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
 
 
 def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
@@ -127,26 +152,25 @@ def _believed(row: Any, k: int, *, chances: bool, noisy: bool) -> str:
     """With the chances and the noisy counts, where there are any."""
     if row is None:
         cells = [f"{'rank':>4}", f"{'estimate':>10}", f"{'95% within':>17}"]
-        chance, count, item = f"in top {k}", "noisy count", "item"
+        chance, count = f"in top {k}", "noisy count"
     else:
         cells = [f"{row.rank:>4}", f"{whole(row.estimate):>10}", f"{believed_interval(row):>17}"]
         chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
-        count, item = noisy_of(row), plainly(row.item)
+        count = noisy_of(row)
     cells += [f"{chance:>9}"] * chances + [f"{count:>17}"] * noisy
-    return "  ".join([*cells, item])
+    return "  ".join(cells)
 
 
 def _released(row: Any, k: int) -> str:
     if row is None:
-        return f"{'rank':>4}  {'count':>10}  {'noise interval':>21}  item"
-    interval = interval_of(row.low, row.high)
-    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}  {plainly(row.item)}"
+        return f"{'rank':>4}  {'count':>10}  {'noise interval':>21}"
+    return f"{row.rank:>4}  {shown(row.count):>10}  {interval_of(row.low, row.high):>21}"
 
 
 def _sampled(row: Any, k: int) -> str:
     if row is None:
         heads = f"{'rank':>4}  {'count':>10}  {'noise interval':>21}"
-        return f"{heads}  {'stands for':>14}  {'standard error':>14}  item"
+        return f"{heads}  {'stands for':>14}  {'standard error':>14}"
     interval = interval_of(row.low, row.high)
     more = f"{shown(row.estimate):>14}  {shown(row.standard_error):>14}"
-    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}  {more}  {plainly(row.item)}"
+    return f"{row.rank:>4}  {shown(row.count):>10}  {interval:>21}  {more}"

@@ -56,6 +56,18 @@ def by_estimate(
     return [Ranked(place, line.item, line) for place, line in pairs]
 
 
+def at_places(
+    places: Ints, item: AxisLookup, noisy: NoisyLines | None, *, every: bool
+) -> list[Ranked]:
+    """The items at these places, in this order; unless ``every``, those that were published."""
+    values = item.axis.values[places].tolist()
+    lines = [] if noisy is None else noisy.lines(noisy.named(values))
+    known = {line.item: line for line in lines}
+    pairs = zip(places.tolist(), values, strict=True)
+    found = [Ranked(place, value, known.get(value)) for place, value in pairs]
+    return [line for line in found if every or line.noisy is not None]
+
+
 def by_count(k: int, item: AxisLookup, noisy: NoisyLines, crowd: Crowd | None) -> list[Ranked]:
     """The k items of the largest noisy counts; the crowd's are those that were measured."""
     if crowd is None:

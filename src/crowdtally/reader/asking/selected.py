@@ -53,6 +53,12 @@ def selected(axes: Axes, table: TableFacts, k: int, box: Mapping[str, Mask]) -> 
             f"this release has the top items of each context alone: name one, with {named} "
             f"(in Python {', '.join(f'{name}=VALUE' for name in axes.contexts)})."
         )
+    several = [name for name, mask in box.items() if mask.sum() > 1]
+    if several:
+        raise UsageError(
+            "this release has the top items of each context alone, which cannot be added up: name "
+            f"one value of {several[0]!r}."
+        )
     path = axes.published.path(table)
     item = next(iter(axes.by_name.values()))
     names, counts = tables.column(path, item.name), tables.column(path, "count")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -13,6 +12,9 @@ from crowdtally.errors import UsageError
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
+from crowdtally.reader.answers.answer import AnswerTable, as_json
+from crowdtally.reader.answers.columns import Column, columns_of
+from crowdtally.reader.answers.labels import Labels
 from crowdtally.reader.asking.answering import answer_from
 from crowdtally.reader.asking.believing import (
     believed_in_contexts,
@@ -20,6 +22,8 @@ from crowdtally.reader.asking.believing import (
     noise_only,
     with_crowd,
 )
+from crowdtally.reader.asking.chosen import several
+from crowdtally.reader.asking.labelled import Labelled
 from crowdtally.reader.asking.printing import sum_lines
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.condition import Among, Box, Condition, Every, Some, boxes, every, some
@@ -34,8 +38,8 @@ EACH_USERS = "users (of each cell, added up)"
 
 
 @dataclass(frozen=True)
-class Sum:
-    """The answer to ``sum``."""
+class Sum(AnswerTable):
+    """The answer to ``sum``: as a table, one row."""
 
     estimate: float
     """What the sum is believed to be, from all that the release says of each cell; where cells have
@@ -74,34 +78,40 @@ class Sum:
     """Whether the estimate or its interval rests on an assumption that ``estimate_words`` states:
     the release could not measure what it needs."""
 
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns in order."""
+        return columns_of(Sum)
+
+    @property
+    def _rows(self) -> Sequence[Sum]:
+        return (self,)
+
     def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        """JSON text: one object; ``docs/answers.md`` has its schema."""
+        (row,) = self.to_dicts()
+        return as_json(row)
 
     def __str__(self) -> str:
         return "\n".join(sum_lines(self))
 
 
-def stated_by(axes: Axes, where: str | None, equals: Mapping[str, object]) -> Stated:
-    """The condition that a text and wanted values state together."""
+def stated_by(
+    axes: Axes, where: str | None, equals: Mapping[str, object], labels: Labels | None = None
+) -> Stated:
+    """The condition that a text and wanted values state together, also about labels of items."""
+    beside = None if labels is None else Labelled.of(labels, axes)
+    lists = axes.by_name if beside is None else beside.lists
     parts: list[Stated] = []
     if where is not None:
         from crowdtally.reader.predicate import parse  # its parser takes a while to import
 
-        parts.append(parse(where, axes.by_name))
+        parts.append(parse(where, lists))
     for name, wanted in equals.items():
-        axis = column(name, axes.by_name)
-        mask = axis.among([axis.spelled(value) for value in _several(wanted)])
+        axis = column(name, lists)
+        mask = axis.among([axis.spelled(value) for value in several(wanted)])
         parts.append(Stated(Among(name, mask), frozenset([name])))
-    return all_of(parts)
-
-
-def _several(wanted: object) -> Iterable[object]:
-    """The values of a column that are wanted: one, or a list, array or Series of them."""
-    if isinstance(wanted, list | tuple | set | frozenset | range):
-        return wanted
-    found = wanted.tolist() if hasattr(wanted, "tolist") else wanted
-    return found if isinstance(found, list) else [wanted]
+    return all_of(parts if beside is None else map(beside.on_items, parts))
 
 
 def range_of(axes: Axes, name: str, low: object, high: object) -> Stated:

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.errors import UsageError
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
+from crowdtally.reader.asking.chosen import chosen_contexts, how_many
 from crowdtally.reader.asking.evidence import spoken_for
 from crowdtally.reader.asking.floor import floor_of_cells, floor_words
 from crowdtally.reader.asking.noisy_lines import NoisyLines
-from crowdtally.reader.asking.ranking import Ranked, by_count, by_estimate, with_crowd
+from crowdtally.reader.asking.ranking import Ranked, at_places, by_count, by_estimate, with_crowd
 from crowdtally.reader.asking.selected import selected, selected_table
 from crowdtally.reader.asking.top_list import TopItem, TopList
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.believed import TRUE, Believed
+from crowdtally.reader.estimating.believed import TRUE, Believed, Ints
 from crowdtally.reader.estimating.covering import NOISE
 from crowdtally.reader.estimating.covering import words as covering_words
 from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, Mask
+
+_NONE: Ints = np.empty(0, dtype=np.int64)
 
 
 def top(
@@ -31,16 +35,39 @@ def top(
 
     A context that is not named is summed over. With ``raw``, noisy counts alone decide.
     """
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
-    box = {name: _chosen(axes, name, value) for name, value in context.items()}
-    if not axes.published.domain.has_items:
-        raise UsageError("this release is a table of attributes: it has no items. Ask for sums.")
-    item = next(iter(axes.by_name.values()))
-    asked = _Asked(axes, estimator, item, min(int(k), len(item)), box, raw)
-    only = selected_table(axes.published)
-    if only is not None:
-        return _of_selected(asked, only)
+    wanted = how_many(k)
+    return top_in(axes, estimator, wanted, chosen_contexts(axes, context), raw=raw)
+
+
+def top_in(
+    axes: Axes,
+    estimator: Estimator,
+    k: int,
+    box: Mapping[str, Mask],
+    *,
+    raw: bool = False,
+    without: Ints = _NONE,
+    only: Ints | None = None,
+    chances: bool = True,
+) -> TopList:
+    """The same in a box of contexts.
+
+    Args:
+        axes: the release.
+        estimator: its estimates.
+        k: how many.
+        box: which values of contexts.
+        raw: whether noisy counts alone decide.
+        without: places of items that are left out.
+        only: places of the items that make up the list, in this order, instead of the largest.
+        chances: whether it is told how likely each item is among the first k, which takes most of
+            the time of a long list.
+    """
+    item = item_axis(axes)
+    left = len(item) - len(np.unique(without))
+    asked = _Asked(axes, estimator, item, min(k, left), box, raw, without, only, chances)
+    if (selection := selected_table(axes.published)) is not None:
+        return _of_selected(asked, selection)
     table = axes.find([item.name, *box])
     if table is None and raw:
         raise UsageError(
@@ -50,6 +77,16 @@ def top(
     if table is None and estimator.contexts is None:
         table = axes.table([item.name, *box])  # which says what is wrong
     return _of_table(asked, table)
+
+
+def item_axis(axes: Axes) -> AxisLookup:
+    """The list of items; a table of attributes has none."""
+    if not axes.published.domain.has_items:
+        raise UsageError(
+            "this release is a table of attributes: it has no items. Ask for sums, with "
+            "`crowdtally sum RELEASE --where CONDITION`."
+        )
+    return next(iter(axes.by_name.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +99,32 @@ class _Asked:
     k: int
     box: Mapping[str, Mask]
     raw: bool
+    without: Ints
+    only: Ints | None
+    tells_chances: bool
+
+    @property
+    def looked_at(self) -> int:
+        """How many lines may be needed, of which some are left out."""
+        return min(self.k + len(self.without), len(self.item))
+
+    def left(self, lines: Sequence[Ranked]) -> list[Ranked]:
+        """The first k lines that are not left out."""
+        if not len(self.without):
+            return list(lines)
+        out = set(self.item.axis.values[self.without].tolist())
+        return [line for line in lines if line.item not in out][: self.k]
+
+    def chances(self, believed: Believed) -> Sequence[float]:
+        """How likely each item is among the first k of those that are not left out."""
+        if not len(self.without):
+            return list(believed.chance_among(self.k).tolist())
+        inside = np.ones(len(believed), dtype=np.bool_)
+        inside[self.without] = False
+        found = np.zeros(len(believed))
+        some = Believed(*(part[inside] for part in believed.parts()))
+        found[inside] = some.chance_among(self.k)
+        return list(found.tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,22 +147,26 @@ def _of_table(asked: _Asked, table: TableFacts | None) -> TopList:
     noisy = None if table is None else NoisyLines.of(axes, table, item, asked.box)
     crowd = None if asked.box else estimator.crowd
     beliefs = None if asked.raw else _beliefs(asked)
-    if beliefs is not None:
-        lines = by_estimate(asked.k, item, beliefs.of, noisy, in_order=beliefs.in_order)
+    k = asked.looked_at
+    if asked.only is not None:
+        lines = at_places(asked.only, item, noisy, every=beliefs is not None)
+    elif beliefs is not None:
+        lines = by_estimate(k, item, beliefs.of, noisy, in_order=beliefs.in_order)
         lines = with_crowd(lines, crowd)
     else:
-        lines = [] if noisy is None else by_count(asked.k, item, noisy, crowd)
+        lines = [] if noisy is None else by_count(k, item, noisy, crowd)
+    lines = asked.left(lines)
     known = table or axes.table([item.name])
     return _answer(asked, known, lines, beliefs, None if noisy is None else noisy.floor)
 
 
 def _of_selected(asked: _Asked, table: TableFacts) -> TopList:
     """From the table of selected items, which is all that there is."""
-    found = selected(asked.axes, table, asked.k, asked.box)
+    found = selected(asked.axes, table, asked.looked_at, asked.box)
     beliefs = _Beliefs(found.believed, TRUE, [None] * len(found.lines), in_order=True)
     floor = floor_of_cells(table, found.measured)
     known = None if asked.raw else beliefs
-    return _answer(asked, table, found.lines, known, floor, ranked=found.measured)
+    return _answer(asked, table, asked.left(found.lines), known, floor, ranked=found.measured)
 
 
 def _beliefs(asked: _Asked) -> _Beliefs | None:
@@ -113,8 +180,9 @@ def _beliefs(asked: _Asked) -> _Beliefs | None:
     if believed is None:
         return None
     in_order = of_items.in_order and not asked.box
-    chances = believed.chance_among(asked.k).tolist()
-    return _Beliefs(believed, of_items.covers, chances, in_order)
+    told = asked.tells_chances and asked.only is None
+    chances = asked.chances(believed) if told else []
+    return _Beliefs(believed, of_items.covers, chances or [None] * len(believed), in_order)
 
 
 def _answer(
@@ -147,6 +215,7 @@ def _answer(
         what_counts(published, table).sentence(),
         words,
         asked.k,
+        item_kind=published.domain.lists[0].kind,
     )
 
 
@@ -155,7 +224,7 @@ def _line(
 ) -> TopItem:
     noisy, place = line.noisy, line.place
     above = noisy is not None and floor is not None and noisy.count > floor
-    released = {
+    released: dict[str, Any] = {
         "count": None if noisy is None else noisy.count,
         "noise_std": None if noisy is None else noisy.noise_std,
         "low": None if noisy is None else noisy.low,
@@ -178,15 +247,3 @@ def _line(
         chance_in_top=beliefs.chances[place], **released,
         standard_error=float(of.deviation[place]), floor=floor, above_floor=above,
     )  # fmt: skip
-
-
-def _chosen(axes: Axes, name: str, value: object) -> Mask:
-    """Where a context has the value that is asked for."""
-    contexts = axes.contexts
-    if name == "k" and name not in contexts:
-        raise UsageError(f"how many comes first, without a name: top({value!r}, …).")
-    if not contexts:
-        raise UsageError("this release has no contexts: ask for the top items overall.")
-    if name not in contexts:
-        raise UsageError(f"this release has no context {name!r}. {did_you_mean(name, contexts)}")
-    return contexts[name].among([contexts[name].spelled(value)])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
+from crowdtally.reader.answers.answer import AnswerList, AnswerRow
 from crowdtally.reader.asking.notebook import top_line, top_table
 from crowdtally.reader.asking.printing import printed
 
 
 @dataclass(frozen=True)
-class TopItem:
+class TopItem(AnswerRow):
     """One line of a top list."""
 
     rank: int
@@ -55,7 +54,7 @@ class TopItem:
 
 
 @dataclass(frozen=True)
-class TopList:
+class TopList(AnswerList[TopItem]):
     """The answer to ``top``: a sequence of :class:`TopItem`."""
 
     rows: tuple[TopItem, ...]
@@ -76,14 +75,10 @@ class TopList:
     """How many were asked for, at most as many as there are items: ``chance_in_top`` goes by it.
     None: as many as there are lines."""
 
-    def __iter__(self) -> Any:
-        return iter(self.rows)
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, index: int) -> TopItem:
-        return self.rows[index]
+    @classmethod
+    def row_type(cls) -> type[TopItem]:
+        """The dataclass of its rows."""
+        return TopItem
 
     @property
     def notes(self) -> list[str]:
@@ -92,19 +87,12 @@ class TopList:
         told = (self.estimate_words, self.floor_words, self.what_counts if shows_noise else "")
         return [one for one in told if one]
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Plain dictionaries, for a DataFrame or for JSON."""
-        return [asdict(row) for row in self.rows]
-
-    def to_json(self) -> str:
-        """JSON text."""
-        return json.dumps(self.to_dicts(), ensure_ascii=False)
-
     def __repr__(self) -> str:
         return top_line(self.rows, self.counted)
 
     def _repr_html_(self) -> str:
-        return top_table(self.rows, self.counted, self.notes)
+        return top_table(self.rows, self.counted, self.notes, self.labelled)
 
     def __str__(self) -> str:
-        return "\n".join([*printed(self.rows, self.floor, self.k), *self.notes])
+        lines = printed(self.rows, self.floor, self.k, self.labelled)
+        return "\n".join([*lines, *self.notes])

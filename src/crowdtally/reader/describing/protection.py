@@ -50,18 +50,33 @@ _BOUNDED = ": what bounding left out or scaled down is not in it"
 
 def protection_lines(published: Published) -> Iterator[str]:
     """Bounding, the noise of each table, and the parts of ε."""
-    yield from _bounding(published)
-    yield from _choice(published)
+    yield from bounding_lines(published)
+    yield from noise_lines(published)
+    yield exactness_line(published)
+    yield from parts_lines(published)
+
+
+def noise_lines(published: Published) -> Iterator[str]:
+    """The noise of each table, and what it hides."""
     for table in published.tables:
         yield _noise(published, table)
+
+
+def exactness_line(published: Published) -> str:
+    """How the noise was drawn, and what its intervals leave out."""
     bounded = "" if published.method.bounding in ("row", DISTINCT) else _BOUNDED
     if published.auto is not None:
         bounded = ": what scaling down lost is not in it, and estimates have intervals of their own"
-    yield (
+    return (
         "The noise was drawn exactly, from a cryptographic source. An interval covers the noise "
         f"alone{bounded}."
     )
-    yield from _parts(published)
+
+
+def bounding_lines(published: Published) -> Iterator[str]:
+    """What one person counts at most, and who decided it."""
+    yield from _bounding(published)
+    yield from _choice(published)
 
 
 def _bounding(published: Published) -> Iterator[str]:
@@ -177,8 +192,10 @@ def _noise(published: Published, table: TableFacts) -> str:
     changes = f"{_exactly(most)} in all, over all {each}s together"
     if table.law.per_cell:
         changes = f"1 in each {each}, in however many of them"
+    refined = table.kind.refines
+    both = "" if refined is None else f" together with {refined!r}"
     return (
-        f"Table {table.name!r}, ε {show(table.epsilon)}: one {person} changes it by at most "
+        f"Table {table.name!r}, ε {show(table.epsilon)}{both}: one {person} changes it by at most "
         f"{changes}. Each {each} has noise of standard "
         f"deviation {amount(table.noise_std)}: {level} of the time it {reach}."
     )
@@ -188,7 +205,8 @@ def _exactly(value: Fraction) -> str:
     return number(int(value)) if value.denominator == 1 else amount(float(value))
 
 
-def _parts(published: Published) -> Iterator[str]:
+def parts_lines(published: Published) -> Iterator[str]:
+    """What ε paid for."""
     epsilon = published.guarantee.epsilon
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
     if published.auto is not None:
@@ -198,12 +216,14 @@ def _parts(published: Published) -> Iterator[str]:
         yield f"All of ε {show(epsilon)} went into one table of {counts(published)}."
         return
     parts = [
-        f"{show(share * epsilon)} for {_part(published, name)}" for name, share in shares.items()
+        f"{show(share * epsilon)} for {part_words(published, name)}"
+        for name, share in shares.items()
     ]
     yield f"ε {show(epsilon)} is the sum of its parts: {listed(parts)}."
 
 
-def _part(published: Published, name: str) -> str:
+def part_words(published: Published, name: str) -> str:
+    """What a part of ε paid for, in words."""
     if name in PARTS:
         return PARTS[name]
     # Pairs are paid for by the part that items in contexts are paid for by.

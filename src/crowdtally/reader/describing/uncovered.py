@@ -18,8 +18,16 @@ _FEW = 3
 
 def uncovered_lines(published: Published) -> Iterator[str]:
     """What a reader must not take as protected, or as told."""
+    *hidden, besides = unprotected_lines(published)
+    yield from public_lines(published)
+    yield from hidden
+    yield from accuracy_lines(published)
+    yield besides
+
+
+def unprotected_lines(published: Published) -> Iterator[str]:
+    """What is not hidden by the promise."""
     person = who(published)
-    yield from _parameters(published)
     yield (
         f"What the crowd shows. That many do something is what the release is for; if it says "
         f"something about a {person} who is not in the data, it was not learnt from that {person}."
@@ -29,8 +37,6 @@ def uncovered_lines(published: Published) -> Iterator[str]:
         "k has k times ε, and a fact that follows from others' records is not hidden."
     )
     yield from _rule(published)
-    yield from _left_out(published)
-    yield from assumed_lines(published)
     yield (
         "That there is a release, when it was made and how long that took, and what whoever made "
         "it saw or told besides. Releases of copies of the records, under another name, are "
@@ -38,7 +44,14 @@ def uncovered_lines(published: Published) -> Iterator[str]:
     )
 
 
-def _parameters(published: Published) -> Iterator[str]:
+def accuracy_lines(published: Published) -> Iterator[str]:
+    """How far numbers may be from the truth, beyond their noise, and what estimates assume."""
+    yield from _left_out(published)
+    yield from assumed_lines(published)
+
+
+def public_lines(published: Published) -> Iterator[str]:
+    """What was taken as public."""
     method, records = published.method, published.records
     names = [repr(name) for name in published.domain.names]
     chosen = [f"the {'lists' if names[1:] else 'list'} of {listed(names)}"]

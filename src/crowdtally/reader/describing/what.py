@@ -19,17 +19,28 @@ _COUNTED = {"row": "rows, each of them one person", "person": "persons"}
 
 def what_lines(published: Published) -> Iterator[str]:
     """What is counted, from which columns, and which tables it makes."""
-    yield _subject(published)
-    yield from _declared(published.records, published.method.record_id)
-    for table in published.tables:
-        yield _table(published, table)
+    yield subject_line(published)
+    yield from declared_lines(published)
+    yield from table_lines(published)
     yield from _other(published)
     dataset = published.charged.dataset
     named = f" of the dataset {dataset!r}" if dataset is not None else ""
     yield f"It is the release {published.id}{named}, begun at {published.metadata['created']}."
 
 
-def _subject(published: Published) -> str:
+def table_lines(published: Published) -> Iterator[str]:
+    """What each table holds."""
+    for table in published.tables:
+        yield _table(published, table)
+
+
+def declared_lines(published: Published) -> Iterator[str]:
+    """How rows became records."""
+    yield from _declared(published.records, published.method.record_id)
+
+
+def subject_line(published: Published) -> str:
+    """What is counted, and over which lists."""
     domain, counted = published.domain, counts(published)
     if domain.is_discovered:
         return (
@@ -60,7 +71,6 @@ def _sized(one: PublicList) -> str:
 
 
 def _declared(records: RecordFacts | None, record_id: str | None) -> Iterator[str]:
-    """How rows became records."""
     if records is None:
         yield (
             "It was made by an earlier version, which did not store how rows became records: "

@@ -28,30 +28,30 @@ def _unit(published: Published) -> str:
     match promised.unit:
         case "user" if len(columns) > 1:
             return (
-                f"From users. Rows that agree in {listed(columns)} are one user's, and all of "
+                f"Users. Rows that agree in {listed(columns)} are one user's, and all of "
                 f"them are protected together. {many}."
             )
         case "user":
             return (
-                f"From users. Rows with one value of {listed(columns)} are one user's, and all of "
+                f"Users. Rows with one value of {listed(columns)} are one user's, and all of "
                 f"them are protected together. {many}."
             )
         case "same-person":
             return (
-                f"From persons. A table of the curator's says which values of {listed(columns)} "
+                f"Persons. A table of the curator's says which values of {listed(columns)} "
                 "are one person's ids, and all records of a person, under all of them, are "
                 "protected together. The release does not show that table: it is as good as "
                 "whoever made it."
             )
         case "row":
             return (
-                "From persons, each of them one row. Whoever has several rows is protected for "
+                "Persons, each of them one row. Whoever has several rows is protected for "
                 "each of them alone: k rows, k times ε."
             )
         case "person":
             return (
-                f"From persons. A row stands for as many of them as its weight {promised.column!r} "
+                f"Persons. A row stands for as many of them as its weight {promised.column!r} "
                 "says, and one person of them is protected. Whoever is in several rows is "
                 "protected for each of them alone."
             )
-    return f"From units of the kind {promised.unit!r}."
+    return f"Units of the kind {promised.unit!r}."

@@ -1,0 +1,161 @@
+"""Cumulant generating functions, K(s) = log E[e^(sX)], of noise and of what goes with it.
+
+Errors that are independent add up in them, whatever their laws are. Display only: floats are fine
+here, because nothing private depends on them. ``reader/changes/changes.md`` says what for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.laws.interval import IntervalNoise
+from crowdtally.laws.law import Combination, NoiseLaw
+from crowdtally.laws.widths import nodes
+
+Floats = NDArray[np.float64]
+Three = tuple[Floats, Floats, Floats]
+"""K, K′ and K″ at some places."""
+
+_POINTS = 4000
+"""Of a law that is known on a grid."""
+_INSIDE = 0.97
+"""How near to the edge of what converges such a grid goes."""
+_FAR = 40.0
+"""Over the standard deviation: a grid needs no more, tails there are beyond all that is asked."""
+
+
+class Cumulants(Protocol):
+    """The function of one law, which is the same on both sides of 0."""
+
+    @property
+    def edge(self) -> float:
+        """K is finite below it."""
+
+    @property
+    def lattice(self) -> float:
+        """What the values are multiples of, as a count."""
+
+    def at(self, s: Floats) -> Three:
+        """K, K′ and K″ at places within the edge."""
+
+
+@dataclass(frozen=True)
+class LaplaceCumulants:
+    """Of the sum of some independent discrete Laplace noises: K = Σ log E[e^(sX)].
+
+    E[e^(sX)] = (1−α)²/((1−αe^s)(1−αe^(−s))), α = e^(−1/b), for |s| < 1/b.
+    """
+
+    scale: float
+    """b, in units."""
+    unit: float
+    """What one unit is as a count."""
+    cells: int = 1
+    """How many noises are added up."""
+
+    @property
+    def edge(self) -> float:
+        """1/b."""
+        return 1 / (self.scale * self.unit)
+
+    @property
+    def lattice(self) -> float:
+        """Whole units."""
+        return self.unit
+
+    def at(self, s: Floats) -> Three:
+        """K, K′ and K″; by expm1, since α may be close to 1."""
+        rate, step = 1 / self.scale, np.asarray(s, dtype=np.float64) * self.unit
+        up, down = rate - step, rate + step
+        with np.errstate(over="ignore"):
+            falls = -np.expm1(-up), -np.expm1(-down)
+            grow = 1 / np.expm1(up), 1 / np.expm1(down)
+        value = 2 * np.log(-np.expm1(-rate)) - np.log(falls[0]) - np.log(falls[1])
+        slope = grow[0] - grow[1]
+        bend = grow[0] * (1 + grow[0]) + grow[1] * (1 + grow[1])
+        times = float(self.cells)
+        return times * value, times * slope * self.unit, times * bend * self.unit**2
+
+
+@dataclass(frozen=True, eq=False)
+class GriddedCumulants:
+    """Of a law whose K′ is known on a grid from 0 to near the edge."""
+
+    edge: float
+    """The end of the grid."""
+    lattice: float
+    """What the values are multiples of."""
+    values: Floats
+    slopes: Floats
+    bends: Floats
+    """K, K′ and K″ on the grid."""
+    times: int = 1
+    """How many independent ones are added up."""
+
+    def at(self, s: Floats) -> Three:
+        """Between points of the grid by straight lines; K is even, and K′ is odd."""
+        places, grid = np.abs(s), np.linspace(0.0, self.edge, len(self.values))
+        value, slope, bend = (
+            self.times * np.interp(places, grid, part)
+            for part in (self.values, self.slopes, self.bends)
+        )
+        return value, slope * np.sign(s), bend
+
+
+@lru_cache(maxsize=64)
+def _of_interval(law: IntervalNoise, cells: int, draws: int) -> GriddedCumulants:
+    """Of the sum of so many cells of one draw, and of so many such sums of independent draws.
+
+    Given the width w it is c·T − (D+1)·ΣU (``shapes.py``), sums of uniform numbers on 0 … w.
+    """
+    known, pieces = nodes(law.rate, law.cells + law.phantoms + 1), law.phantoms + 1
+    step = known.step * float(law.unit)
+    # The widths fall as e^(−rate·w), and the sum reaches c·(D+1) times the width.
+    edge = _INSIDE * float(law.rate) * known.step / (cells * pieces)
+    edge = min(edge, _FAR * step / law.std(Combination.of_cells(cells)))
+    grid = np.linspace(0.0, edge, _POINTS)
+    logs = np.full((len(known.widths), _POINTS), -np.inf)
+    for row, (width, chance) in enumerate(zip(known.widths, known.chances, strict=True)):
+        logs[row] = (
+            np.log(chance)
+            + pieces * _log_uniform(cells * grid, int(width))
+            + cells * _log_uniform(pieces * grid, int(width))
+        )
+    top = logs.max(axis=0)
+    values = top + np.log(np.exp(logs - top).sum(axis=0))
+    slopes = np.gradient(values, grid, edge_order=2)
+    bends = np.gradient(slopes, grid, edge_order=2)
+    return GriddedCumulants(
+        edge / step, float(law.unit), values - values[0], slopes * step,
+        np.maximum(bends, 0.0) * step**2, draws,
+    )  # fmt: skip
+
+
+def _log_uniform(s: Floats, width: int) -> Floats:
+    """Log E[e^(s(U − w/2))] for U uniform on 0 … w: log(sinh((w+1)s/2)/((w+1)·sinh(s/2)))."""
+    half, size = s / 2, width + 1
+    small = half * size < 1e-4
+    safe = np.where(small, 1.0, half)
+    known = (
+        width * safe + np.log1p(-np.exp(-2 * size * safe)) - np.log1p(-np.exp(-2 * safe))
+    ) - np.log(size)
+    return np.asarray(np.where(small, (size**2 - 1) * half**2 / 6, known))
+
+
+def cumulants(law: NoiseLaw, cells: int = 1, draws: int = 1) -> Cumulants:
+    """Of the noise of a sum of cells, as a count.
+
+    Args:
+        law: of one cell.
+        cells: how many cells of one draw are added up, where cells are drawn together.
+        draws: how many such sums, of independent draws, are added up.
+    """
+    if isinstance(law, IntervalNoise):
+        return _of_interval(law, cells, draws)
+    scale = float(getattr(law, "scale", 0))
+    return LaplaceCumulants(max(scale, 1e-300), float(law.unit), cells * draws)

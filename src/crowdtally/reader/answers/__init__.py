@@ -1,0 +1,1 @@
+"""What all answers have in common: rows with fixed columns, labels, and ways to other programs."""

@@ -1,0 +1,1 @@
+"""What changed between two releases of one domain, beyond noise and sampling: ``changes.md``."""

@@ -1,0 +1,264 @@
+"""What the release says: its largest items, its contexts, and items in contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice, product
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from crowdtally.errors import UsageError
+from crowdtally.published import parquet
+from crowdtally.reader.asking.floor import floor_of_cells
+from crowdtally.reader.asking.sum import Sum, stated_by, sum_over
+from crowdtally.reader.asking.top import top
+from crowdtally.reader.asking.top_list import TopList
+from crowdtally.reader.axes import Axes
+from crowdtally.reader.estimating.estimator import Estimator
+from crowdtally.reader.lookup import AxisLookup, Value
+from crowdtally.values.sql import quoted
+
+TOP = 20
+"""Items of the list."""
+SHORT, MOST_LISTS = 10, 12
+"""Items of a list in one context, and how many such lists are shown."""
+MOST_VALUES = 40
+"""Values of a context that are shown."""
+MOST_CONTEXTS = 4
+"""Contexts, or attributes, whose distribution is shown."""
+ROWS, COLUMNS = 15, 24
+"""Of a heat map."""
+PAIRS = 10
+"""Pairs that are shown."""
+Labels = Mapping[Any, str | None]
+"""Names of items, from a public catalogue."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """One number: what is believed, and what was released."""
+
+    value: Value
+    """What it is the number of."""
+    estimate: float
+    """What it is believed to be."""
+    low: float | None
+    """The lower end of its 95% interval."""
+    high: float | None
+    """Its upper end."""
+    noisy: float | None
+    """The noisy number, as released; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """How counts are spread over the values of one context, or of one attribute."""
+
+    name: str
+    """The column."""
+    values: tuple[Counted, ...]
+    """In the order of the public list."""
+    left_out: int
+    """Further values, which are not shown."""
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Estimates of the largest items in each value of a context; or of two attributes."""
+
+    rows: str
+    """The column whose values are the rows."""
+    columns: str
+    """The column whose values are the columns."""
+    row_values: tuple[Value, ...]
+    """The rows' values."""
+    column_values: tuple[Value, ...]
+    """The columns' values, in the order of the public list."""
+    cells: tuple[tuple[Counted, ...], ...]
+    """Row by row; ``value`` is that of the column."""
+    rows_left_out: int
+    """Rows that are not shown."""
+    columns_left_out: int
+    """Columns that are not shown."""
+
+
+@dataclass(frozen=True)
+class InContext:
+    """The largest items in one combination of contexts."""
+
+    context: Mapping[str, Value]
+    """The value of each context."""
+    top: TopList
+    """The items."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two items that the same users have."""
+
+    item: Value
+    """The first."""
+    other: Value
+    """The second."""
+    count: float
+    """The noisy number."""
+    low: float | None
+    """Of its noise interval."""
+    high: float | None
+    """Of its noise interval."""
+    above_floor: bool
+    """Whether it is above what noise alone would rarely reach."""
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The pairs with the largest noisy counts."""
+
+    rows: tuple[Pair, ...]
+    """The largest first."""
+    floor: float
+    """The noise floor of the table."""
+    cells: int
+    """How many pairs there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asking:
+    """Questions to one release."""
+
+    axes: Axes
+    """The release and its lists."""
+    estimator: Estimator
+    """What is believed."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no item to ask about."""
+        return any(not one.length for one in self.axes.published.domain.lists)
+
+    def whole(self) -> Sum | None:
+        """The sum over everything; None where it cannot be given."""
+        return None if self.is_empty else self._sum({})
+
+    def top(self) -> TopList | None:
+        """The largest items; None in a release of attributes, or without a list to rank."""
+        if self.is_empty or not self.axes.published.domain.has_items:
+            return None
+        return self._top(TOP, {})
+
+    def _top(self, k: int, context: Mapping[str, object]) -> TopList | None:
+        try:
+            return top(self.axes, self.estimator, k, context)
+        except UsageError:  # items that are held as a transform, or in contexts alone
+            return None
+
+    def tops(self) -> tuple[InContext, ...]:
+        """The largest items in each combination of contexts, where there is no other list."""
+        if self.is_empty or not self.axes.contexts:
+            return ()
+        values = [_first(axis, MOST_LISTS) for axis in self.axes.contexts.values()]
+        combinations = islice(product(*values), MOST_LISTS)
+        named = [dict(zip(self.axes.contexts, one, strict=True)) for one in combinations]
+        found = ((context, self._top(SHORT, context)) for context in named)
+        return tuple(InContext(context, one) for context, one in found if one is not None)
+
+    def distributions(self) -> tuple[Distribution, ...]:
+        """Over each context, or attribute, as far as the release says it."""
+        return () if self.is_empty else tuple(self._distributions())
+
+    def _distributions(self) -> Iterator[Distribution]:
+        for axis in self._spread()[:MOST_CONTEXTS]:
+            values = _first(axis, MOST_VALUES)
+            found = [(value, self._sum({axis.name: value})) for value in values]
+            told = tuple(_counted(value, one) for value, one in found if one is not None)
+            if len(told) == len(found):
+                yield Distribution(axis.name, told, len(axis) - len(told))
+
+    def _spread(self) -> list[AxisLookup]:
+        """Contexts, or attributes."""
+        if self.axes.published.domain.has_items:
+            return list(self.axes.contexts.values())
+        return list(self.axes.by_name.values())
+
+    def heat_maps(self, largest: TopList | None) -> tuple[HeatMap, ...]:
+        """The largest items by each context; of attributes, the first by the second."""
+        if self.is_empty:
+            return ()
+        rows, *others = self.axes.by_name.values()
+        items, columns = _first(rows, ROWS), others[:1]
+        if self.axes.published.domain.has_items:
+            columns = self._spread()[:MOST_CONTEXTS]
+        if largest is not None:
+            items = [row.item for row in largest][:ROWS]
+        made = (self._heat_map(rows, items, axis) for axis in columns)
+        return tuple(one for one in made if one is not None)
+
+    def _heat_map(
+        self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup
+    ) -> HeatMap | None:
+        across = _first(columns, COLUMNS)
+        by_column = [self._column(rows, values, columns, one) for one in across]
+        told = [one for one in by_column if one is not None]
+        if not values or len(told) < len(across):
+            return None
+        cells = tuple(zip(*told, strict=True))
+        return HeatMap(
+            rows.name, columns.name, tuple(values), tuple(across), cells,
+            len(rows) - len(values), len(columns) - len(across),
+        )  # fmt: skip
+
+    def _column(
+        self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup, value: Value
+    ) -> list[Counted] | None:
+        """One column of a heat map: from estimates of all items where there are, else by sums."""
+        if columns.name in self.axes.contexts:
+            mask = self.estimator.context_mask({columns.name: columns.among([value])})
+            found = self.estimator.in_contexts(mask)
+            if found is not None:
+                places = rows.places_of(list(values))
+                picked = zip(*(part[places].tolist() for part in found.parts()[:4]), strict=True)
+                return [Counted(value, mean, low, high, None) for mean, _, low, high in picked]
+        sums = [self._sum({rows.name: one, columns.name: value}) for one in values]
+        told = [_counted(value, one) for one in sums if one is not None]
+        return told if len(told) == len(sums) else None
+
+    def _sum(self, equals: Mapping[str, object]) -> Sum | None:
+        try:
+            return sum_over(self.axes, self.estimator, stated_by(self.axes, None, equals))
+        except UsageError:  # no table has these columns: the report does without
+            return None
+
+    def pairs(self) -> Pairs | None:
+        """The largest pairs; None where the release has none."""
+        table = self.axes.published.table("pairs")
+        if table is None:
+            return None
+        first, other = map(quoted, table.columns)
+        query = (
+            f"SELECT {first}, {other}, count, low, high FROM release "
+            f"ORDER BY count DESC, file_row_number LIMIT {PAIRS}"
+        )
+        rows = parquet.ask(self.axes.published.path(table), query).fetchall()
+        floor = floor_of_cells(table, table.cells)
+        made = (
+            Pair(item, beside, count, low, high, count > floor)
+            for item, beside, count, low, high in rows
+        )
+        return Pairs(tuple(made), floor, table.cells)
+
+
+def _first(axis: AxisLookup, most: int) -> list[Value]:
+    found: list[Value] = axis.axis.values[:most].tolist()
+    return found
+
+
+def _counted(value: Value, found: Sum) -> Counted:
+    low, high = (_finite(end) for end in (found.estimate_low, found.estimate_high))
+    return Counted(value, found.estimate, low, high, found.value)
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and isfinite(float(np.float64(number))) else None

@@ -1,0 +1,160 @@
+"""The report as a page: facts, charts and tables in one file, without scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from crowdtally.laws.odds import percent as percent_of
+from crowdtally.reader.report.charts import figures, noise_warning, steps_chart, top_numbers
+from crowdtally.reader.report.drawing import Name
+from crowdtally.reader.report.facts import Facts
+from crowdtally.reader.report.spent import Step
+from crowdtally.web.numbers import between, grouped
+from crowdtally.web.pages import rendered, value
+from crowdtally.web.tables import Shown
+
+_PACKAGE = "crowdtally.reader.report"
+
+
+def page(facts: Facts, *, fixed_colours: bool = False, home: str = "") -> str:
+    """The page.
+
+    Args:
+        facts: of a release.
+        fixed_colours: for programs that know no variables in drawings.
+        home: the address of the site that the page is a part of, where it is one.
+    """
+    name = named(facts)
+    return rendered(
+        _PACKAGE,
+        "report.html",
+        title=_title(facts),
+        facts=facts,
+        figures=figures(facts, name),
+        beliefs=_beliefs(facts),
+        steps=_steps(facts),
+        steps_chart=steps_chart(facts.spent.steps),
+        budget=_budget(facts),
+        errors=_errors(facts),
+        lists=_lists(facts),
+        tables=_tables(facts),
+        tops=[top_numbers(one.top, name, where_words(one.context)) for one in facts.tops],
+        pairs=pairs_table(facts, name),
+        fixed_colours=fixed_colours,
+        home=home,
+    )
+
+
+def named(facts: Facts) -> Name:
+    """How items are shown: by their labels, where they have any."""
+
+    def name(item: object) -> str:
+        found = facts.labels.get(str(item))
+        return str(item) if found is None else f"{found} ({item})"
+
+    return name
+
+
+def where_words(context: Mapping[str, object]) -> str:
+    """In which contexts, after a comma."""
+    return ", " + ", ".join(f"{value(one, 40)} = {value(at, 40)}" for one, at in context.items())
+
+
+def _title(facts: Facts) -> str:
+    of = "" if facts.dataset is None else f" of {value(facts.dataset, 60)}"
+    return f"Privacy report{of}"
+
+
+def _beliefs(facts: Facts) -> Shown:
+    rows = [
+        tuple(percent_of(Fraction(one[key])) for key in ("before", "after_at_most"))
+        for one in facts.beliefs
+    ]
+    return Shown(
+        "What somebody may believe about one person",
+        ("Belief before the release", "At most after it"),
+        rows,
+        words=(),
+    )
+
+
+def _steps(facts: Facts) -> Shown:
+    rows = [
+        (f"{one.place}. {value(one.name)}", one.epsilon, _share(one), value(one.why, 400))
+        for one in facts.spent.steps
+    ]
+    heads = ("Step", "ε", "Share", "Why, or what for")
+    return Shown("The steps in their order", heads, rows, words=(0, 3))
+
+
+def _share(step: Step) -> str:
+    return f"{100 * step.share:.3g}%" if step.share else "not taken"
+
+
+def _budget(facts: Facts) -> Shown:
+    one = facts.budget
+    rows = [
+        ("Spent before", one.before),
+        ("This release", one.charged),
+        ("Spent after", one.after),
+        ("Limit", one.limit or "none was set"),
+        ("Left", one.left or "–"),
+        ("δ of this release", one.delta),
+    ]
+    return Shown("The budget of the dataset, in ε", ("What", "ε"), rows)
+
+
+def _errors(facts: Facts) -> Shown:
+    rows = [
+        (value(one.name), grouped(one.noise_std), f"±{grouped(one.interval)}", one.bounding)
+        for one in facts.tables
+    ]
+    level = f"{float(Fraction(facts.tables[0].level)):.0%} of noise within" if facts.tables else ""
+    heads = ("Table", "By noise, std of one count", level, "By bounding")
+    return Shown("Expected error of one count, by its two causes", heads, rows, words=(0, 3))
+
+
+def _lists(facts: Facts) -> Shown:
+    rows = [
+        (value(one.name), grouped(one.values), "found by the release" if one.discovered else
+         "a public list")
+        for one in facts.lists
+    ]  # fmt: skip
+    return Shown("The domain", ("Column", "Values", "From"), rows, words=(0, 2))
+
+
+def _tables(facts: Facts) -> Shown:
+    rows = [
+        (value(one.name), grouped(one.cells), grouped(one.rows), grouped(one.bytes),
+         one.epsilon, one.publishing, one.transform)
+        for one in facts.tables
+    ]  # fmt: skip
+    heads = ("Table", "Cells", "Rows", "Bytes", "ε", "Published", "Transform")
+    note = " ".join(
+        f"ε of {one.name!r} is the cost of {one.refines!r} and {one.name!r} together."
+        for one in facts.tables
+        if one.refines is not None
+    )
+    return Shown("The tables of the release", heads, rows, words=(0, 5, 6), note=note)
+
+
+def pairs_table(facts: Facts, name: Name) -> Shown | None:
+    """The largest pairs; None where there are none."""
+    found = facts.pairs
+    if found is None:
+        return None
+    rows = [
+        (f"{value(name(one.item))} and {value(name(one.other))}", grouped(one.count),
+         between(one.low, one.high), "above" if one.above_floor else "not above")
+        for one in found.rows
+    ]  # fmt: skip
+    warning = noise_warning(found.rows, "pairs")
+    warning += " " * bool(warning)
+    return Shown(
+        "The pairs with the largest noisy counts",
+        ("Pair", "Noisy count", "Noise interval", "Noise floor"),
+        rows,
+        note=f"{warning}Noise floor {grouped(found.floor)}: where nobody is counted, the largest "
+        f"of {grouped(found.cells)} such counts exceeds it with a probability of at most 5%.",
+    )

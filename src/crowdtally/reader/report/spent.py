@@ -1,0 +1,102 @@
+"""How ε was spent: the numbered steps, and the budget before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from crowdtally.published import Published
+from crowdtally.reader.describing.course import course_lines
+from crowdtally.reader.describing.promise import at_most
+from crowdtally.reader.describing.protection import part_words, parts_lines
+from crowdtally.reader.describing.spending import spending_lines
+from crowdtally.values.rational import show
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the release."""
+
+    place: int
+    """1 for the first."""
+    name: str
+    """The step's name; without ``auto``, that of a part of ε."""
+    epsilon: str
+    """What it cost, exact; 0 where it was not taken."""
+    share: float
+    """The same as a share of the whole ε."""
+    why: str
+    """Why it was taken or passed over, or what it paid for."""
+    decided: Mapping[str, Any]
+    """What was decided for it, in ``auto``."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The account of one release."""
+
+    steps: tuple[Step, ...]
+    """In their order; also those of ``auto`` that were passed over."""
+    unspent: str
+    """What was charged and not spent: it is not given back."""
+    words: tuple[str, ...]
+    """What is said of it."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the ledger said when the release was made. All amounts are ε, exact."""
+
+    before: str
+    """Spent on the dataset before."""
+    charged: str
+    """By this release."""
+    after: str
+    """Spent with it."""
+    limit: str | None
+    """What may be spent; None where no limit was set."""
+    left: str | None
+    """What was left of the limit."""
+    delta: str
+    """δ that was charged."""
+    belief_after: str
+    """What a belief of 50% about one person can become at most by all releases together."""
+    words: tuple[str, ...]
+    """What is said of it."""
+
+
+def spent(published: Published) -> Spent:
+    """The steps with their shares."""
+    auto, epsilon = published.auto, published.guarantee.epsilon
+    if auto is None:
+        parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
+        steps = [
+            Step(place, name, show(part * epsilon), float(part), part_words(published, name), {})
+            for place, (name, part) in enumerate(parts.items(), start=1)
+        ]
+        return Spent(tuple(steps), "0", tuple(parts_lines(published)))
+    steps = [
+        Step(place, one.name, show(one.epsilon), float(one.epsilon / epsilon), one.why, one.facts)
+        for place, one in enumerate(auto.steps, start=1)
+    ]
+    first, *said = course_lines(published)
+    words = (first, *said[len(steps) :], *parts_lines(published))
+    return Spent(tuple(steps), show(auto.unspent), words)
+
+
+def budget(published: Published) -> Budget:
+    """The dataset's budget, before and after."""
+    charged = published.charged
+    left = None if charged.limit is None else max(charged.limit - charged.spent_after, Fraction(0))
+    return Budget(
+        show(charged.spent_before),
+        show(charged.epsilon),
+        show(charged.spent_after),
+        None if charged.limit is None else show(charged.limit),
+        None if left is None else show(left),
+        show(charged.delta),
+        at_most(charged.spent_after, Fraction(1, 2)),
+        tuple(spending_lines(published)),
+    )

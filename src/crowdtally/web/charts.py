@@ -1,0 +1,132 @@
+"""Charts: Vega-Lite specifications become SVG for a page, without a browser, network or script.
+
+A specification uses the colours of :data:`PALETTE`. In the drawing each becomes the variable of the
+page's style that has its name, so that one drawing fits light, dark and paper. Every drawing has a
+title and a description for those who hear it; a table of its numbers stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape, unescape
+from typing import Any
+
+from crowdtally.showing import plainly
+from crowdtally.web.extras import needs
+
+PALETTE: Mapping[str, str] = {
+    "ink": "#1b1d21",
+    "soft": "#55595f",
+    "line": "#d3d7dc",
+    "accent": "#0b5fa5",
+    "other": "#b4470a",
+    "page": "#fefefe",
+}
+"""Colours of the light page, by the names of the style's variables."""
+LONGEST = 28
+"""Letters of a label in a drawing."""
+_TAG = re.compile(r"<[^<>]*>")
+_COLOURS = {light: f"var(--{name})" for name, light in PALETTE.items()}
+_COLOUR = re.compile("|".join(map(re.escape, _COLOURS)), re.IGNORECASE)
+_BROAD = 640
+"""Pixels from which on a drawing takes the width of the paper."""
+_LARGER, _SMALLER = 1.35, 0.7
+"""How far a drawing may grow with the page, and shrink before it is scrolled."""
+_WIDER = 1.4
+"""Pixels that a letter of a label may be wider."""
+_TEXTS = re.compile(r">([^<]*)</text>")
+_ROLES = re.compile(r' (?:role|class|aria-[a-z]+|pointer-events)="[^"]*"')
+"""What the parts of a drawing say of themselves: it is one picture, described as a whole."""
+_SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A drawing and what it shows, in words."""
+
+    name: str
+    """Letters and hyphens: its parts' ids start with it, and it is unique on a page."""
+    title: str
+    """What it shows, in a line."""
+    words: str
+    """What to see in it: the description for those who do not see it."""
+    spec: Mapping[str, Any]
+    """Vega-Lite, in the colours of the palette."""
+
+
+def svg(chart: Chart, *, variables: bool = True) -> str:
+    """The drawing, ready to stand in a page.
+
+    Args:
+        chart: what is drawn.
+        variables: whether colours become the style's variables; else they stay those of light.
+    """
+    needs("vl_convert", "a chart", "report")
+    import vl_convert
+
+    drawn = str(vl_convert.vegalite_to_svg({**chart.spec, "config": CONFIG, "background": None}))
+
+    def tag(found: re.Match[str]) -> str:
+        # Only tags are touched: text between them may be a label, whatever it looks like.
+        text = _ROLES.sub("", found[0])
+        text = re.sub(r'\bid="', f'id="{chart.name}-', text)
+        text = text.replace("url(#", f"url(#{chart.name}-")
+        return _COLOUR.sub(lambda m: _COLOURS[m[0].lower()], text) if variables else text
+
+    return _headed(chart, _TAG.sub(tag, drawn))
+
+
+def _headed(chart: Chart, drawn: str) -> str:
+    """With a title, a description and a width that follows the page."""
+    start = drawn.index(">") + 1
+    size = _SIZE.search(drawn[:start])
+    if size is None:
+        raise ValueError("a drawing without a size")
+    # A reader's font may be wider than the one that the drawing was measured with.
+    spare = _WIDER * max((len(unescape(one)) for one in _TEXTS.findall(drawn)), default=0)
+    wide, high = float(size[1]) + 1.5 * spare, float(size[2])
+    box = f'viewBox="{-spare:.0f} 0 {wide:.0f} {high:.0f}"'
+    broad = ' class="broad"' if wide > _BROAD else ""
+    width = f' style="max-width:{_LARGER * wide:.0f}px;min-width:{_SMALLER * wide:.0f}px"'
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img"{broad} {box}{width} '
+        f'aria-labelledby="{chart.name}-title {chart.name}-desc">'
+        f'<title id="{chart.name}-title">{escape(chart.title)}</title>'
+        f'<desc id="{chart.name}-desc">{escape(chart.words)}</desc>{drawn[start:]}'
+    )
+
+
+def label(text: object, longest: int = LONGEST) -> str:
+    r"""A value from data as a drawing shows it: on one line, a long one cut.
+
+    >>> label("x" * 100) == "x" * 27 + "…", label("two\nlines")
+    (True, "'two\\nlines'")
+    """
+    plain = plainly(str(text)[: longest + 1])
+    return plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
+
+
+_TEXT = {
+    "labelColor": PALETTE["ink"],
+    "titleColor": PALETTE["soft"],
+    "labelFontSize": 13,
+    "titleFontSize": 13,
+    "titleFontWeight": "normal",
+}
+CONFIG: Mapping[str, Any] = {
+    "font": "sans-serif",
+    "aria": False,
+    "axis": {
+        **_TEXT,
+        "labelLimit": 220,
+        "gridColor": PALETTE["line"],
+        "domainColor": PALETTE["soft"],
+        "tickColor": PALETTE["soft"],
+    },
+    "legend": _TEXT,
+    "header": _TEXT,
+    "view": {"stroke": None},
+}
+"""What all charts have in common."""
