@@ -48,8 +48,8 @@ _SHORTER_LIST = (
     "the 326 others of the public list get 5% of the released mass, which is 0.05 of KL"
 )
 _NOTHING_RELEASED = (
-    "the best of the others releases next to nothing: its MSE is that of a table of zeros (DPSense) "
-    "or of equal counts (DFT), so the ratio is the share of the squared counts that cannot be "
+    "the best of the others releases next to nothing: its MSE is that of a table of zeros "
+    "(DPSense) or of equal counts (DFT), so the ratio is the share of the squared counts that cannot be "
     "learnt from so few users"
 )
 _FOR_THE_HEAD = (
