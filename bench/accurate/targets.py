@@ -49,8 +49,8 @@ _SHORTER_LIST = (
 )
 _NOTHING_RELEASED = (
     "the best of the others releases next to nothing: its MSE is that of a table of zeros "
-    "(DPSense) or of equal counts (DFT), so the ratio is the share of the squared counts that cannot be "
-    "learnt from so few users"
+    "(DPSense) or of equal counts (DFT), so the ratio is the share of the squared counts that "
+    "cannot be learnt from so few users"
 )
 _FOR_THE_HEAD = (
     "the table has 84% of ε, the head 8%: without a head KL is 4 to 5% smaller, and the counts of "
