@@ -65,7 +65,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert found == wanted
     assert "crowdtally/py.typed" in found
     kinds = {Path(name).suffix for name in found}
-    assert kinds == {".css", ".html", ".md", ".py", ".sql", ".typed"}
+    assert kinds == {".css", ".html", ".js", ".md", ".py", ".sql", ".typed"}
 
 
 def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:
