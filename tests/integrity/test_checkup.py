@@ -68,7 +68,7 @@ def test_a_whole_release_of_every_kind(kind: str, made_once: Callable[[str], Pat
     lines = ended.out.splitlines()
     assert lines[0].startswith("ok    release.json: the fields of crowdtally-release/1")
     facts = ct.load(made_once(kind)).metadata
-    assert lines[-1].startswith("ok    datapackage.json: SHA-256, and the same tables")
+    assert lines[-1].startswith("ok    datapackage.json: SHA-256, and the same promise, tables")
     for line, table in zip(lines[1:-1], facts["tables"], strict=True):
         start = f"ok    {table['file']}: SHA-256, columns, types, and {table['rows']} rows"
         assert line.startswith(start)

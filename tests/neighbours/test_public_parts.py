@@ -51,15 +51,24 @@ def write_list(folder: Path, values: list[str]) -> ct.Axis:
 
 def public_parts(made: ct.Release) -> dict[str, Any]:
     """What a reader sees of a release, without its counts."""
-    stated = json.loads((made.folder / "release.json").read_text())
-    for part in (stated, *stated["tables"]):
+    stated, package = (
+        json.loads((made.folder / name).read_text())
+        for name in ("release.json", "datapackage.json")
+    )
+    known = stated["id"].encode()
+    for part in (stated, *stated["tables"], stated["datapackage"], package):
         for name in _DECIDED_ANEW:
             part.pop(name, None)
-    parts: dict[str, Any] = {"release.json": stated}
+    for part, name in [(package, "name"), (package["crowdtally"], "release"),
+                       *((one, "hash") for one in package["resources"])]:  # fmt: skip
+        del part[name]
+    parts: dict[str, Any] = {"release.json": stated, "datapackage.json": package}
     for path in sorted(made.folder.glob("*.parquet")):
         table = parquet.read_table(path)
         lists = [name for name in table.column_names if name in ("place", "day")]
-        parts[path.name] = (table.schema, table.num_rows, table.select(lists).to_pydict())
+        notes = {name: text.replace(known, b"") for name, text in table.schema.metadata.items()}
+        schema = table.schema.with_metadata(notes)
+        parts[path.name] = (schema, table.num_rows, table.select(lists).to_pydict())
     return parts
 
 
