@@ -25,6 +25,13 @@ def _format(text: object) -> str:
     return str(text)
 
 
+HowManyOption = Annotated[
+    int,
+    typer.Option("-k", "--top", metavar="K", parser=options.typed_whole, help="How many items."),
+]
+RawOption = Annotated[
+    bool, typer.Option("--raw", help="Rank by noisy counts alone, without estimates.")
+]
 FormatOption = Annotated[
     str | None,
     typer.Option(

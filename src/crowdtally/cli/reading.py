@@ -13,19 +13,12 @@ ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="A relea
 
 def top(
     release: ReleaseArgument,
-    k: Annotated[
-        int,
-        typer.Option(
-            "-k", "--top", metavar="K", parser=options.typed_whole, help="How many items."
-        ),
-    ] = 10,
+    k: answering.HowManyOption = 10,
     context: Annotated[
         list[str] | None,
         typer.Option("--context", metavar="NAME=VALUE", help="In this context. Repeatable."),
     ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Rank by noisy counts alone, without estimates.")
-    ] = False,
+    raw: answering.RawOption = False,
     labels: answering.LabelsOption = None,
     wanted: answering.FormatOption = None,
     as_json: options.JsonOption = False,

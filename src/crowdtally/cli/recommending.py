@@ -23,12 +23,7 @@ def _by(text: object) -> str:
 
 def recommend(
     release: ReleaseArgument,
-    k: Annotated[
-        int,
-        typer.Option(
-            "-k", "--top", metavar="K", parser=options.typed_whole, help="How many items."
-        ),
-    ] = 10,
+    k: answering.HowManyOption = 10,
     context: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,9 +52,7 @@ def recommend(
             help="Instead of --context: what users of this item also used, from pairs.",
         ),
     ] = None,
-    raw: Annotated[
-        bool, typer.Option("--raw", help="Rank by noisy counts alone, without estimates.")
-    ] = False,
+    raw: answering.RawOption = False,
     labels: answering.LabelsOption = None,
     wanted: answering.FormatOption = None,
     as_json: options.JsonOption = False,
