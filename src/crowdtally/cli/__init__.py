@@ -33,6 +33,7 @@ _COMMANDS = {
     "changes": "changing:changes",
     "describe": "describing:describe",
     "report": "reporting:report",
+    "serve": "serving:serve",
     "export": "exporting:export",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",

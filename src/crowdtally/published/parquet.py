@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally import durable
-from crowdtally.errors import InputError
+from crowdtally.errors import CrowdtallyError
+from crowdtally.patience import TooLongError, stoppable
 from crowdtally.published.words import damaged
 from crowdtally.values.sql import quoted
 
@@ -175,12 +176,16 @@ def relation(path: Path) -> Any:
 
 def _run(path: Path, query: str, parameters: Sequence[object] = (), *, trusting: bool) -> Any:
     try:
-        return _database(os.getpid(), trusting).cursor().execute(query, list(parameters))
+        cursor = _database(os.getpid(), trusting).cursor()
+        with stoppable(cursor.interrupt):
+            return cursor.execute(query, list(parameters))
     except duckdb.Error as error:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: duckdb.Error) -> InputError:
+def _unreadable(path: Path, error: duckdb.Error) -> CrowdtallyError:
+    if isinstance(error, duckdb.InterruptException):
+        return TooLongError("the question takes too long: ask for less at once.")
     if isinstance(error, duckdb.FatalException | duckdb.InternalException):
         _database.cache_clear()  # a database that failed like this answers nothing any more
     return damaged(path, "it cannot be read as a Parquet table of a release")

@@ -30,6 +30,7 @@ from crowdtally.showing import one_line
 from crowdtally.values.rational import show
 
 if TYPE_CHECKING:
+    from crowdtally.reader.pages.source import Source
     from crowdtally.reader.report.facts import Facts
 
 _List = TypeVar("_List", bound=AnswerList[Any])
@@ -232,10 +233,15 @@ class Release:
         asked = Export.of(forms, "{}={}")
         if asked.form != SITE:
             return asked.run(self._published)
-        from crowdtally.reader.site.source import Source
         from crowdtally.reader.site.writing import write_site
 
-        return write_site(Source(self._axes, self._estimator, self._labels), asked.target)
+        return write_site(self.source(), asked.target)
+
+    def source(self) -> Source:
+        """What pages ask it."""
+        from crowdtally.reader.pages.source import Source
+
+        return Source(self._axes, self._estimator, self._labels)
 
     def save(self, folder: str | os.PathLike[str]) -> Release:
         """Copy the release to a new folder, atomically; never over an existing one."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from html import escape, unescape
+from importlib.resources import files
 from typing import Any
 
 from crowdtally.showing import plainly
@@ -76,6 +78,22 @@ def svg(chart: Chart, *, variables: bool = True) -> str:
         return _COLOUR.sub(lambda m: _COLOURS[m[0].lower()], text) if variables else text
 
     return _headed(chart, _TAG.sub(tag, drawn))
+
+
+def drawing(chart: Chart) -> str:
+    """The drawing as a file of its own, which has its colours with it, light and dark."""
+    inside, start = svg(chart), "</desc>"
+    place = inside.index(start) + len(start)
+    return f"{inside[:place]}<style>{_colours()}</style>{inside[place:]}"
+
+
+@cache
+def _colours() -> str:
+    """The rules of the style sheet that give colours their names."""
+    style = files("crowdtally.web").joinpath("static", "style.css").read_text(encoding="utf-8")
+    light = style[style.index(":root") : style.index("}") + 1]
+    dark = style[style.index("@media") : style.index("}\n}") + 3]
+    return f"{light} {dark} text {{ font-family: Arial, Helvetica, sans-serif; }}"
 
 
 def _headed(chart: Chart, drawn: str) -> str:

@@ -1,10 +1,12 @@
-"""Numbers as pages write them: thousands apart by a narrow space that no line breaks."""
+"""Numbers as pages write them: by themselves thousands apart by a narrow space."""
 
 from __future__ import annotations
 
 from math import floor, isfinite, log10
 
-THIN = "\N{NARROW NO-BREAK SPACE}"
+from crowdtally.web.numerals import THIN, current
+
+__all__ = ["THIN", "between", "chance", "grouped", "percent"]
 MINUS = "\N{MINUS SIGN}"
 NO_NUMBER = "–"
 """Stands where there is no number."""
@@ -22,13 +24,13 @@ def grouped(value: float | None) -> str:
     if value is None or not isfinite(value):
         return NO_NUMBER
     if isinstance(value, int):
-        text = f"{value:,}"
+        text = f"{value}"
     else:
         digits = _DIGITS - 1 - floor(log10(abs(value))) if value else 0
         places = min(max(digits, 0), _DIGITS)
-        text = f"{round(value, places) + 0.0:,.{places}f}"  # no minus sign before a zero
+        text = f"{round(value, places) + 0.0:.{places}f}"  # no minus sign before a zero
         text = text.rstrip("0").rstrip(".") if "." in text else text
-    return text.replace(",", THIN).replace("-", MINUS)
+    return current().written(text.replace("-", MINUS))
 
 
 def between(low: float | None, high: float | None) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -16,6 +17,7 @@ from crowdtally.showing import plainly
 from crowdtally.web.charts import Chart, svg
 from crowdtally.web.extras import needs
 from crowdtally.web.numbers import grouped
+from crowdtally.web.numerals import current
 from crowdtally.web.scripts import embedded, own_script, script_source
 
 HERE = "crowdtally.web"
@@ -45,14 +47,15 @@ def rendered(package: str, template: str, /, **facts: Any) -> str:
     return rendering(package, variables=not facts.get("fixed_colours", False))(template, **facts)
 
 
-def rendering(package: str, *, variables: bool = True) -> Callable[..., str]:
+def rendering(package: str, *more: str, variables: bool = True) -> Callable[..., str]:
     """What makes pages from the templates of a package, each of which is compiled once.
 
     Args:
-        package: where the templates lie.
+        package: where the templates lie, and scripts beside them.
+        more: further packages whose templates these use.
         variables: whether colours of charts are variables of the style.
     """
-    environment = _environment(package, variables=variables)
+    environment = _environment(package, *more, variables=variables)
 
     def render(template: str, /, **facts: Any) -> str:
         return str(environment.get_template(template).render(**facts))
@@ -60,13 +63,14 @@ def rendering(package: str, *, variables: bool = True) -> Callable[..., str]:
     return render
 
 
-def _environment(package: str, *, variables: bool) -> Any:
+@cache
+def _environment(package: str, *more: str, variables: bool) -> Any:
     needs("jinja2", "a page", "report")
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
     def source(name: str) -> str | None:
-        for place in (files(package), files(HERE).joinpath("templates")):
+        for place in (*map(files, (package, *more)), files(HERE).joinpath("templates")):
             found = place.joinpath(name)
             if found.is_file():
                 return found.read_text(encoding="utf-8")
@@ -129,7 +133,7 @@ def moment(text: str) -> str:
 
 
 def sentence(text: str) -> str:
-    """A sentence as pages write it: thousands apart by a narrow space, formulas unbroken.
+    """A sentence as pages write it: thousands apart as in their numbers, formulas unbroken.
 
     What stands in quotes is data or code, and stays as it is.
 
@@ -140,6 +144,6 @@ def sentence(text: str) -> str:
         return text
 
     def apart(found: re.Match[str]) -> str:
-        return "\N{NARROW NO-BREAK SPACE}" if found[0] == "," else found[0]
+        return current().group if found[0] == "," else found[0]
 
     return _FORMULA.sub(lambda m: m[0].replace(" ", "\N{NO-BREAK SPACE}"), _QUOTED.sub(apart, text))

@@ -193,13 +193,26 @@ class Asking:
             columns = self._spread()[:MOST_CONTEXTS]
         if largest is not None:
             items = [row.item for row in largest][:ROWS]
-        made = (self._heat_map(rows, items, axis) for axis in columns)
+        made = (self.heat_map(rows, items, axis) for axis in columns)
         return tuple(one for one in made if one is not None)
 
-    def _heat_map(
-        self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup
+    def heat_map(
+        self,
+        rows: AxisLookup,
+        values: Sequence[Value],
+        columns: AxisLookup,
+        *,
+        most: int = COLUMNS,
     ) -> HeatMap | None:
-        across = _first(columns, COLUMNS)
+        """Some values of one column by those of another; None where the release does not say.
+
+        Args:
+            rows: the column of the rows.
+            values: its values that are wanted.
+            columns: the other column.
+            most: how many of its values are shown.
+        """
+        across = _first(columns, most)
         by_column = [self._column(rows, values, columns, one) for one in across]
         told = [one for one in by_column if one is not None]
         if not values or len(told) < len(across):

@@ -17,14 +17,18 @@ from crowdtally.web.tables import Shown
 _PACKAGE = "crowdtally.reader.report"
 
 
-def page(facts: Facts, *, fixed_colours: bool = False, home: str = "") -> str:
+def page(
+    facts: Facts, *, fixed_colours: bool = False, home: str = "", stylesheet: str | None = None
+) -> str:
     """The page.
 
     Args:
         facts: of a release.
         fixed_colours: for programs that know no variables in drawings.
         home: the address of the site that the page is a part of, where it is one.
+        stylesheet: the address of the style sheet, where it does not stand inside the page.
     """
+    beside = {} if stylesheet is None else {"stylesheet": stylesheet}
     name = named(facts)
     return rendered(
         _PACKAGE,
@@ -43,6 +47,7 @@ def page(facts: Facts, *, fixed_colours: bool = False, home: str = "") -> str:
         pairs=pairs_table(facts, name),
         fixed_colours=fixed_colours,
         home=home,
+        **beside,
     )
 
 

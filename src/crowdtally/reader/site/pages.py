@@ -9,6 +9,8 @@ from typing import Any
 from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.special import NOTHING
 from crowdtally.reader.asking.top_list import TopList
+from crowdtally.reader.pages.source import Context
+from crowdtally.reader.pages.tables import further, special_numbers, top_picture
 from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import spread_figure
 from crowdtally.reader.report.page import pairs_table
@@ -25,16 +27,7 @@ from crowdtally.reader.site.site import (
     TOP,
     Site,
 )
-from crowdtally.reader.site.source import Context
-from crowdtally.reader.site.tables import (
-    download_table,
-    further,
-    group_links,
-    group_table,
-    place_words,
-    special_numbers,
-    top_picture,
-)
+from crowdtally.reader.site.tables import download_table, group_links, group_table, place_words
 from crowdtally.web.numbers import grouped
 from crowdtally.web.pages import moment, value
 

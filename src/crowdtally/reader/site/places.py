@@ -12,7 +12,7 @@ from itertools import islice, product
 from math import prod
 
 from crowdtally.reader.lookup import Value
-from crowdtally.reader.site.source import Context, Source
+from crowdtally.reader.pages.source import Context, Source
 
 MOST_PAGES = 300
 """Pages of values of contexts, in all."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from crowdtally.reader.asking.top_list import TopList
+from crowdtally.reader.pages.source import Source
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.site.places import Group, groups
-from crowdtally.reader.site.source import Source
 from crowdtally.web.pages import rendering, value
 
 OVERVIEW, TOP, CONTEXTS, SEARCH = "index.html", "top.html", "contexts.html", "search.html"
@@ -37,7 +37,7 @@ class Site:
     @cached_property
     def render(self) -> Callable[..., str]:
         """Makes a page of a template and its facts."""
-        return rendering("crowdtally.reader.site")
+        return rendering("crowdtally.reader.site", "crowdtally.reader.pages")
 
     @property
     def title(self) -> str:

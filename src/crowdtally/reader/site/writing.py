@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from crowdtally.reader.answers.answer import AnswerTable
+from crowdtally.reader.pages.source import Source
 from crowdtally.reader.report.page import page as report_page
 from crowdtally.reader.site import pages
 from crowdtally.reader.site.downloads import (
@@ -29,7 +30,6 @@ from crowdtally.reader.site.site import (
     TOP,
     Site,
 )
-from crowdtally.reader.site.source import Source
 from crowdtally.reader.site.tables import place_words
 from crowdtally.web.extras import needs
 

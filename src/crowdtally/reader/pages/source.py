@@ -19,11 +19,10 @@ from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Ints
 from crowdtally.reader.estimating.estimator import Estimator
-from crowdtally.reader.lookup import Value
 from crowdtally.reader.report.facts import Facts, facts_of
 
-Context = Mapping[str, Value]
-"""The value of each context that is named; the others are summed over."""
+Context = Mapping[str, object]
+"""The value, or values, of each context that is named; the others are summed over."""
 _NONE: Ints = np.empty(0, dtype=np.int64)
 
 

@@ -1,0 +1,1 @@
+"""Releases as pages to explore: every view is an address of its own, and works without scripts."""

@@ -1,0 +1,230 @@
+"""The explorer as an application: addresses, and what answers them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.patience import TooLongError
+from crowdtally.reader.answers.answer import AnswerTable
+from crowdtally.reader.answers.files import SUFFIXES
+from crowdtally.reader.explorer import comparing
+from crowdtally.reader.explorer.asked import Asked, Parameter
+from crowdtally.reader.explorer.openapi import description
+from crowdtally.reader.explorer.opened import Opened
+from crowdtally.reader.explorer.pages import Pages
+from crowdtally.reader.explorer.shelf import Shelf
+from crowdtally.reader.explorer.view import View
+from crowdtally.reader.explorer.views import VIEWS
+from crowdtally.values.rational import show
+from crowdtally.web.charts import drawing
+from crowdtally.web.numerals import of_reader, written_as
+from crowdtally.web.serving import assets
+from crowdtally.web.serving.gate import Gate
+from crowdtally.web.serving.hosts import Hosts
+from crowdtally.web.serving.refusing import Refused
+from crowdtally.web.serving.working import Work
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+FORMATS = {
+    ".json": "application/json",
+    ".csv": "text/csv; charset=utf-8",
+    ".parquet": "application/vnd.apache.parquet",
+}
+"""What an answer can be downloaded as."""
+PICTURE = ".svg"
+_PICTURE_POLICY = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+}
+"""A picture has its style with it, and runs nothing wherever it is opened."""
+_FRESH = {"cache-control": "no-cache"}
+
+
+@dataclass(frozen=True, eq=False)
+class Explorer:
+    """Answers requests about the releases of a shelf."""
+
+    shelf: Shelf
+    """The releases."""
+    pages: Pages
+    """Makes pages of facts."""
+    work: Work
+    """Where questions are worked on."""
+
+    @classmethod
+    def of(cls, shelf: Shelf) -> Explorer:
+        """The explorer of some releases."""
+        return cls(shelf, Pages(shelf, VIEWS), Work())
+
+    def app(self, hosts: Hosts) -> Gate:
+        """The application, behind its gate."""
+        from starlette.routing import Route, Router
+
+        routes = [
+            Route("/", self._first),
+            Route("/releases.json", self._listed),
+            Route("/openapi.json", self._described),
+            Route("/compare", self._compared),
+            Route("/compare{suffix}", self._compared),
+            Route(f"{assets.STATIC}{{name}}", self._asset),
+            Route("/r/{release}/", self._viewed),
+            Route("/r/{release}/files/{name}", self._file),
+            Route("/r/{release}/{view}", self._viewed),
+        ]
+        router = Router(routes, redirect_slashes=True, default=_nowhere)
+        return Gate(router, hosts, self.pages.refusal, headers=_FRESH)
+
+    async def _answered(self, request: Request, task: Callable[[], Response]) -> Response:
+        """What a task answers, within its time, with numbers as the reader writes them."""
+        numerals = of_reader(request.headers.get("accept-language", ""))
+
+        def work() -> Response:
+            with written_as(numerals), _refusing():
+                return task()
+
+        return await self.work.run(work)
+
+    async def _first(self, request: Request) -> Response:
+        from starlette.responses import RedirectResponse
+
+        if len(self.shelf) == 1:
+            (only,) = self.shelf
+            return RedirectResponse(f"/r/{only.name}/", 302)
+        return await self._answered(request, self.pages.first)
+
+    async def _listed(self, request: Request) -> Response:
+        from starlette.responses import JSONResponse
+
+        def listed() -> Response:
+            Asked.of(request.url.query, ())
+            return JSONResponse([_about(one) for one in self.shelf])
+
+        return await self._answered(request, listed)
+
+    async def _described(self, request: Request) -> Response:
+        from starlette.responses import JSONResponse
+
+        return JSONResponse(description(self.shelf, VIEWS))
+
+    async def _asset(self, request: Request) -> Response:
+        found = assets.response(request.path_params["name"])
+        if found is None:
+            raise Refused(404, "There is no such file.")
+        return found
+
+    async def _file(self, request: Request) -> Response:
+        from starlette.responses import FileResponse
+
+        opened, name = self.shelf[request.path_params["release"]], request.path_params["name"]
+        opened.look()
+        published = opened.source.published
+        path = published.folder / name
+        if name not in published.files or path.is_symlink() or not path.is_file():
+            raise Refused(404, "The release has no such file: its downloads are listed.")
+        return FileResponse(path, filename=name, content_disposition_type="attachment")
+
+    async def _compared(self, request: Request) -> Response:
+        suffix, query = request.path_params.get("suffix", ""), request.url.query
+        if suffix not in ("", *FORMATS):
+            raise Refused(404, _no_page(f"compare{suffix}"))
+
+        def compared() -> Response:
+            asked = Asked.of(query, comparing.ASKS)
+            if suffix:
+                return _file_of(comparing.changes(self.shelf, asked), suffix, "compare")
+            return self.pages.compared(asked)
+
+        return await self._answered(request, compared)
+
+    async def _viewed(self, request: Request) -> Response:
+        opened = self.shelf[request.path_params["release"]]
+        name, dot, ending = request.path_params.get("view", "").partition(".")
+        view = next((one for one in VIEWS if one.name == name and one.is_there(opened)), None)
+        if view is None:
+            raise Refused(404, _no_page(name))
+        found, query = view, request.url.query
+        return await self._answered(
+            request, lambda: self._view(opened, found, f"{dot}{ending}", query)
+        )
+
+    def _view(self, opened: Opened, view: View, suffix: str, query: str) -> Response:
+        opened.look()
+        if not suffix:
+            return self.pages.viewed(opened, view, _asked(query, view.parameters))
+        if suffix == PICTURE and view.picture is not None:
+            return _drawn(view.picture(opened, _asked(query, view.parameters)), view.name)
+        if suffix in FORMATS and view.answer is not None:
+            return _file_of(view.answer(opened, _asked(query, view.asks)), suffix, view.name)
+        raise Refused(404, _no_page(f"{view.name}{suffix}"))
+
+
+def _asked(query: str, known: tuple[Parameter, ...]) -> Asked:
+    return Asked.of(query, known)
+
+
+async def _nowhere(scope: Any, receive: Any, send: Any) -> None:
+    raise Refused(404, _no_page(scope["path"]))
+
+
+def _no_page(name: str) -> str:
+    return f"Nothing is at {name[:60]!r}. The first page leads to all that is here."
+
+
+class _refusing:
+    """Context manager: what is wrong with a question becomes a page that says so."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        match error:
+            case TooLongError():
+                raise Refused(422, str(error)) from None
+            case UsageError():
+                raise Refused(400, str(error)) from None
+            case InputError():  # a file was damaged, or is gone
+                raise Refused(
+                    410, f"{error} Put the folder right, and load the page again."
+                ) from None
+            case CrowdtallyError() | MemoryError() | OSError():
+                raise Refused(409, "The machine could not do it now: try again.") from None
+
+
+def _about(opened: Opened) -> dict[str, str]:
+    promised = opened.source.published.guarantee
+    return {
+        "name": opened.name,
+        "title": opened.title,
+        "id": opened.source.published.id,
+        "epsilon": show(promised.epsilon),
+        "delta": show(promised.delta),
+        "estimates": opened.state,
+    }
+
+
+def _file_of(answer: AnswerTable, suffix: str, name: str) -> Response:
+    """An answer as a file; JSON is shown, the others are saved."""
+    from starlette.responses import Response
+
+    if suffix == ".json":
+        return Response(f"{answer.to_json()}\n", media_type=FORMATS[suffix])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"{name}{suffix}")
+        SUFFIXES[suffix](answer, path)
+        content = path.read_bytes()
+    saved = {"content-disposition": f'attachment; filename="{name}{suffix}"'}
+    return Response(content, media_type=FORMATS[suffix], headers=saved)
+
+
+def _drawn(chart: Any, name: str) -> Response:
+    from starlette.responses import Response
+
+    if chart is None:
+        raise Refused(404, "There is nothing to draw here.")
+    return Response(drawing(chart), media_type="image/svg+xml", headers=_PICTURE_POLICY)

@@ -1,0 +1,108 @@
+"""Facts become pages: the menu, the state of the estimates, and what every page says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from crowdtally.reader.describing.withdrawal import withdrawal_lines
+from crowdtally.reader.explorer import comparing
+from crowdtally.reader.explorer.asked import Asked
+from crowdtally.reader.explorer.opened import COMPUTING, Opened
+from crowdtally.reader.explorer.shelf import Shelf
+from crowdtally.reader.explorer.view import View
+from crowdtally.reader.report.page import page as report_page
+from crowdtally.web.pages import rendering, value
+from crowdtally.web.serving import assets, refusing
+from crowdtally.web.serving.refusing import Refused
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+HIDDEN = frozenset(["item"])
+"""Views that other pages lead to, and no menu."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """The pages of the explorer."""
+
+    shelf: Shelf
+    """The releases."""
+    views: Sequence[View]
+    """What can be looked at."""
+
+    @cached_property
+    def _render(self) -> Callable[..., str]:
+        return rendering("crowdtally.reader.explorer", "crowdtally.reader.pages")
+
+    def _page(self, template: str, status: int = 200, **facts: Any) -> Response:
+        from starlette.responses import HTMLResponse
+
+        text = self._render(
+            template,
+            stylesheet=assets.address("style.css"),
+            htmx=assets.address("htmx.min.js"),
+            many=len(self.shelf) > 1,
+            **facts,
+        )
+        return HTMLResponse(text, status)
+
+    def refusal(self, refused: Refused, path: str) -> Response:
+        """The page that says why there is no other."""
+        return refusing.refusal(refused, path, stylesheet=assets.address("style.css"))
+
+    def first(self) -> Response:
+        """The list of releases."""
+        rows = [
+            (one, one.title, one.source.published.guarantee.words, one.release.withdrawn)
+            for one in self.shelf
+        ]
+        return self._page("shelf.html", title="Releases", rows=rows, here="")
+
+    def compared(self, asked: Asked) -> Response:
+        """Two releases side by side."""
+        facts = comparing.page(self.shelf, asked)
+        return self._page(
+            "compare.html", 400 if facts["why"] else 200, title="What changed", here="compare",
+            query=asked.query(), releases=[one.name for one in self.shelf], **facts,
+        )  # fmt: skip
+
+    def viewed(self, opened: Opened, view: View, asked: Asked) -> Response:
+        """One view of a release."""
+        if opened.state == COMPUTING and not view.early:
+            return self._waiting(opened, view)
+        if view.name == "report":
+            return self._report(opened)
+        template = f"{view.name or 'overview'}.html"
+        facts = view.page(opened, asked)
+        return self._page(template, **self._common(opened, view), query=asked.query(), **facts)
+
+    def _common(self, opened: Opened, view: View) -> dict[str, Any]:
+        published = opened.source.published
+        return {
+            "title": view.title if view.name else opened.title,
+            "here": view.name,
+            "site": opened.title,
+            "menu": [(one.name, one.title) for one in self.views
+                     if one.name not in HIDDEN and one.is_there(opened)],
+            "state": opened.state,
+            "withdrawn": tuple(withdrawal_lines(opened.release.withdrawn)),
+            "release_id": value(published.id),
+            "created": str(published.metadata["created"]),
+            "labelled": opened.source.labels is not None,
+        }  # fmt: skip
+
+    def _waiting(self, opened: Opened, view: View) -> Response:
+        return self._page("waiting.html", **self._common(opened, view), query="")
+
+    def _report(self, opened: Opened) -> Response:
+        from starlette.responses import HTMLResponse
+
+        text = opened.remember(
+            "report",
+            lambda: report_page(opened.facts, home="./", stylesheet=assets.address("style.css")),
+        )
+        return HTMLResponse(text)

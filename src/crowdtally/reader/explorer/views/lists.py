@@ -1,0 +1,204 @@
+"""Top lists and recommendations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from crowdtally.reader.answers.schema import schema_of
+from crowdtally.reader.asking.chosen import chosen_contexts
+from crowdtally.reader.asking.recommended import POPULAR, SPECIAL, Recommendation, Recommendations
+from crowdtally.reader.asking.top import top_in
+from crowdtally.reader.asking.top_list import TopItem, TopList
+from crowdtally.reader.explorer.asked import Asked, Parameter, texts
+from crowdtally.reader.explorer.opened import Opened
+from crowdtally.reader.explorer.switching import choices, where_words
+from crowdtally.reader.explorer.tables import Sorting, item_table, linked_special, paging
+from crowdtally.reader.explorer.view import (
+    CONTEXT,
+    MOST_ROWS,
+    PAGE,
+    RAW,
+    View,
+    has_items,
+    how_many,
+    is_raw,
+)
+from crowdtally.reader.pages.tables import top_picture
+from crowdtally.reader.report.answers import TOP as FIRST
+from crowdtally.reader.report.charts import noise_warning
+from crowdtally.web.charts import Chart
+from crowdtally.web.tables import Shown
+
+SORTS = ("estimate", "count", "list")
+"""By what a list can be ordered: estimates, noisy counts, the order of the public list."""
+_PAGE = Parameter("page", "Which page of rows.", {"type": "integer", "minimum": 1})
+_SORT = Parameter(
+    "sort", "By estimates, noisy counts or in the order of the list.",
+    {"type": "string", "enum": list(SORTS)},
+)  # fmt: skip
+
+
+def _top_answer(opened: Opened, asked: Asked) -> TopList:
+    k, raw = asked.whole("k", 10, most=MOST_ROWS), is_raw(asked)
+    return _top(opened, asked, k, raw=raw)
+
+
+def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, chances: bool = True) -> TopList:
+    contexts = asked.pairs("context")
+    if not raw:
+        opened.wait()
+    key = ("top", k, raw, chances, repr(contexts))
+
+    def make() -> TopList:
+        source = opened.source
+        box = chosen_contexts(source.axes, contexts)
+        found = top_in(source.axes, source.estimator, k, box, raw=raw, chances=chances)
+        return found if source.labels is None else found.with_labels(source.labels)
+
+    return opened.remember(key, make)
+
+
+def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
+    sort = asked.choice("sort", SORTS)
+    raw = sort == "count" or (sort == "estimate" and not opened.is_ready)
+    number = asked.whole("page", 1, most=10**9)
+    rows, more = _rows(opened, asked, sort, number, raw=raw)
+    contexts = asked.pairs("context")
+    return {
+        "where": where_words(contexts),
+        "choices": choices(opened.source.axes.contexts.values(), contexts),
+        "sorting": Sorting(sort, raw),
+        "table": item_table(opened, asked, rows, f"in {where_words(contexts)}" if contexts else ""),
+        "has_picture": number == 1 and sort != "list" and bool(rows.rows),
+        "words": "" if not rows.rows else _picture_words(rows),
+        "warning": noise_warning(rows.rows, "items"),
+        "notes": rows.notes,
+        "whole": opened.remember(("whole", repr(contexts)), lambda: opened.source.whole(contexts))
+        if opened.is_ready else None,
+        "download": asked.query(sort=None, page=None, k=PAGE, raw="yes" if raw else None),
+        "paging": paging(asked, number, more),
+        "reach": f"{MOST_ROWS:,}" if sort != "list" and not more and number * PAGE >= MOST_ROWS
+        else "",
+    }  # fmt: skip
+
+
+def _rows(
+    opened: Opened, asked: Asked, sort: str, number: int, *, raw: bool
+) -> tuple[TopList, bool]:
+    """The rows of a page, and whether there are more."""
+    first = (number - 1) * PAGE
+    if sort == "list":
+        return _listed(opened, asked, first)
+    last = min(first + PAGE, MOST_ROWS)
+    found = _top(opened, asked, last + 1, raw=raw, chances=False)
+    rows = found.rows[first:last]
+    if number == 1 and not raw:  # how likely each is one of the first: for a list of that length
+        told = _top(opened, asked, FIRST, raw=False)
+        rows = told.rows + rows[len(told.rows) :]
+        found = replace(found, k=told.k)
+    return replace(found, rows=rows), len(found.rows) > last and last < MOST_ROWS
+
+
+def _listed(opened: Opened, asked: Asked, first: int) -> tuple[TopList, bool]:
+    """Items in the order of the public list."""
+    source, size = opened.source, len(opened.item)
+    opened.wait()
+    places = np.arange(first, min(first + PAGE, size), dtype=np.int64)
+    box = chosen_contexts(source.axes, asked.pairs("context"))
+    found = top_in(source.axes, source.estimator, PAGE, box, only=places)
+    if source.labels is not None:
+        found = found.with_labels(source.labels)
+    rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
+    return replace(found, rows=rows), first + PAGE < size
+
+
+def _top_chart(opened: Opened, asked: Asked) -> Chart | None:
+    raw = asked.choice("sort", SORTS) == "count" or not opened.is_ready
+    found = _top(opened, asked, FIRST, raw=raw)
+    figure = top_picture(found, opened.source.name, where_words(asked.pairs("context")))
+    return None if figure is None else figure.chart
+
+
+def _picture_words(found: TopList) -> str:
+    figure = top_picture(replace(found, rows=found.rows[:FIRST]), str, "")
+    return "" if figure is None else figure.chart.words
+
+
+def overview_list(opened: Opened, asked: Asked, k: int) -> Shown:
+    """The largest items of all, for the first page."""
+    found = _top(opened, asked, k, raw=not opened.is_ready)
+    return item_table(opened, asked, found, "with the largest counts")
+
+
+TOP = View(
+    "top",
+    "Top list",
+    "The items with the largest estimates, overall or in contexts.",
+    _top_page,
+    (CONTEXT, _SORT, _PAGE),
+    _top_answer,
+    (how_many(), CONTEXT, RAW),
+    schema_of(TopItem, many=True),
+    _top_chart,
+    has_items,
+    early=True,
+)
+
+_BY = Parameter(
+    "by", "What is popular there, or special: with a larger share there than overall.",
+    {"type": "string", "enum": [POPULAR, SPECIAL]},
+)  # fmt: skip
+_WITHOUT = texts("without", "An item to leave out.")
+_LIKE = Parameter(
+    "like", "Instead of contexts: what users of this item also used, from pairs.",
+    {"type": "string"},
+)  # fmt: skip
+
+
+def _recommended(opened: Opened, asked: Asked, default: int) -> Recommendations:
+    opened.wait()
+    k, contexts = asked.whole("k", default, most=MOST_ROWS), asked.pairs("context")
+    by, raw, like = asked.choice("by", (POPULAR, SPECIAL)), is_raw(asked), asked.text("like")
+    without = asked.texts("without")
+    key = ("recommend", k, by, raw, like, repr(contexts), repr(without))
+    return opened.remember(
+        key,
+        lambda: opened.release.recommend(
+            k, by=by, without=without, item=like, raw=raw, context=contexts
+        ),
+    )
+
+
+def _recommend_answer(opened: Opened, asked: Asked) -> Recommendations:
+    return _recommended(opened, asked, 10)
+
+
+def _recommend_page(opened: Opened, asked: Asked) -> dict[str, Any]:
+    found, contexts = _recommended(opened, asked, 20), asked.pairs("context")
+    return {
+        "by": found.by,
+        "where": found.where,
+        "like": asked.text("like") or "",
+        "without": asked.texts("without"),
+        "has_pairs": opened.source.published.table("pairs") is not None,
+        "choices": choices(opened.source.axes.contexts.values(), contexts),
+        "table": linked_special(opened, asked, found),
+        "notes": found.notes,
+    }
+
+
+RECOMMEND = View(
+    "recommend",
+    "Recommend",
+    "What to recommend: popular or special in contexts, or used together with an item.",
+    _recommend_page,
+    (CONTEXT, _BY, _WITHOUT, _LIKE, RAW, how_many(20)),
+    _recommend_answer,
+    (how_many(), CONTEXT, _BY, _WITHOUT, _LIKE, RAW),
+    schema_of(Recommendation, many=True),
+    None,
+    has_items,
+)

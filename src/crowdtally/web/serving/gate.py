@@ -1,0 +1,95 @@
+"""Before every answer: whether the request is one that this server answers at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from crowdtally.web.serving.hosts import Hosts
+from crowdtally.web.serving.policy import HEADERS
+from crowdtally.web.serving.refusing import Refused
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LONGEST = 8192
+"""Letters of an address."""
+READING = ("GET", "HEAD")
+
+
+class Gate:
+    """An application behind checks of the name, the method and the length of each request.
+
+    Args:
+        app: what answers.
+        hosts: the names of the server.
+        refusal: makes the answer to what is refused, from the refusal and the request's path.
+        methods: those that are answered.
+        headers: further ones of every answer.
+        tell: is told of what nobody foresaw.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Hosts,
+        refusal: Callable[[Refused, str], Response],
+        *,
+        methods: tuple[str, ...] = READING,
+        headers: Mapping[str, str] | None = None,
+        tell: Callable[[Exception], None] = lambda error: None,
+    ) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._refusal = refusal
+        self._methods = methods
+        self._tell = tell
+        everywhere = {**HEADERS, **(headers or {})}
+        self._headers = [(name.encode(), value.encode()) for name, value in everywhere.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":  # there are no web sockets here, and nothing to prepare
+            return
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = {name for name, _ in message.get("headers", ())}
+                more = [one for one in self._headers if one[0] not in own]
+                message["headers"] = [*message.get("headers", ()), *more]
+            await send(message)
+
+        try:
+            self._look_at(scope)
+            await self._app(scope, receive, headed)
+        except Refused as refused:
+            await self._refusal(refused, scope["path"])(scope, receive, headed)
+        except Exception as error:  # a last net: no traceback reaches a browser
+            self._tell(error)
+            words = f"An unforeseen failure ({type(error).__name__}): please report it."
+            await self._refusal(Refused(500, words), scope["path"])(scope, receive, headed)
+
+    def _look_at(self, scope: Mapping[str, Any]) -> None:
+        """Refuse what this server does not answer, before anything else looks at it."""
+        names = [value for name, value in scope["headers"] if name == b"host"]
+        if len(names) != 1 or not self._hosts.knows(names[0].decode("latin-1")):
+            known = sorted(self._hosts.names)
+            raise Refused(
+                421,
+                "The request names another host. Open the address that was printed when the server "
+                f"started: it is one of {', '.join(known)}, port {self._hosts.port}.",
+            )
+        if scope["method"] not in self._methods:
+            raise Refused(
+                405,
+                f"Ask with {' or '.join(self._methods)}: received {scope['method'][:20]!r}.",
+                allow=", ".join(self._methods),
+            )
+        length = len(scope["raw_path"]) + len(scope["query_string"])
+        if length > LONGEST:
+            raise Refused(
+                414,
+                f"It has {length:,} letters, and at most {LONGEST:,} are read. Ask for fewer "
+                "values, or shorten the condition.",
+            )

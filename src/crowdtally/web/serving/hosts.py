@@ -1,0 +1,76 @@
+"""By which names a server may be asked: a page of somebody else cannot reach it by another name.
+
+A browser that was told that ``evil.example`` has the address 127.0.0.1 sends the name
+``evil.example`` in the header Host; whoever accepts that lets pages of that name read the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+"""Names of the machine itself."""
+_EVERYWHERE = ("0.0.0.0", "::")
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """The names of a server."""
+
+    names: frozenset[str]
+    """Without a port, in small letters."""
+    port: int
+    """Where it listens."""
+    any_address: bool = False
+    """Whether any plain IP address is one: a name of somebody else never is."""
+
+    @classmethod
+    def of(cls, host: str, port: int, also: Collection[str] = ()) -> Hosts:
+        """The names of a server that listens at ``host``; ``also`` are further ones."""
+        own = () if host in _EVERYWHERE else (bracketed(host),)
+        named = (*LOOPBACK, *own, *(bracketed(one.lower()) for one in also))
+        return cls(frozenset(named), port, any_address=host in _EVERYWHERE)
+
+    def knows(self, header: str) -> bool:
+        """Whether the header Host names this server.
+
+        >>> hosts = Hosts.of("127.0.0.1", 8080)
+        >>> [hosts.knows(f"{name}:8080") for name in ("localhost", "evil.example")]
+        [True, False]
+        """
+        name, colon, port = header.lower().rpartition(":")
+        if not colon or (header.startswith("[") and header.endswith("]")):
+            name, port = header.lower(), "80"
+        # Behind another server the port is that server's, and the name one that was allowed.
+        if port != str(self.port) and name in LOOPBACK:
+            return False
+        return name in self.names or (self.any_address and _is_address(name))
+
+
+def bracketed(host: str) -> str:
+    """A host as it stands in an address.
+
+    >>> bracketed("::1"), bracketed("localhost")
+    ('[::1]', 'localhost')
+    """
+    return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server there."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

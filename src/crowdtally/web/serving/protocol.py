@@ -1,0 +1,54 @@
+"""Connections: those that say nothing, or too slowly, are let go."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_SECONDS = 10.0
+"""Within which a request must have been sent, from its first letter or the connection on."""
+MOST = 500
+"""Connections at once; one more is closed."""
+
+
+class PatientProtocol(H11Protocol):
+    """uvicorn's, with a limit to how long somebody may take to ask."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Somebody is there."""
+        super().connection_made(transport)
+        if len(self.connections) > MOST:
+            transport.abort()
+            return
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        """Somebody says something."""
+        super().data_received(data)
+        if self.conn.their_state is not h11.IDLE:  # the whole head of a request is there
+            self._stop_waiting()
+        elif self._timer is None:
+            self._wait()
+
+    def on_response_complete(self) -> None:
+        """All was said; what comes next has its own time."""
+        super().on_response_complete()
+        self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Nobody is there any more."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
