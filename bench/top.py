@@ -32,9 +32,19 @@ from crowdtally.values.layout import grid
 _LISTED = 10_000
 
 
-def release(folder: Path, cells: int, contexts: int) -> Path:
-    """A release of items, and of items × contexts where there are several."""
-    items = Axis("item", np.arange(cells // contexts, dtype=np.int64) * 7 + 3)
+def release(folder: Path, cells: int, contexts: int, *, named: bool = False) -> Path:
+    """A release of items, and of items × contexts where there are several.
+
+    Args:
+        folder: where to.
+        cells: items × contexts.
+        contexts: how many an item has.
+        named: whether items are texts instead of numbers.
+    """
+    numbers = np.arange(cells // contexts, dtype=np.int64) * 7 + 3
+    items = Axis("item", numbers)
+    if named:
+        items = Axis.of("item", [f"Place {n % 89} of street {n}" for n in numbers.tolist()])
     axes = [items, *([Axis.of("hour", range(contexts))] if contexts > 1 else [])]
     law, rng = DiscreteLaplace(Fraction(20)), np.random.default_rng(7)
     facts = {"epsilon": "0.5", "sensitivity": 10, "publishing": "dense"}

@@ -49,6 +49,7 @@ def top_in(
     without: Ints = _NONE,
     only: Ints | None = None,
     chances: bool = True,
+    among: int | None = None,
 ) -> TopList:
     """The same in a box of contexts.
 
@@ -62,10 +63,12 @@ def top_in(
         only: places of the items that make up the list, in this order, instead of the largest.
         chances: whether it is told how likely each item is among the first k, which takes most of
             the time of a long list.
+        among: instead of k: how many the first are that chances go by.
     """
     item = item_axis(axes)
     left = len(item) - len(np.unique(without))
-    asked = _Asked(axes, estimator, item, min(k, left), box, raw, without, only, chances)
+    first = min(among or k, left)
+    asked = _Asked(axes, estimator, item, min(k, left), box, raw, without, only, chances, first)
     if (selection := selected_table(axes.published)) is not None:
         return _of_selected(asked, selection)
     table = axes.find([item.name, *box])
@@ -102,6 +105,8 @@ class _Asked:
     without: Ints
     only: Ints | None
     tells_chances: bool
+    first: int
+    """How many the first are that chances go by."""
 
     @property
     def looked_at(self) -> int:
@@ -116,14 +121,14 @@ class _Asked:
         return [line for line in lines if line.item not in out][: self.k]
 
     def chances(self, believed: Believed) -> Sequence[float]:
-        """How likely each item is among the first k of those that are not left out."""
+        """How likely each item is among the first of those that are not left out."""
         if not len(self.without):
-            return list(believed.chance_among(self.k).tolist())
+            return list(believed.chance_among(self.first).tolist())
         inside = np.ones(len(believed), dtype=np.bool_)
         inside[self.without] = False
         found = np.zeros(len(believed))
         some = Believed(*(part[inside] for part in believed.parts()))
-        found[inside] = some.chance_among(self.k)
+        found[inside] = some.chance_among(self.first)
         return list(found.tolist())
 
 
@@ -214,7 +219,7 @@ def _answer(
         "" if floor is None else floor_words(table, ranked, floor),
         what_counts(published, table).sentence(),
         words,
-        asked.k,
+        asked.first,
         item_kind=published.domain.lists[0].kind,
     )
 

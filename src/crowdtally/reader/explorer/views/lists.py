@@ -46,19 +46,19 @@ def _top_answer(opened: Opened, asked: Asked) -> TopList:
     return _top(opened, asked, k, raw=raw)
 
 
-def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, chances: bool = True) -> TopList:
+def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None = None) -> TopList:
+    """The k largest items; ``among`` is how many the first are that chances go by."""
     contexts = asked.pairs("context")
     if not raw:
         opened.wait()
-    key = ("top", k, raw, chances, repr(contexts))
 
     def make() -> TopList:
         source = opened.source
         box = chosen_contexts(source.axes, contexts)
-        found = top_in(source.axes, source.estimator, k, box, raw=raw, chances=chances)
+        found = top_in(source.axes, source.estimator, k, box, raw=raw, among=among)
         return found if source.labels is None else found.with_labels(source.labels)
 
-    return opened.remember(key, make)
+    return opened.remember(("top", k, raw, among, repr(contexts)), make)
 
 
 def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -93,13 +93,8 @@ def _rows(
     if sort == "list":
         return _listed(opened, asked, first)
     last = min(first + PAGE, MOST_ROWS)
-    found = _top(opened, asked, last + 1, raw=raw, chances=False)
-    rows = found.rows[first:last]
-    if number == 1 and not raw:  # how likely each is one of the first: for a list of that length
-        told = _top(opened, asked, FIRST, raw=False)
-        rows = told.rows + rows[len(told.rows) :]
-        found = replace(found, k=told.k)
-    return replace(found, rows=rows), len(found.rows) > last and last < MOST_ROWS
+    found = _top(opened, asked, last + 1, raw=raw, among=FIRST)
+    return replace(found, rows=found.rows[first:last]), len(found.rows) > last < MOST_ROWS
 
 
 def _listed(opened: Opened, asked: Asked, first: int) -> tuple[TopList, bool]:
@@ -117,7 +112,8 @@ def _listed(opened: Opened, asked: Asked, first: int) -> tuple[TopList, bool]:
 
 def _top_chart(opened: Opened, asked: Asked) -> Chart | None:
     raw = asked.choice("sort", SORTS) == "count" or not opened.is_ready
-    found = _top(opened, asked, FIRST, raw=raw)
+    found = _top(opened, asked, PAGE + 1, raw=raw, among=FIRST)
+    found = replace(found, rows=found.rows[:FIRST])
     figure = top_picture(found, opened.source.name, where_words(asked.pairs("context")))
     return None if figure is None else figure.chart
 
