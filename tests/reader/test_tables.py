@@ -33,6 +33,15 @@ def test_columns_of_any_name(tmp_path, names, form):
     assert release.range(second, 1, None).value == 12
 
 
+@pytest.mark.parametrize("form", [{}, {"publishing": "filter", "cut": 1}])
+@pytest.mark.parametrize("left_out", [[7], [0, 999], list(range(200)), list(range(300))])
+def test_nearly_all_values_are_all_but_those_left_out(tmp_path, form, left_out):
+    release = released(tmp_path, {"a": range(1000), "b": ["x", "y"]}, np.arange(2000), **form)
+    listed = ", ".join(map(str, left_out))
+    wanted = sum(range(1, 2000, 2)) - sum(2 * one + 1 for one in left_out)
+    assert release.sum(f"a not in ({listed}) and b = 'y'").value == wanted
+
+
 def test_a_file_that_was_replaced_is_read_anew(tmp_path):
     for count in (5, 7):
         assert released(tmp_path, {"a": [1, 2]}, [count, 0]).sum(a=1).value == count

@@ -14,6 +14,7 @@ from functools import reduce
 import numpy as np
 
 from crowdtally.errors import UsageError
+from crowdtally.patience import go_on
 from crowdtally.reader.lookup import Mask
 
 MOST_BOXES = 1000
@@ -106,6 +107,7 @@ def _split(
     condition: Condition, order: Sequence[str], known: dict[Condition, list[Box]]
 ) -> list[Box]:
     """The boxes of what is left to decide; ``known`` holds those of conditions met before."""
+    go_on()
     if isinstance(condition, bool):
         return [{}] if condition else []
     if condition in known:

@@ -26,6 +26,8 @@ class Weights:
     """Equally long columns: combinations of values, each once."""
     weights: Floats | None = None
     """What each combination counts; None for 1."""
+    others: bool = False
+    """Whether all rows count but these: few values of one column, without weights."""
 
 
 def column(path: Path, name: str) -> NDArray[Any]:
@@ -93,7 +95,8 @@ def _joined(axes: Sequence[Weights]) -> tuple[str, str, list[object]]:
     for number, axis in enumerate(axes):
         (first, values), *more = axis.keys.items()
         if not more and axis.weights is None and len(values) <= FEW:
-            filters.append(f"release.{quoted(first)} IN ({', '.join('?' * len(values))})")
+            among = "NOT IN" if axis.others else "IN"
+            filters.append(f"release.{quoted(first)} {among} ({', '.join('?' * len(values))})")
             filtered += values.tolist()
             continue
         columns = [f"unnest(?) AS key_{place}" for place in range(len(axis.keys))]

@@ -19,7 +19,7 @@ from crowdtally.laws.law import Combination
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.condition import Box
 from crowdtally.reader.lookup import AxisLookup, Mask
-from crowdtally.reader.tables import Weights
+from crowdtally.reader.tables import FEW, Weights
 from crowdtally.values.consistency import consistent
 from crowdtally.values.dyadic import DyadicAxis
 from crowdtally.values.haar import range_weights
@@ -129,8 +129,13 @@ def leaves(axis: AxisLookup) -> Weights:
 def _values(axis: AxisLookup, mask: Mask | None) -> Parts:
     if mask is None:
         return Parts(None, len(axis), len(axis))
-    values = axis.axis.values[mask]
-    return Parts.of(Weights({axis.name: values}), len(values))
+    count = int(mask.sum())
+    left_out = len(axis) - count
+    if 0 < left_out <= FEW < count:  # shorter said by what is not in it
+        rows = Weights({axis.name: axis.axis.values[~mask]}, others=True)
+    else:
+        rows = Weights({axis.name: axis.axis.values[mask]})
+    return Parts.of(rows, count)
 
 
 Runs = Sequence[tuple[int, int]]
