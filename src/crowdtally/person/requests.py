@@ -39,7 +39,7 @@ def _weights(popularity: Popularity) -> list[tuple[str, str]]:
 
 
 def draws_of(look_up: Callable[[str], Charged | None], mark: str) -> Iterator[Charged]:
-    """All charges that were made for one request, in order: the first draw, the second and so on."""
+    """All charges that were made for one request: the first draw, the second, and so on."""
     number = 1
     while (found := look_up(request_id(mark, number))) is not None:
         yield found
