@@ -115,7 +115,11 @@ class Store:
         with Ledger.open(self.home.ledger) as ledger:
             mark = fingerprint(self.home.key(), own, plan)
             found = enumerate(draws_of(ledger.request, mark), 1)
-            return [self._stored(one, n) for n, one in found if one.state == "published"]
+            return [
+                Draw(kept(self.home.draws, one, settle=False), number, one.id, new=False)
+                for number, one in found
+                if one.state == "published"
+            ]
 
     def spent(self) -> Fraction:
         """The total ε of all draws of this store: at most so much was lost of any one item."""

@@ -140,7 +140,17 @@ def _meaning(desk: Desk, plan: Plan | None) -> dict[str, Any]:
     """What a choice means, in words; nothing without one."""
     if plan is None:
         return {"leaves": [], "reveals": [], "cost": None}
-    return {"leaves": leaves(plan), "reveals": reveals(plan), "cost": _cost(desk, plan)}
+    perturbed = set(map(id, plan.groups))
+    groups = desk.catalogue.groups
+    own = desk.catalogue.group_of[desk.history.places].tolist()
+    many = sum(id(groups[number]) in perturbed for number in own)
+    return {
+        "leaves": leaves(plan),
+        "reveals": reveals(plan),
+        "cost": _cost(desk, plan),
+        "perturbed": many,
+        "together": for_people(many * plan.cost.value),
+    }
 
 
 def _choosing(desk: Desk, asked: Asked) -> dict[str, Any]:
@@ -196,7 +206,7 @@ def _drawn(desk: Desk, asked: Asked, draw: Draw) -> dict[str, Any]:
         "time": "" if charged is None else moment(charged.time),
         "many": len(items),
         "yours": len(theirs & set(desk.history.places.tolist())),
-        "items": [value(item) for item in items[:MOST_ITEMS]],
+        "listed": [value(item) for item in items[:MOST_ITEMS]],
         "name": free_name(desk.folder),
         "folder": str(desk.folder),
         "written": value(asked.file) if written is not None and written.is_file() else "",

@@ -128,8 +128,8 @@ def table(found: Sequence[Row], *, planned: bool, number: int | None) -> Shown:
     note = (
         "“Mostly” is 95 of 100 draws. A noisy count can be negative. "
         + (
-            "Not all of your items are counted: those that also have a category of “no release” "
-            "leave no trace anywhere."
+            "Not all of your items are counted with noise: those of a category of “no release” leave "
+            "no trace anywhere, and those of “all release” leave as they are."
             if partly
             else ""
         )
