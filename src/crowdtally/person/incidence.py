@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache, cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +69,24 @@ class Incidence:
 def _added(where: Numbers, values: Floats, size: int) -> Floats:
     """The sum of the values at each of ``size`` places."""
     return np.asarray(np.bincount(where, values, minlength=size), dtype=np.float64)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra in one thread: for systems this small, a second one costs more than it helps.
+
+    On a busy computer threads that wait for each other made a plan forty times slower.
+    """
+    with _threads().limit(limits=1, user_api="blas"):
+        yield
+
+
+@cache
+def _threads() -> Any:
+    """The thread pools of this process; looking for them takes a moment."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:

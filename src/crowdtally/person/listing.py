@@ -1,4 +1,4 @@
-"""The categories in a list: what is public of each, and, apart from it, her own counts."""
+"""The categories in a list: what is public of each, and, apart from it, the person's own counts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def category_rows(plan: Plan) -> list[CategoryRow]:
 
 
 def own_counts(history: History) -> dict[str, int]:
-    """How many of her items each category has: private, for her eyes alone."""
+    """How many of the history's items each category has: private, for the person's eyes alone."""
     counts = dict.fromkeys(history.catalogue.categories, 0)
     for number in history.catalogue.group_of[history.places].tolist():
         for category in history.catalogue.groups[number].categories:

@@ -10,17 +10,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.person.catalogue import Catalogue, Group
 from crowdtally.person.levels import Level, Levels, checked
-from crowdtally.person.scales import Rates, best_rates, verify
+from crowdtally.person.scales import Rates, best_rates, most_used, verify
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import Number
 
 USUAL = Fraction(19, 20)
 """The level of a noise interval."""
+_STEPS = 10**4
+"""What is charged is rounded up to a multiple of 1/10,000."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,8 @@ class Plan:
     """The groups of which nothing leaves (no release)."""
     noise: Rates
     """The rate of the noise on each measured category, and how near the optimum it is."""
+    found: str = ""
+    """How ε was found, in words, where nobody typed it."""
 
     def __post_init__(self) -> None:
         verify(self.noise.values, self.sets, self.budgets)
@@ -81,16 +86,17 @@ class Plan:
         measured = tuple(sorted({c for group in perturbed for c in group.categories}))
         number = {category: place for place, category in enumerate(measured)}
         sets = tuple(tuple(number[c] for c in group.categories) for group in perturbed)
-        budgets = tuple(_least(each, group) for group in perturbed)
+        budgets = _least(each, perturbed)
         rates = best_rates(sets, budgets, len(measured))
         return cls(
             catalogue, asked, typed, measured, perturbed, sets, budgets, passed, withheld, rates
         )
 
-    @property
+    @cached_property
     def cost(self) -> Epsilon:
-        """What a draw is charged: the most that any one item can lose."""
-        return Epsilon(max(self.budgets))
+        """What a draw is charged: the most that any one item can lose, rounded up."""
+        lost = most_used(self.rates, self.sets, (Fraction(1),) * len(self.sets))
+        return Epsilon(min(max(self.budgets), Fraction(ceil(lost * _STEPS), _STEPS)))
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
@@ -170,7 +176,10 @@ def _contradiction(catalogue: Catalogue, each: tuple[Level, ...], group: Group) 
     )
 
 
-def _least(each: tuple[Level, ...], group: Group) -> Fraction:
-    """ε_i of the items of a perturbed group."""
-    found = (each[category].epsilon for category in group.categories)
-    return min(epsilon.value for epsilon in found if epsilon is not None)
+def _least(each: tuple[Level, ...], perturbed: tuple[Group, ...]) -> tuple[Fraction, ...]:
+    """ε_i of the items of each perturbed group: the least of its categories' levels."""
+    levels = [Fraction(0) if level.epsilon is None else level.epsilon.value for level in each]
+    ascending = sorted(set(levels))
+    rank = {value: place for place, value in enumerate(ascending)}
+    ranks = [rank[value] for value in levels]  # comparing rationals is slow
+    return tuple(ascending[min(ranks[c] for c in group.categories)] for group in perturbed)

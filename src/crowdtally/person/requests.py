@@ -19,7 +19,7 @@ def fingerprint(
 ) -> str:
     """HMAC-SHA256 of the history as a set, the catalogue, each category's level, the popularity.
 
-    Items of which nothing leaves are not in it: whether she has them changes nothing at all, also
+    Items of which nothing leaves are not in it: having them changes nothing at all, also
     not whether a draw is a new one.
     """
     used = [group.places for group in (*plan.groups, *plan.passed)]

@@ -60,6 +60,8 @@ def reveals(plan: Plan) -> list[str]:
             f"By the levels of their categories, some items have less: {for_people(finer[0])} at "
             "the least."
         )
+    if plan.found:
+        said.append(plan.found)
     return [*said, user_level(cost.value)]
 
 

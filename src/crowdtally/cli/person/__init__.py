@@ -1,4 +1,4 @@
-"""``crowdtally person …``: for one person, on her own device. Nobody else is trusted."""
+"""``crowdtally person …``: for one person, on their own device. Nobody else is trusted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from crowdtally.cli.person.perturb import perturb
 from crowdtally.cli.person.show import show
 
 app = typer.Typer(
-    help="For one person, on her own device: perturb a history before anything of it leaves.",
+    help="For one person, on their own device: perturb a history before anything of it leaves.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -19,7 +19,7 @@ app = typer.Typer(
 
 @app.callback()
 def person() -> None:
-    """For one person, on her own device: perturb a history before anything of it leaves."""
+    """For one person, on their own device: perturb a history before anything of it leaves."""
 
 
 app.command()(perturb)

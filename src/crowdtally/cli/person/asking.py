@@ -191,7 +191,7 @@ def _takes(command: Callable[..., None], make: Callable[..., Any]) -> Callable[.
 
 
 def history_from(source: str, catalogue: Catalogue, *, drop_unknown: bool) -> History:
-    """The history that was named; her own eyes alone are told what was left out of it."""
+    """The history that was named; what was left out of it is for the person's own eyes."""
     from crowdtally.person.history import History
     from crowdtally.person.history_file import read_history
 

@@ -39,7 +39,7 @@ def levels(
     else:
         shown = [(row.category, row.items, row.level, row.half_width) for row in rows]
         print("\n".join(table(("category", "items", "level", "noise ±"), shown)))
-    if history is not None:  # hers: never on stdout, where a file may take it along
+    if history is not None:  # private: never on stdout, where a file may take it along
         own = asking.history_from(history, plan.catalogue, drop_unknown=drop_unknown)
         mine = list(own_counts(own).items())
         print("\n".join(table(("category", "yours"), mine)), file=sys.stderr)

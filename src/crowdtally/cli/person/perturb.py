@@ -62,7 +62,7 @@ def perturb(
 
 
 def _told(draw: Draw, plan: Plan, kept: Store) -> list[str]:
-    """For her eyes: what it cost, and what it means."""
+    """For the person's eyes: what it cost, and what it means."""
     from crowdtally.budget.amounts import for_people
     from crowdtally.person.words import reveals
 

@@ -48,7 +48,7 @@ def show(
         print(printable_json(facts))
     else:
         _print(said, rows, draws)
-    if not quiet:  # hers: never on stdout, where a file may take it along
+    if not quiet:  # private: never on stdout, where a file may take it along
         mine = list(own_counts(own).items())
         print("\n".join(table(("category", "yours"), mine)), file=sys.stderr)
 
