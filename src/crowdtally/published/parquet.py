@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from crowdtally import durable
 from crowdtally.errors import CrowdtallyError
-from crowdtally.patience import TooLongError, stoppable
+from crowdtally.patience import TooMuchError, stoppable
 from crowdtally.published.words import damaged
 from crowdtally.values.sql import quoted
 
@@ -165,6 +165,16 @@ def ask(path: Path, query: str, parameters: Sequence[object] = ()) -> Any:
     return _run(path, f"{source} {query}", parameters, trusting=path not in _distrusted)
 
 
+def hold_memory(most: str) -> None:
+    """Let no question of this process have more memory than so much, such as ``1GB``.
+
+    One that needs more is refused, instead of writing to the disk.
+    """
+    for trusting in (True, False):
+        database = _database(os.getpid(), trusting)
+        database.execute(f"SET memory_limit = '{_escaped(most)}'; SET temp_directory = ''")
+
+
 def relation(path: Path) -> Any:
     """The whole table as a DuckDB relation."""
     try:
@@ -185,7 +195,9 @@ def _run(path: Path, query: str, parameters: Sequence[object] = (), *, trusting:
 
 def _unreadable(path: Path, error: duckdb.Error) -> CrowdtallyError:
     if isinstance(error, duckdb.InterruptException):
-        return TooLongError("the question takes too long: ask for less at once.")
+        return TooMuchError("the question takes too long: ask for less at once.")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return TooMuchError("the question needs too much memory: ask for less at once.")
     if isinstance(error, duckdb.FatalException | duckdb.InternalException):
         _database.cache_clear()  # a database that failed like this answers nothing any more
     return damaged(path, "it cannot be read as a Parquet table of a release")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from crowdtally.errors import UsageError
+from crowdtally.published import parquet
 from crowdtally.reader.explorer.app import Explorer
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.release import Release
@@ -13,6 +14,8 @@ from crowdtally.web.serving.hosts import Hosts, is_loopback
 from crowdtally.web.serving.running import bound, run, url_of
 
 HOST, PORT = "127.0.0.1", 8765
+MEMORY = "1GB"
+"""What questions to tables may have together."""
 OPEN_TO_OTHERS = (
     "others on the network can reach these pages: they show public releases, and nothing else, but "
     "anybody can ask them questions. Without --host only this machine can."
@@ -42,6 +45,7 @@ def serve(
         needs(package, "a server of pages", "web")
     if not releases:
         raise UsageError("name at least one release: crowdtally serve RELEASE.")
+    parquet.hold_memory(MEMORY)
     listening = bound(host, port)
     try:
         if not is_loopback(host):
