@@ -42,6 +42,8 @@ _BY_STATISTICS = (
 )
 """What of DuckDB's optimizer goes by what a file says about its rows."""
 _distrusted: set[Path] = set()
+_held: list[str] = []
+"""The most memory that all questions of this process may have; none: what the machine has."""
 
 
 def write(
@@ -170,9 +172,8 @@ def hold_memory(most: str) -> None:
 
     One that needs more is refused, instead of writing to the disk.
     """
-    for trusting in (True, False):
-        database = _database(os.getpid(), trusting)
-        database.execute(f"SET memory_limit = '{_escaped(most)}'; SET temp_directory = ''")
+    _held[:] = [most]
+    _database.cache_clear()
 
 
 def relation(path: Path) -> Any:
@@ -211,7 +212,10 @@ def _database(process: int, trusting: bool) -> Any:
     One that is not ``trusting`` reads rows without a look at the file's statistics and filters,
     by which DuckDB passes rows over and even chooses how many bits a column needs.
     """
-    made = duckdb.connect(":memory:", config={"enable_external_file_cache": "false"})
+    settings = {"enable_external_file_cache": "false"}
+    if _held:
+        settings |= {"memory_limit": _held[0], "temp_directory": ""}
+    made = duckdb.connect(":memory:", config=settings)
     if not trusting:
         made.execute(f"SET disabled_optimizers = '{_BY_STATISTICS}'")
     return made

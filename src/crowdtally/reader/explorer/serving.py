@@ -53,7 +53,7 @@ def serve(
         hosts = Hosts.of(host, listening.getsockname()[1], names)
         shelf = Shelf(releases)
         explorer = Explorer.of(shelf)
-        shelf.prepare()
+        shelf.prepare(explorer.pages.report)  # whose pictures take a while to draw
         run(explorer.app(hosts), listening, lambda: ready(f"{url_of(listening, host)}/"))
         explorer.work.close()
     finally:
