@@ -45,6 +45,7 @@ def serve(
         needs(package, "a server of pages", "web")
     if not releases:
         raise UsageError("name at least one release: crowdtally serve RELEASE.")
+    Hosts.of(host, port, names)  # a name that is none is told before anything listens
     parquet.hold_memory(MEMORY)
     listening = bound(host, port)
     try:
