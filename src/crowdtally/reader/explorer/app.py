@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
-from crowdtally.patience import TooLongError
+from crowdtally.patience import TooMuchError
 from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.answers.files import SUFFIXES
 from crowdtally.reader.explorer import comparing
@@ -81,12 +82,18 @@ class Explorer:
         router = Router(routes, redirect_slashes=True, default=_nowhere)
         return Gate(router, hosts, self.pages.refusal, headers=_FRESH)
 
+    @cached_property
+    def _folders(self) -> dict[str, str]:
+        """What messages say instead of where releases lie: readers may be anywhere."""
+        folders = sorted((str(one.release.folder) for one in self.shelf), key=len, reverse=True)
+        return {one: Path(one).name for one in folders if Path(one).is_absolute()}
+
     async def _answered(self, request: Request, task: Callable[[], Response]) -> Response:
         """What a task answers, within its time, with numbers as the reader writes them."""
         numerals = of_reader(request.headers.get("accept-language", ""))
 
         def work() -> Response:
-            with written_as(numerals), _refusing():
+            with written_as(numerals), _Refusing(self._folders):
                 return task()
 
         return await self.work.run(work)
@@ -94,6 +101,7 @@ class Explorer:
     async def _first(self, request: Request) -> Response:
         from starlette.responses import RedirectResponse
 
+        _nothing_asked(request)
         if len(self.shelf) == 1:
             (only,) = self.shelf
             return RedirectResponse(f"/r/{only.name}/", 302)
@@ -102,8 +110,9 @@ class Explorer:
     async def _listed(self, request: Request) -> Response:
         from starlette.responses import JSONResponse
 
+        _nothing_asked(request)
+
         def listed() -> Response:
-            Asked.of(request.url.query, ())
             return JSONResponse([_about(one) for one in self.shelf])
 
         return await self._answered(request, listed)
@@ -111,6 +120,7 @@ class Explorer:
     async def _described(self, request: Request) -> Response:
         from starlette.responses import JSONResponse
 
+        _nothing_asked(request)
         return JSONResponse(description(self.shelf, VIEWS))
 
     async def _asset(self, request: Request) -> Response:
@@ -123,12 +133,17 @@ class Explorer:
         from starlette.responses import FileResponse
 
         opened, name = self.shelf[request.path_params["release"]], request.path_params["name"]
-        opened.look()
-        published = opened.source.published
-        path = published.folder / name
-        if name not in published.files or path.is_symlink() or not path.is_file():
-            raise Refused(404, "The release has no such file: its downloads are listed.")
-        return FileResponse(path, filename=name, content_disposition_type="attachment")
+        _nothing_asked(request)
+
+        def found() -> Response:
+            opened.look()
+            published = opened.source.published
+            path = published.folder / name
+            if name not in published.files or path.is_symlink() or not path.is_file():
+                raise Refused(404, "The release has no such file: its downloads are listed.")
+            return FileResponse(path, filename=name, content_disposition_type="attachment")
+
+        return await self._answered(request, found)
 
     async def _compared(self, request: Request) -> Response:
         suffix, query = request.path_params.get("suffix", ""), request.url.query
@@ -177,20 +192,43 @@ def _no_page(name: str) -> str:
     return f"Nothing is at {name[:60]!r}. The first page leads to all that is here."
 
 
-class _refusing:
-    """Context manager: what is wrong with a question becomes a page that says so."""
+def _nothing_asked(request: Request) -> None:
+    """Refuse parameters where there are none."""
+    try:
+        Asked.of(request.url.query, ())
+    except UsageError as error:
+        raise Refused(400, str(error)) from None
+
+
+class _Refusing:
+    """Context manager: what is wrong with a question becomes a page that says so.
+
+    Args:
+        folders: what messages say instead of each.
+    """
+
+    def __init__(self, folders: Mapping[str, str]) -> None:
+        self._folders = folders
+
+    def _words(self, error: BaseException) -> str:
+        found = str(error)
+        for folder, name in self._folders.items():
+            found = found.replace(folder, name)
+        return found
 
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         match error:
-            case TooLongError():
-                raise Refused(422, str(error)) from None
+            case TooMuchError():
+                raise Refused(422, self._words(error)) from None
             case UsageError():
-                raise Refused(400, str(error)) from None
+                raise Refused(400, self._words(error)) from None
             case InputError():  # a file was damaged, or is gone
                 raise Refused(
-                    410, f"{error} Put the folder right, and load the page again."
+                    410,
+                    f"{self._words(error)} Put the folder right and load the page again, or serve "
+                    "what is there now anew.",
                 ) from None
             case CrowdtallyError() | MemoryError() | OSError():
                 raise Refused(409, "The machine could not do it now: try again.") from None

@@ -10,11 +10,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.errors import UsageError
 from crowdtally.reader.asking.top import item_axis
 from crowdtally.reader.estimating.believed import Ints
 from crowdtally.reader.explorer.index import Index
 from crowdtally.reader.explorer.kept import Kept
+from crowdtally.reader.explorer.watched import Watched
 from crowdtally.reader.lookup import AxisLookup
 from crowdtally.reader.pages.source import Source
 from crowdtally.reader.release import Release
@@ -47,6 +48,7 @@ class Opened:
 
     def __post_init__(self) -> None:
         self._served_withdrawn = self.release.withdrawn is not None
+        self._watched = Watched(self.source.published)
 
     @cached_property
     def source(self) -> Source:
@@ -68,21 +70,21 @@ class Opened:
         """Make the estimates, the search and the report's facts; in a thread of its own."""
         try:
             if self.source.has_items:
-                self._prepare_items()
+                self._index = self._made_index()
             self._facts = self.source.facts()
             self.state = READY
-        except (CrowdtallyError, MemoryError):
-            self.state = FAILED  # whoever asks is told why, by the question itself
+        except Exception:  # whoever asks is told why, by the question itself
+            self.state = FAILED
         finally:
             self._ready.set()
 
-    def _prepare_items(self) -> None:
+    def _made_index(self) -> Index:
         believed, size = self.source.estimator.items, len(self.item)
         order: Ints = np.arange(size)
         if believed is not None and len(believed.believed) == size:
             order = np.argsort(-believed.believed.mean, kind="stable")
         names = [self.source.name(one) for one in self.item.axis.values.tolist()]
-        self._index = Index.of(names, order)
+        return Index.of(names, order)
 
     @cached_property
     def item(self) -> AxisLookup:
@@ -90,7 +92,12 @@ class Opened:
         return item_axis(self.source.axes)
 
     def look(self) -> None:
-        """Refuse where it was called back or damaged since it was opened."""
+        """Refuse where it was called back or damaged since it was opened.
+
+        Raises:
+            Refused: it was withdrawn.
+            InputError: a file of it was changed, replaced or taken away.
+        """
         note = self.release.withdrawn
         if note is not None and not self._served_withdrawn:
             raise Refused(
@@ -98,6 +105,7 @@ class Opened:
                 f"{note} Ask whoever published it for what takes its place. To look at it all the "
                 "same, its folder can be served anew.",
             )
+        self._watched.check()
 
     def wait(self) -> None:
         """Wait a moment for what is made behind the first page.
@@ -116,8 +124,10 @@ class Opened:
     def index(self) -> Index:
         """The search."""
         self.wait()
-        if self._index is None:
+        if not self.source.has_items:
             raise UsageError("this release has no items to search.")
+        if self._index is None:  # it failed, and says why if it still does
+            self._index = self._made_index()
         return self._index
 
     @property

@@ -6,13 +6,18 @@ A browser that was told that ``evil.example`` has the address 127.0.0.1 sends th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import ip_address
 
+from crowdtally.errors import UsageError
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """Names of the machine itself."""
 _EVERYWHERE = ("0.0.0.0", "::")
+_NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*")
+"""A host as browsers write it, without a port; addresses of version 6 look otherwise."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +33,13 @@ class Hosts:
 
     @classmethod
     def of(cls, host: str, port: int, also: Collection[str] = ()) -> Hosts:
-        """The names of a server that listens at ``host``; ``also`` are further ones."""
-        own = () if host in _EVERYWHERE else (bracketed(host),)
-        named = (*LOOPBACK, *own, *(bracketed(one.lower()) for one in also))
+        """The names of a server that listens at ``host``; ``also`` are further ones.
+
+        Raises:
+            UsageError: a further one is no name of a host.
+        """
+        own = () if host in _EVERYWHERE else (bracketed(host.lower()),)
+        named = (*LOOPBACK, *own, *map(_named, also))
         return cls(frozenset(named), port, any_address=host in _EVERYWHERE)
 
     def knows(self, header: str) -> bool:
@@ -56,6 +65,16 @@ def bracketed(host: str) -> str:
     ('[::1]', 'localhost')
     """
     return f"[{host}]" if ":" in host and not host.startswith("[") else host
+
+
+def _named(host: str) -> str:
+    found = bracketed(host.lower())
+    if _NAME.fullmatch(found) is None and not (found.startswith("[") and _is_address(found)):
+        raise UsageError(
+            "a further name is that of a host alone, such as counts.example.org, without a port "
+            f"or a path: received {host[:60]!r}."
+        )
+    return found
 
 
 def is_loopback(host: str) -> bool:

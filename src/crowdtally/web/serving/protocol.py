@@ -8,8 +8,21 @@ from typing import Any
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from crowdtally.web.serving.policy import HEADERS
+
 HEAD_SECONDS = 10.0
 """Within which a request must have been sent, from its first letter or the connection on."""
+WORDS = (
+    "This is no request that is understood here: it is no HTTP, its head is too long, or it does "
+    "not name its host exactly once. Open the address that was printed when the server started.\n"
+)
+_HEADERS = [
+    ("content-type", "text/plain; charset=utf-8"),
+    ("connection", "close"),
+    *HEADERS.items(),
+]
+_SENDING = (h11.IDLE, h11.SEND_BODY)
+"""What somebody does whose request is not whole yet."""
 MOST = 500
 """Connections at once; one more is closed."""
 
@@ -30,7 +43,7 @@ class PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Somebody says something."""
         super().data_received(data)
-        if self.conn.their_state is not h11.IDLE:  # the whole head of a request is there
+        if self.conn.their_state not in _SENDING:  # the whole request is there
             self._stop_waiting()
         elif self._timer is None:
             self._wait()
@@ -38,7 +51,21 @@ class PatientProtocol(H11Protocol):
     def on_response_complete(self) -> None:
         """All was said; what comes next has its own time."""
         super().on_response_complete()
-        self._stop_waiting()
+        if self.conn.their_state is not h11.SEND_BODY:  # a body that nobody wants goes on
+            self._stop_waiting()
+
+    def send_400_response(self, msg: str) -> None:
+        """What cannot be understood has no page, but is told why, under the same policy."""
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun
+            self.transport.abort()
+            return
+        for event in (
+            h11.Response(status_code=400, headers=_HEADERS, reason=b"Bad Request"),
+            h11.Data(data=WORDS.encode()),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Nobody is there any more."""

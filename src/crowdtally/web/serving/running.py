@@ -37,6 +37,8 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=512)
+    except UnicodeError as error:  # no name of a host at all
+        raise _unbound(host, port, socket.gaierror(str(error))) from error
     except OSError as error:
         raise _unbound(host, port, error) from error
 

@@ -1,0 +1,189 @@
+"""The explorer as it is served: a real server on a free port, asked by a plain client."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+from urllib.parse import urlencode, urlsplit
+
+import crowdtally as ct
+from crowdtally.reader.explorer.serving import serve
+from kit.adaptive import adaptive
+from kit.auto_made import release_way
+from kit.hamlet import PLACES, hamlet
+from kit.hostile import hostile
+
+CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
+STORED = (
+    "sra-two-contexts", "sra-attributes", "pairs", "filter-one", "discovered", "discovered-none",
+    "haar-items", "sketch-wide", "sra-integers-and-context", "older-pairs",
+)  # fmt: skip
+"""Kinds of release that are stored."""
+MADE = ("auto", "tastes", "top", "top-in-contexts", "attributes", "labels", "hostile")
+"""Kinds that are made when tests run."""
+KINDS = (*MADE, *STORED)
+"""By the names that they have in addresses."""
+LABELS = {"zoo": "The old Zoo", "arena": "Arène", "mill": "Mill 100%_wide"}
+PATIENCE = 30.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answered."""
+
+    status: int
+    headers: Mapping[str, str]
+    """By names in small letters."""
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8")
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs."""
+
+    url: str
+    """As it was printed, with a slash at its end."""
+
+    @property
+    def port(self) -> int:
+        return urlsplit(self.url).port or 80
+
+    def ask(
+        self, path: str, method: str = "GET", headers: Mapping[str, str] | None = None,
+        **query: object,
+    ) -> Answer:  # fmt: skip
+        """The answer to a path; lists in the query are several values of one name."""
+        names = urlencode([(name.rstrip("_"), one) for name, given in query.items()
+                           for one in (given if isinstance(given, list) else [given])])  # fmt: skip
+        target = f"{path}{'&' if '?' in path else '?'}{names}" if names else path
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        try:
+            connection.request(method, target, headers=dict(headers or {}))
+            answered = connection.getresponse()
+            found = {name.lower(): value for name, value in answered.getheaders()}
+            return Answer(answered.status, found, answered.read())
+        finally:
+            connection.close()
+
+    def said(self, *lines: str, wait: float = PATIENCE) -> bytes:
+        """All that comes back for lines as they are, until the server closes."""
+        with self.connected(wait) as connection:
+            connection.sendall("\r\n".join(lines).encode("latin-1"))
+            return everything(connection)
+
+    @contextmanager
+    def connected(self, wait: float = PATIENCE) -> Iterator[socket.socket]:
+        """A connection that says nothing yet."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=wait) as connection:
+            yield connection
+
+    def until_ready(self) -> Served:
+        """The same server, once all its estimates are there."""
+        end = time.monotonic() + 60
+        while any(one["estimates"] == "computing" for one in self.ask("/releases.json").json):
+            assert time.monotonic() < end, "estimates do not end"
+            time.sleep(0.02)
+        return self
+
+
+def everything(connection: socket.socket) -> bytes:
+    """What comes until the other side closes, or lets go."""
+    parts = []
+    try:
+        while part := connection.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    return b"".join(parts)
+
+
+@contextmanager
+def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
+    """A server in a thread; it ends as a signal would end it.
+
+    Args:
+        start: runs it, and tells its address to what it is given.
+    """
+    stops: list[Callable[[int, Any], None]] = []
+    failures: list[BaseException] = []
+    found, ready = list[str](), threading.Event()
+
+    @contextmanager
+    def signals(handle: Callable[[int, Any], None]) -> Iterator[None]:
+        stops.append(handle)
+        yield
+
+    def told(url: str) -> None:
+        found.append(url)
+        ready.set()
+
+    def work() -> None:
+        try:
+            start(told)
+        except BaseException as failure:
+            failures.append(failure)
+        finally:
+            ready.set()
+
+    with mock.patch("crowdtally.web.serving.running._signals", signals):
+        thread = threading.Thread(target=work, name="served")
+        thread.start()
+        ready.wait(PATIENCE)
+    try:
+        assert found, failures
+        yield Served(found[0])
+    finally:
+        for stop in stops:
+            stop(signal.SIGTERM, None)
+        thread.join(PATIENCE)
+    assert not thread.is_alive(), "the server does not stop"
+    assert failures == []
+
+
+@contextmanager
+def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
+    """A server of some releases, on a free port."""
+    with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as server:
+        yield server
+
+
+def of_kind(folder: Path, kind: str) -> ct.Release:
+    """A small release of a kind, in a folder of that name."""
+    if kind in STORED:
+        return ct.load(CORPUS / kind)
+    if kind == "auto":
+        return ct.load(adaptive(folder, kind, rows=False, for_="recommend"))
+    if kind == "labels":
+        return hamlet(folder, name=kind, count="records").with_labels(
+            {one: LABELS[one] for one in PLACES}
+        )
+    if kind == "hostile":
+        inside = folder / kind
+        inside.mkdir()
+        made = hostile(inside)
+        made.folder.rename(folder / "hostile-labels")
+        return ct.load((folder / "hostile-labels").rename(inside / "hostile"))
+    return release_way(folder, kind.replace("-", " "))
+
+
+def all_kinds(folder: Path) -> dict[str, ct.Release]:
+    """One release of each kind, by its name in addresses."""
+    return {kind: of_kind(folder, kind) for kind in KINDS}

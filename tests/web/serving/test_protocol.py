@@ -1,0 +1,148 @@
+"""Connections that say nothing, or too slowly, are let go, and are in nobody's way."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from crowdtally.web.serving import protocol
+from crowdtally.web.serving.gate import Gate
+from crowdtally.web.serving.hosts import Hosts
+from crowdtally.web.serving.refusing import refusal
+from crowdtally.web.serving.running import bound, run, url_of
+from kit.served import Served, everything, running
+
+SECONDS = 0.4
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse("hello")(scope, receive, send)
+
+    with pytest.MonkeyPatch.context() as quick, bound("127.0.0.1", 0) as listening:
+        quick.setattr(protocol, "HEAD_SECONDS", SECONDS)
+        quick.setattr(protocol, "MOST", 300)
+        quick.setattr("crowdtally.web.serving.running.KEEP_ALIVE", 1)
+        gate = Gate(app, Hosts.of("127.0.0.1", listening.getsockname()[1]), refusal)
+        address = f"{url_of(listening, '127.0.0.1')}/"
+        with running(lambda ready: run(gate, listening, lambda: ready(address))) as found:
+            yield found
+
+
+def _ends(connection: socket.socket, begun: float) -> bytes:
+    found = everything(connection)
+    assert time.monotonic() - begun < 8 * SECONDS
+    return found
+
+
+def test_two_hundred_that_say_nothing_are_let_go(server: Served) -> None:
+    begun = time.monotonic()
+    with ExitStack() as all_of_them:
+        silent = [all_of_them.enter_context(server.connected()) for _ in range(200)]
+        for _ in range(5):
+            assert server.ask("/").text == "hello"
+        assert [_ends(one, begun) for one in silent] == [b""] * 200
+    assert server.ask("/").text == "hello"
+
+
+def test_more_than_the_most_are_closed_at_once(server: Served) -> None:
+    with ExitStack() as all_of_them:
+        begun = time.monotonic()
+        silent = [all_of_them.enter_context(server.connected()) for _ in range(340)]
+        closed = sum(1 for one in silent[300:] if everything(one) == b"")
+        assert closed == 40
+        assert time.monotonic() - begun < 8 * SECONDS
+    assert server.ask("/").text == "hello"
+
+
+@pytest.mark.parametrize("part", ["G", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX: "])
+def test_a_head_that_is_not_whole_in_time_is_let_go(server: Served, part: str) -> None:
+    with server.connected() as connection:
+        begun = time.monotonic()
+        connection.sendall(part.encode())
+        assert _ends(connection, begun) == b""
+        assert time.monotonic() - begun > SECONDS / 2
+
+
+def test_letters_now_and_then_buy_no_time(server: Served) -> None:
+    with server.connected(wait=0.1) as connection:
+        begun = time.monotonic()
+        connection.sendall(b"GET / HTTP/1.1\r\nX: ")
+        with pytest.raises((ConnectionError, AssertionError)):
+            while time.monotonic() - begun < 6 * SECONDS:
+                connection.sendall(b"x")
+                time.sleep(0.05)
+            raise AssertionError
+        assert time.monotonic() - begun < 6 * SECONDS, "it was never let go"
+
+
+def _until_hello(connection: socket.socket) -> None:
+    found = b""
+    while not found.endswith(b"hello"):
+        part = connection.recv(65536)
+        assert part, found
+        found += part
+
+
+def _head(server: Served, *more: str) -> bytes:
+    return "\r\n".join(
+        ["GET / HTTP/1.1", f"Host: 127.0.0.1:{server.port}", *more, "", ""]
+    ).encode()
+
+
+def test_a_body_that_never_ends_is_let_go(server: Served) -> None:
+    with server.connected(wait=0.1) as connection:
+        begun = time.monotonic()
+        connection.sendall(_head(server, "Content-Length: 1000000000"))
+        ended = False
+        while not ended and time.monotonic() - begun < 6 * SECONDS:
+            try:
+                connection.sendall(b"x")
+                time.sleep(0.05)
+            except ConnectionError:
+                ended = True
+        assert ended, "a slow body keeps its connection"
+
+
+def test_between_two_requests_there_is_time_but_not_for_ever(server: Served) -> None:
+    with server.connected() as connection:
+        for _ in range(2):
+            connection.sendall(_head(server))
+            _until_hello(connection)
+            time.sleep(SECONDS * 1.5)
+        begun = time.monotonic()
+        assert everything(connection) == b""
+        assert time.monotonic() - begun < 3
+
+
+def test_a_second_request_has_its_own_time(server: Served) -> None:
+    with server.connected() as connection:
+        connection.sendall(_head(server))
+        _until_hello(connection)
+        begun = time.monotonic()
+        connection.sendall(b"GET / HT")
+        assert _ends(connection, begun) == b""
+
+
+def test_several_requests_at_once_are_all_answered(server: Served) -> None:
+    with server.connected() as connection:
+        connection.sendall(_head(server) * 3 + _head(server, "Connection: close"))
+        assert everything(connection).count(b"hello") == 4
+
+
+def test_nonsense_after_a_request_ends_the_connection(
+    server: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with server.connected() as connection:
+        connection.sendall(_head(server, "Transfer-Encoding: chunked"))
+        connection.sendall(b"no chunk at all\r\n\r\n" * 10)
+        everything(connection)
+    assert server.ask("/").text == "hello"
+    assert "Traceback" not in capfd.readouterr().err
