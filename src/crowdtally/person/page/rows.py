@@ -128,7 +128,7 @@ def table(found: Sequence[Row], *, planned: bool, number: int | None) -> Shown:
     note = (
         "“Mostly” is 95 of 100 draws. A noisy count can be negative. "
         + (
-            "Not all of your items are counted with noise: those of a category of “no release” leave "
+            "Not all of your items are counted with noise: those of “no release” leave "
             "no trace anywhere, and those of “all release” leave as they are."
             if partly
             else ""
