@@ -1,4 +1,4 @@
-"""``crowdtally person``: what is printed where, what is refused, and that nothing private leaves."""
+"""``crowdtally person``: what is printed where, what is refused, and that nothing leaks."""
 
 from __future__ import annotations
 

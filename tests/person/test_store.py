@@ -16,7 +16,7 @@ import pytest
 
 from crowdtally import durable
 from crowdtally.budget import DrawnBeforeError, Ledger, LedgerError
-from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
+from crowdtally.errors import BudgetError, CrowdtallyError, InputError, StoppedError, UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person import store as storing
 from crowdtally.person.catalogue import Catalogue
@@ -217,7 +217,7 @@ def test_an_interruption_leaves_no_draft(store: Store, monkeypatch: Any) -> None
         raise KeyboardInterrupt
 
     monkeypatch.setattr(storing, "perturb", stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(StoppedError, match=r"interrupted. Nothing was shown"):
         store.perturb(OWN, plan())
     assert states(store) == ["drawing"]
     assert list(store.home.draws.iterdir()) == []
@@ -351,3 +351,14 @@ def test_nothing_is_drawn_before_it_is_recorded_that_it_may_be(store: Store) -> 
     store.perturb(OWN, plan(), draws=Watching())
     assert seen == [["drawing"]] * len(seen)
     assert seen
+
+
+def test_what_is_charged_is_one_item_of_a_history(store: Store) -> None:
+    store.perturb(OWN, plan())
+    (charged,) = store.charges()
+    assert charged.unit is not None
+    assert charged.unit.kind == "item"
+    assert charged.charge.epsilon == plan().cost
+    assert charged.asked is not None
+    assert charged.asked.source is None
+    assert charged.asked.output is None

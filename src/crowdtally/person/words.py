@@ -78,8 +78,8 @@ def guarantee(plan: Plan) -> str:
     """For whoever receives the perturbed history: one sentence, the same for every history."""
     open_ones = f" Items of {_named(plan, 'all')} are as they are." if plan.passed else ""
     return (
-        f"Perturbed on the person's own device: epsilon {plan.cost} for each item of the history, "
-        f"added or removed ({UNIT.neighbours}).{open_ones}"
+        f"Perturbed on the person's own device: epsilon {plan.cost} for each item of the history "
+        f"(neighbours: {UNIT.neighbours}).{open_ones}"
     )
 
 
