@@ -66,14 +66,13 @@ def test_a_free_name_is_proposed(drawn: PageServed) -> None:
     assert 'value="perturbed-2.csv"' in drawn.ask().text
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../a.csv", "/tmp/a.csv", "sub/a.csv", "..\\a.csv", "c:a.csv", ".a.csv", "..", "", " ", "a",
-     "a.exe", "a\n.csv", "a\0.csv", "x" * 200 + ".csv", "a.csv/", "\u202ea.csv"],
-)  # fmt: skip
-def test_no_name_leads_elsewhere(drawn: PageServed, name: str) -> None:
+def test_no_name_leads_elsewhere(drawn: PageServed) -> None:
     around = content(drawn.desk.folder.parent)
-    assert drawn.send("release", **ONE, draw=1, name=name).status == 400
+    for name in (
+        "../a.csv", "/tmp/a.csv", "sub/a.csv", "..\\a.csv", "c:a.csv", ".a.csv", "..", "", " ", "a",
+        "a.exe", "a\n.csv", "a\0.csv", "x" * 200 + ".csv", "a.csv/", "\u202ea.csv",
+    ):  # fmt: skip
+        assert drawn.send("release", **ONE, draw=1, name=name).status == 400, name
     assert content(drawn.desk.folder.parent) == around
 
 
