@@ -139,6 +139,20 @@ def test_the_form_of_levels_changes_what_it_shows_and_keeps_the_rest(read: PageS
         assert read.send("choose", **{"overall": "typed", **wrong}).status == 400
 
 
+def test_a_level_of_another_page_stays(read: PageServed) -> None:
+    sent = {"overall": "typed", "epsilon": "1", "levels": "no:4;2:6", "level-0": "no"}
+    assert read.send("choose", **sent).headers["location"] == "./?epsilon=1&levels=2:6;no:0,4"
+
+
+def test_items_that_are_not_counted_are_told_apart(read: PageServed) -> None:
+    page = read.ask(f"?epsilon=1&levels=no:{PLACE['horror']}")
+    assert "Of these counted" in page.words
+    found = cells(page.text)
+    assert found["space"][:2] == ["2", "1"], "one of the two is of horror too"
+    assert found["horror"][:2] == ["1", "–"]
+    assert "Of these counted" not in read.ask("?epsilon=1&levels=").words
+
+
 @pytest.mark.parametrize("query", ["q=OME", "q=ome"])
 def test_categories_are_found_by_a_part_of_their_names(read: PageServed, query: str) -> None:
     assert list(cells(read.ask(f"?epsilon=1&levels=&{query}").text)) == ["comedy"]
