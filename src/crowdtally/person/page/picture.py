@@ -41,8 +41,8 @@ def picture(found: Sequence[Row], number: int | None) -> Chart | None:
     said = "Blue dots: your own counts. Grey lines: where the noisy counts lie in 95 of 100 draws."
     if number is not None:
         layers.append({
-            "mark": {"type": "point", "shape": "diamond", "filled": True, "color": _OTHER,
-                     "size": 90, "opacity": 1},
+            "mark": {"type": "point", "shape": "diamond", "filled": False, "color": _OTHER,
+                     "size": 130, "strokeWidth": 2.5, "opacity": 1},
             "encoding": {"x": {"field": "noisy", **x}},
         })  # fmt: skip
         said += f" Orange diamonds: the noisy counts of draw {number}."

@@ -118,7 +118,7 @@ def table(found: Sequence[Row], *, planned: bool, number: int | None) -> Shown:
         if partly:
             column("Of these counted", lambda row: grouped(row.counted))
         if number is not None:
-            column(f"With noise (draw {number})", lambda row: grouped(row.noisy))
+            column(f"With noise (draw\N{NO-BREAK SPACE}{number})", lambda row: grouped(row.noisy))
             column("In the list that may leave", lambda row: grouped(row.leaves))
         column("Noise: standard deviation", lambda row: grouped(row.deviation))
         column("Noise: mostly at most ±", lambda row: grouped(row.width))
