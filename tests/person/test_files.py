@@ -158,3 +158,15 @@ def test_nothing_is_replaced(tmp_path: Path) -> None:
     for wrong in (target, tmp_path / "out", tmp_path / "no" / "out.csv", tmp_path / "a.parquet"):
         with pytest.raises(UsageError):
             checked_target(wrong)
+
+
+def test_a_disk_without_links_takes_the_file_too(tmp_path: Path, monkeypatch: Any) -> None:
+    import os
+
+    def none(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    plan = Plan.of(Catalogue.of({"a": ["x"]}), 1)
+    monkeypatch.setattr(os, "link", none)
+    hand_over(MADE, plan, checked_target(tmp_path / "out.txt"))
+    assert (tmp_path / "out.txt").read_text() == 'a\nb,"c\n'

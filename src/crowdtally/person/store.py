@@ -28,7 +28,7 @@ from crowdtally.person.home import Home
 from crowdtally.person.perturbing import Perturbed, perturb
 from crowdtally.person.planning import Plan
 from crowdtally.person.requests import draws_of, fingerprint, request_id
-from crowdtally.person.sharing import Popularity
+from crowdtally.person.sharing import Popularity, weights_of
 from crowdtally.person.words import UNIT
 
 DATASET = "history"
@@ -77,6 +77,8 @@ class Store:
             draws: where randomness comes from; for tests.
         """
         own = History.of(history, plan.catalogue)  # refused before anything is made
+        if popularity is not None:
+            weights_of(popularity, plan.catalogue)
         self.home.make()
         with Ledger.open(self.home.ledger, create=True) as ledger:
             mark = fingerprint(self.home.key(), own, plan, popularity)
