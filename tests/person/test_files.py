@@ -170,3 +170,18 @@ def test_a_disk_without_links_takes_the_file_too(tmp_path: Path, monkeypatch: An
     monkeypatch.setattr(os, "link", none)
     hand_over(MADE, plan, checked_target(tmp_path / "out.txt"))
     assert (tmp_path / "out.txt").read_text() == 'a\nb,"c\n'
+
+
+def test_popularity_from_a_file(tmp_path: Path) -> None:
+    from crowdtally.person.popularity_file import read_popularity
+
+    films = Catalogue.of({"a": ["x"], "b": ["x"]}, item="film")
+    plain = written(tmp_path, "a.csv", "film,seen\na,3\nb,0.5\n")
+    assert read_popularity(plain, films) == {"a": 3.0, "b": 0.5}
+    more = written(tmp_path, "b.csv", "year,film,seen\n1979,a,3\n")
+    assert read_popularity(f"{more}:seen", films) == {"a": 3.0}
+    with pytest.raises(UsageError, match=r"as FILE:COLUMN. There are: year, film, seen"):
+        read_popularity(more, films)
+    for rows in ("a,-1", "a,many", "a,inf", "a,nan", "a,", "a,1\na,2", ",1"):
+        with pytest.raises(InputError, match="weight"):
+            read_popularity(written(tmp_path, "c.csv", f"film,seen\n{rows}\n"), films)

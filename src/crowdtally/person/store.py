@@ -108,14 +108,20 @@ class Store:
             # What is shown is what is kept, read again.
             return Draw(kept(self.home.draws, done), number, done.id, new=True)
 
-    def stored(self, history: History | Iterable[object], plan: Plan) -> list[Draw]:
+    def stored(
+        self,
+        history: History | Iterable[object],
+        plan: Plan,
+        *,
+        popularity: Popularity | None = None,
+    ) -> list[Draw]:
         """The draws of this request that are stored already, in order; changes nothing."""
         own = History.of(history, plan.catalogue)
         self.home.require_ours()
         if not self.home.is_made:
             return []
         with Ledger.open(self.home.ledger) as ledger:
-            mark = fingerprint(self.home.key(), own, plan)
+            mark = fingerprint(self.home.key(), own, plan, popularity)
             found = enumerate(draws_of(ledger.request, mark), 1)
             return [self._stored(one, n) for n, one in found if one.state == "published"]
 
