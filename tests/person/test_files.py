@@ -65,6 +65,7 @@ def test_integers_of_parquet_are_the_texts_of_csv(tmp_path: Path) -> None:
         ("item,b,c\n1,2,3\n", {"category": "item"}, "two columns"),
         ("item,category\na\n", {}, "line 2: 1 values"),
         ("item,category\na,x\n", {"separator": ""}, "separator of categories is empty"),
+        ("item,category\na,x|y\nb,x\n", {}, "1 of the 2 categories .* --separator '\\|'"),
         ("item,category\ne\u0301,x\n", {}, "normal form C"),
     ],
 )
@@ -185,3 +186,8 @@ def test_popularity_from_a_file(tmp_path: Path) -> None:
     for rows in ("a,-1", "a,many", "a,inf", "a,nan", "a,", "a,1\na,2", ",1"):
         with pytest.raises(InputError, match="weight"):
             read_popularity(written(tmp_path, "c.csv", f"film,seen\n{rows}\n"), films)
+
+
+def test_a_bar_may_be_a_part_of_names(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "item,category\na,x|y\n")
+    assert read_catalogue(path, separator="///").categories == ("x|y",)
