@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from crowdtally.budget import Asked, Charge, Charged, DrawnBeforeError, Ledger, Part
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.person.drawn import encoded, kept, unfinished
+from crowdtally.person.drawn import decoded, encoded, kept, unfinished
 from crowdtally.person.failing import drawing, marking, placing, reserving, starting
 from crowdtally.person.history import History
 from crowdtally.person.home import Home
@@ -98,15 +98,15 @@ class Store:
                     ledger.start_drawing(reserved.id, staged=draft.path)  # durable; one run gets it
                 with drawing(reserved):
                     made = perturb(own, plan, draws or SystemDraws(), popularity=popularity)
-                    digest = draft.write(encoded(made, plan))  # flushed, under another name
+                    raw = encoded(made, plan)
+                    digest = draft.write(raw)  # flushed, under another name
                 with marking(reserved, draft):
                     ledger.mark_published(reserved.id, digest)  # paid for, whatever happens
                 with placing(reserved):
                     draft.place(reserved.charge.release_id)  # only now can anybody find it
-            done = ledger.request(request_id(mark, number))
-            assert done is not None
-            # What is shown is what is kept, read again.
-            return Draw(kept(self.home.draws, done), number, done.id, new=True)
+            return Draw(
+                decoded(raw), number, reserved.id, new=True
+            )  # what is shown is what is kept
 
     def stored(
         self,
