@@ -23,24 +23,29 @@ def read_popularity(source: str | os.PathLike[str], catalogue: Catalogue) -> Pop
     file, named = file_and_column(os.fspath(source))
     found: dict[str | int, float] = {}
     with opened(Path(file)) as table:
-        usual = catalogue.item_axis.name
-        item = usual if usual in table.columns else (table.columns or ("",))[0]
-        others = [name for name in table.columns if name != item]
-        weight = named or (others[0] if len(others) == 1 else None)
-        if weight not in others:
-            raise UsageError(
-                f"{file!r} needs a column of items and one of weights: say which holds the "
-                f"weights, as FILE:COLUMN. There are: {', '.join(table.columns) or 'none'}."
-            )
-        rows = table.rows([table.columns.index(name) for name in (item, weight)])
-        for number, (one, text) in enumerate(rows, 1):
-            if not one or one in found:
+        names = _columns(file, table.columns, catalogue.item_axis.name, named)
+        rows = table.rows([table.columns.index(name) for name in names])
+        for number, (item, text) in enumerate(rows, 1):
+            if not item or item in found:
                 raise InputError(
                     f"row {number} of {file!r} has no item, or one that came before: each item "
                     "has one weight."
                 )
-            found[one] = _weight(text, number, file)
+            found[item] = _weight(text, number, file)
     return found
+
+
+def _columns(file: str, columns: tuple[str, ...], usual: str, named: str | None) -> tuple[str, str]:
+    """The columns of items and of weights."""
+    item = usual if usual in columns else (columns or ("",))[0]
+    others = [name for name in columns if name != item]
+    weight = named or (others[0] if len(others) == 1 else None)
+    if weight is None or weight not in others:
+        raise UsageError(
+            f"{file!r} needs a column of items and one of weights: say which holds the weights, as "
+            f"FILE:COLUMN. There are: {', '.join(columns) or 'none'}."
+        )
+    return item, weight
 
 
 def _weight(text: str | None, number: int, file: str) -> float:

@@ -104,9 +104,8 @@ class Store:
                     ledger.mark_published(reserved.id, digest)  # paid for, whatever happens
                 with placing(reserved):
                     draft.place(reserved.charge.release_id)  # only now can anybody find it
-            return Draw(
-                decoded(raw), number, reserved.id, new=True
-            )  # what is shown is what is kept
+            # What is shown is made of the bytes that are kept.
+            return Draw(decoded(raw), number, reserved.id, new=True)
 
     def stored(
         self,
