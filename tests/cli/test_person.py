@@ -184,3 +184,16 @@ def test_the_python_verb_is_the_command(home: Town) -> None:
     assert ct.person.perturb(["Saw", "x"], mapping, epsilon=policy, drop_unknown=True).new
     with pytest.raises(ct.UsageError, match="a catalogue is a Catalogue"):
         ct.person.perturb([], 7, epsilon=1)  # type: ignore[arg-type]
+
+
+def test_popularity_decides_which_items_of_a_kind_are_taken(home: Town) -> None:
+    many = [f"f{number},drama" for number in range(200)]
+    home.write("films.csv", "\n".join(["item,category", *many]) + "\n")
+    home.write("seen.csv", "item,seen\n" + "".join(f"f{number},1\n" for number in range(40)))
+    home.write("own.csv", "item\n" + "".join(f"f{number}\n" for number in range(180, 200)))
+    weighted = (*PUBLIC, "--popularity", "seen.csv", "--json")
+    drawn = json.loads(crowdtally("person", "perturb", "own.csv", *weighted).out)["items"]
+    assert set(drawn) <= {f"f{number}" for number in range(40)}
+    shown = json.loads(crowdtally("person", "show", "own.csv", *weighted).out)
+    assert [draw["items"] for draw in shown["draws"]] == [drawn]
+    assert json.loads(crowdtally("person", "show", "own.csv", *PUBLIC, "--json").out)["draws"] == []

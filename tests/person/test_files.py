@@ -65,6 +65,7 @@ def test_integers_of_parquet_are_the_texts_of_csv(tmp_path: Path) -> None:
         ("item,b,c\n1,2,3\n", {"category": "item"}, "two columns"),
         ("item,category\na\n", {}, "line 2: 1 values"),
         ("item,category\na,x\n", {"separator": ""}, "separator of categories is empty"),
+        ("item,category\na,x|y\nb,x\n", {}, "1 of the 2 categories .* --separator '\\|'"),
         ("item,category\ne\u0301,x\n", {}, "normal form C"),
     ],
 )
@@ -158,3 +159,35 @@ def test_nothing_is_replaced(tmp_path: Path) -> None:
     for wrong in (target, tmp_path / "out", tmp_path / "no" / "out.csv", tmp_path / "a.parquet"):
         with pytest.raises(UsageError):
             checked_target(wrong)
+
+
+def test_a_disk_without_links_takes_the_file_too(tmp_path: Path, monkeypatch: Any) -> None:
+    import os
+
+    def none(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    plan = Plan.of(Catalogue.of({"a": ["x"]}), 1)
+    monkeypatch.setattr(os, "link", none)
+    hand_over(MADE, plan, checked_target(tmp_path / "out.txt"))
+    assert (tmp_path / "out.txt").read_text() == 'a\nb,"c\n'
+
+
+def test_popularity_from_a_file(tmp_path: Path) -> None:
+    from crowdtally.person.popularity_file import read_popularity
+
+    films = Catalogue.of({"a": ["x"], "b": ["x"]}, item="film")
+    plain = written(tmp_path, "a.csv", "film,seen\na,3\nb,0.5\n")
+    assert read_popularity(plain, films) == {"a": 3.0, "b": 0.5}
+    more = written(tmp_path, "b.csv", "year,film,seen\n1979,a,3\n")
+    assert read_popularity(f"{more}:seen", films) == {"a": 3.0}
+    with pytest.raises(UsageError, match=r"as FILE:COLUMN. There are: year, film, seen"):
+        read_popularity(more, films)
+    for rows in ("a,-1", "a,many", "a,inf", "a,nan", "a,", "a,1\na,2", ",1"):
+        with pytest.raises(InputError, match="weight"):
+            read_popularity(written(tmp_path, "c.csv", f"film,seen\n{rows}\n"), films)
+
+
+def test_a_bar_may_be_a_part_of_names(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "item,category\na,x|y\n")
+    assert read_catalogue(path, separator="///").categories == ("x|y",)

@@ -51,3 +51,10 @@ def test_a_small_budget_of_one_category_lowers_what_others_are_charged() -> None
     plan = Plan.of(Catalogue.of({"a": ["x", "y"], "b": ["x"], "c": ["y"]}), 1, {"x": "1/10"})
     assert plan.budget_of("c") == 1
     assert plan.cost.value <= Fraction(1, 10)
+
+
+def test_a_column_of_names_taken_for_categories_is_refused() -> None:
+    from crowdtally.person.catalogue import Catalogue
+
+    with pytest.raises(CrowdtallyError, match="5,000 categories, and at most 4,000"):
+        Plan.of(Catalogue.of({f"i{n}": [f"c{n}"] for n in range(5000)}), 1)

@@ -362,3 +362,17 @@ def test_what_is_charged_is_one_item_of_a_history(store: Store) -> None:
     assert charged.asked is not None
     assert charged.asked.source is None
     assert charged.asked.output is None
+
+
+def test_what_would_fail_while_drawing_is_refused_before_the_charge(store: Store) -> None:
+    from crowdtally.person.history import History
+
+    wrong = [{"Heat": -1.0}, {"Heat": "much"}, [1.0]]
+    for popularity in wrong:
+        with pytest.raises(UsageError, match="popularity"):
+            store.perturb(OWN, plan(), popularity=popularity)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="two catalogues"):
+        store.perturb(History.of(OWN, plan().catalogue), plan())
+    with pytest.raises(InputError, match="not text in Unicode"):
+        Plan.of(Catalogue.of({"\ud800": ["x"]}), 1)
+    assert not store.home.path.exists()

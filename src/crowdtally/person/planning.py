@@ -22,6 +22,8 @@ from crowdtally.values.rational import Number
 
 USUAL = Fraction(19, 20)
 """The level of a noise interval."""
+MOST_CATEGORIES = 4_000
+"""Matrices of categories × categories are held in memory."""
 _STEPS = 10**4
 """What is charged is rounded up to a multiple of 1/10,000."""
 
@@ -75,6 +77,12 @@ class Plan:
         [1.0, 2.0, 2.0]
         """
         asked, typed = checked(Epsilon.of(epsilon)), Levels.of(levels)
+        if len(catalogue.categories) > MOST_CATEGORIES:
+            raise UsageError(
+                f"the catalogue has {len(catalogue.categories):,} categories, and at most "
+                f"{MOST_CATEGORIES:,} are planned for: check that its column of categories is "
+                "the right one, or take coarser ones."
+            )
         typed.require_known(catalogue.categories)
         each = typed.each(catalogue.categories, asked)
         withheld, passed, perturbed = _divided(catalogue, each)

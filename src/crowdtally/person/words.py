@@ -89,8 +89,8 @@ def so_far(charges: Sequence[Charged], spent: Fraction) -> str:
     if not stands:
         return "So far nothing was drawn or charged on this device."
     return (
-        f"So far {_many(len(stands), 'draw')} on this device, epsilon {for_people(spent)} "
-        "together: at most so much was lost of any one item."
+        f"So far {_many(len(stands), 'draw')} charged on this device, epsilon {for_people(spent)} "
+        "in all: at most so much was lost of any one item."
     )
 
 
