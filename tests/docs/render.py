@@ -39,6 +39,7 @@ _FLAT = (
     "person perturb",
     "person levels",
     "person show",
+    "person page",
     "lab lookalike",
     "lab audit",
     "check",

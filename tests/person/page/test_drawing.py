@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,17 @@ def test_another_choice_is_another_draw(served: PageServed) -> None:
     page = served.draw(Choice("1", {4: "no"}))
     assert cells(page.text)["horror"][-1] == "no release"
     assert served.charges() == ["published", "published"]
+
+
+def test_public_weights_belong_to_the_request(tmp_path: Path) -> None:
+    plain = desk_in(tmp_path)
+    weights = dict.fromkeys(plain.catalogue.items, 2.0)
+    with page_of(replace(plain, popularity=weights)) as page:
+        assert "With noise (draw 1)" in page.draw(ONE).words
+        assert "With noise (draw 1)" in page.ask().words
+    plan = plain.plan(ONE)
+    assert plain.store.stored(plain.history, plan) == []
+    assert len(plain.store.stored(plain.history, plan, popularity=weights)) == 1
 
 
 def test_buttons_pressed_at_once_make_one_draw(served: PageServed) -> None:

@@ -34,6 +34,7 @@ def page(
             help="Where to listen on this machine; 0 takes a port that is free.",
         ),
     ] = 0,
+    popularity: asking.PopularityOption = None,
     drop_unknown: asking.DropUnknownOption = False,
     store: asking.StoreOption = None,
     quiet: options.QuietOption = False,
@@ -64,7 +65,8 @@ def page(
         POLICY if public.policy is not None else str(public.epsilon or ""),
         {place[name]: level for name, level in public.levels.as_json().items()},
     )
-    desk = Desk(own, kept, folder, public.policy or Policy(), start)
+    weights = asking.popularity_from(popularity, public.catalogue)
+    desk = Desk(own, kept, folder, public.policy or Policy(), start, weights)
 
     def ready(url: str) -> None:
         print(url, flush=True)

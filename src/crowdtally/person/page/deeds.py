@@ -32,7 +32,7 @@ class Deeds:
 
     def draw(self, choice: Choice) -> Draw:
         """The draw of this choice: charged and stored before it is returned, or the stored one."""
-        return self.desk.store.perturb(self.desk.history, self.desk.plan(choice))
+        return self.desk.draw(self.desk.plan(choice))
 
     def draw_again(self, choice: Choice, seen: int) -> Draw:
         """Another draw of this choice, charged anew.
@@ -43,15 +43,15 @@ class Deeds:
                 that was asked for, by the same button.
         """
         plan = self.desk.plan(choice)
-        stored = self.desk.store.stored(self.desk.history, plan)
+        stored = self.desk.draws(plan)
         if len(stored) > seen:
             return stored[-1]
-        return self.desk.store.perturb(self.desk.history, plan, again=True)
+        return self.desk.draw(plan, again=True)
 
     def release(self, choice: Choice, number: int, name: str) -> Path:
         """Write the items of a draw to a new file in the folder."""
         plan = self.desk.plan(choice)
-        found = which(self.desk.store.stored(self.desk.history, plan), number)
+        found = which(self.desk.draws(plan), number)
         if found is None:
             raise UsageError("there is no such draw: nothing was written.")
         path = self.desk.folder / checked_name(name)

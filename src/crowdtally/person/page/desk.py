@@ -21,7 +21,8 @@ from crowdtally.person.listing import own_counts
 from crowdtally.person.page.choice import POLICY, Choice
 from crowdtally.person.planning import Plan
 from crowdtally.person.quantify import Policy
-from crowdtally.person.store import Store
+from crowdtally.person.sharing import Popularity
+from crowdtally.person.store import Draw, Store
 
 _MOST = 16
 """Plans that are kept."""
@@ -41,6 +42,8 @@ class Desk:
     """Finds an ε where the person lets it."""
     start: Choice = field(default_factory=Choice)
     """What is chosen at first."""
+    popularity: Popularity | None = None
+    """Public weights that decide which of alike items are taken."""
     _plans: dict[str, Plan] = field(default_factory=dict)
     _planning: threading.Lock = field(default_factory=threading.Lock)
 
@@ -76,6 +79,14 @@ class Desk:
                 levels = choice.named(self.catalogue.categories)
                 self._plans[key] = plan_of(self.catalogue, wanted, levels)
             return self._plans[key]
+
+    def draws(self, plan: Plan) -> list[Draw]:
+        """The draws that are stored already; changes nothing."""
+        return self.store.stored(self.history, plan, popularity=self.popularity)
+
+    def draw(self, plan: Plan, *, again: bool = False) -> Draw:
+        """The stored draw, or a new one: charged and stored before it is returned."""
+        return self.store.perturb(self.history, plan, again=again, popularity=self.popularity)
 
     def __repr__(self) -> str:
         return "<Desk: private>"

@@ -51,7 +51,7 @@ class Paging:
 def overview(desk: Desk, asked: Asked) -> dict[str, Any]:
     """The first page: the choice, what it means, the draw if there is one, and the categories."""
     plan, why = _planned(desk, asked)
-    stored = [] if plan is None else desk.store.stored(desk.history, plan)
+    stored = [] if plan is None else desk.draws(plan)
     draw = which(stored, asked.draw)
     if draw is None and asked.draw is not None and plan is not None:
         raise UsageError("there is no such draw of this choice.")
@@ -95,7 +95,7 @@ def levels(desk: Desk, asked: Asked) -> dict[str, Any]:
 def again(desk: Desk, asked: Asked) -> dict[str, Any]:
     """What another draw would mean."""
     plan = desk.plan(asked.choice)
-    stored = desk.store.stored(desk.history, plan)
+    stored = desk.draws(plan)
     return {
         "fields": asked.choice.fields,
         "seen": len(stored),
