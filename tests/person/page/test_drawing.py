@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from crowdtally.person import store as storing
 from crowdtally.person.page import app as answering
 from crowdtally.person.page.choice import Choice
 from crowdtally.person.store import DATASET, Store
+from crowdtally.person.words import so_far
 from crowdtally.web.serving import forms
 from kit.person_page import PageServed, desk_in, page_of
 from person.page.test_looking import cells
@@ -66,7 +68,8 @@ def test_what_is_shown_is_what_is_stored_and_charged(served: PageServed) -> None
     assert served.desk.store.spent() == 1
     (charge,) = served.desk.store.charges()
     assert f"entry {charge.id} of your ledger" in page.words
-    assert "So far 1 draw on this device, epsilon 1 together" in page.words
+    assert "So far 1 draw" in page.words
+    assert so_far([charge], Fraction(1)) in page.words
 
 
 def test_the_same_button_and_the_same_address_show_the_same_draw(served: PageServed) -> None:
