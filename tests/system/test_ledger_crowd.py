@@ -1,6 +1,7 @@
 """Eight processes ask at once for a budget that is enough for 41 requests of 480.
 
-`make test-all` also has them ask 1600 times for 137. They go on to draw, publish and withdraw, give charges back, or repeat each other's requests.
+`make test-all` also has them ask 1600 times for 137. They go on to draw, publish and withdraw, give
+charges back, or repeat each other's requests.
 """
 
 from __future__ import annotations

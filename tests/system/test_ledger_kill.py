@@ -61,7 +61,7 @@ STEPS = [6, pytest.param(1, marks=pytest.mark.long)]
 
 
 def kills_of(calls: Sequence[str], how: str, step: int) -> int:
-    """How many kills there must be: at each call of a kind, but one of ``step`` that write pages."""
+    """How many kills there must be: at each call, but at one of ``step`` that write pages."""
     kinds = Counter(call for call in calls if how == "whole" or "write" in call)
     return kinds.total() - kinds["pwrite"] + len(range(SEED % step, kinds["pwrite"], step))
 
