@@ -26,7 +26,8 @@ from kit.hostile import hostile
 CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 STORED = (
     "sra-two-contexts", "sra-attributes", "pairs", "filter-one", "discovered", "discovered-none",
-    "haar-items", "sketch-wide", "sra-integers-and-context", "older-pairs",
+    "haar-items", "sketch-wide", "sra-integers-and-context", "sra-one-context", "sra-record-id",
+    "older-pairs",
 )  # fmt: skip
 """Kinds of release that are stored."""
 MADE = ("auto", "tastes", "top", "top-in-contexts", "attributes", "labels", "hostile")

@@ -81,15 +81,15 @@ class Pages:
             return self._waiting(opened, view, asked)
         if view.name == "report":
             return self._report(opened)
-        template = f"{view.name or 'overview'}.html"
-        status, facts = 200, {} if view.form is None else view.form(opened, asked)
+        template, status, facts = "explorer.html", 200, dict[str, Any]()
         try:
+            if view.form is not None:
+                facts, template = view.form(opened, asked), f"{view.name}.html"
             facts |= view.page(opened, asked)
+            template = f"{view.name or 'overview'}.html"
         except TooLongError:
             raise
-        except UsageError as error:
-            if view.form is None:
-                raise
+        except UsageError as error:  # said below the form, or alone, in a page that leads on
             status, facts["refused"] = 400, for_readers(str(error))
         common = self._common(opened, view)
         return self._page(template, status, **common, query=asked.query(), **facts)
