@@ -15,8 +15,8 @@ from contextvars import ContextVar
 from crowdtally.errors import UsageError
 
 
-class TooLongError(UsageError):
-    """The question takes longer than whoever answers it allows."""
+class TooMuchError(UsageError):
+    """The question takes longer, or more memory, than whoever answers it allows."""
 
 
 class Patience:
@@ -38,7 +38,7 @@ class Patience:
     def go_on(self) -> None:
         """Raise where the time is over."""
         if self._over:
-            raise TooLongError("the question takes too long: ask for less at once.")
+            raise TooMuchError("the question takes too long: ask for less at once.")
 
     @contextmanager
     def running(self, stop: Callable[[], object]) -> Iterator[None]:
@@ -78,7 +78,7 @@ def stoppable(stop: Callable[[], object]) -> Iterator[None]:
 
 
 def go_on() -> None:
-    """Raise :class:`TooLongError` where the time of the question is over."""
+    """Raise :class:`TooMuchError` where the time of the question is over."""
     patience = _patience.get()
     if patience is not None:
         patience.go_on()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from crowdtally import durable
 from crowdtally.errors import CrowdtallyError
-from crowdtally.patience import TooLongError, stoppable
+from crowdtally.patience import TooMuchError, stoppable
 from crowdtally.published.words import damaged
 from crowdtally.values.sql import quoted
 
@@ -42,6 +42,8 @@ _BY_STATISTICS = (
 )
 """What of DuckDB's optimizer goes by what a file says about its rows."""
 _distrusted: set[Path] = set()
+_held: list[str] = []
+"""The most memory that all questions of this process may have; none: what the machine has."""
 
 
 def write(
@@ -165,6 +167,15 @@ def ask(path: Path, query: str, parameters: Sequence[object] = ()) -> Any:
     return _run(path, f"{source} {query}", parameters, trusting=path not in _distrusted)
 
 
+def hold_memory(most: str) -> None:
+    """Let no question of this process have more memory than so much, such as ``1GB``.
+
+    One that needs more is refused, instead of writing to the disk.
+    """
+    _held[:] = [most]
+    _database.cache_clear()
+
+
 def relation(path: Path) -> Any:
     """The whole table as a DuckDB relation."""
     try:
@@ -185,7 +196,9 @@ def _run(path: Path, query: str, parameters: Sequence[object] = (), *, trusting:
 
 def _unreadable(path: Path, error: duckdb.Error) -> CrowdtallyError:
     if isinstance(error, duckdb.InterruptException):
-        return TooLongError("the question takes too long: ask for less at once.")
+        return TooMuchError("the question takes too long: ask for less at once.")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return TooMuchError("the question needs too much memory: ask for less at once.")
     if isinstance(error, duckdb.FatalException | duckdb.InternalException):
         _database.cache_clear()  # a database that failed like this answers nothing any more
     return damaged(path, "it cannot be read as a Parquet table of a release")
@@ -199,7 +212,10 @@ def _database(process: int, trusting: bool) -> Any:
     One that is not ``trusting`` reads rows without a look at the file's statistics and filters,
     by which DuckDB passes rows over and even chooses how many bits a column needs.
     """
-    made = duckdb.connect(":memory:", config={"enable_external_file_cache": "false"})
+    settings = {"enable_external_file_cache": "false"}
+    if _held:
+        settings |= {"memory_limit": _held[0], "temp_directory": ""}
+    made = duckdb.connect(":memory:", config=settings)
     if not trusting:
         made.execute(f"SET disabled_optimizers = '{_BY_STATISTICS}'")
     return made

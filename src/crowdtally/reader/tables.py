@@ -29,6 +29,12 @@ class Weights:
     others: bool = False
     """Whether all rows count but these: few values of one column, without weights."""
 
+    @property
+    def is_one_value(self) -> bool:
+        """Whether the rows that count have one value of one column, and count 1."""
+        sizes = [len(values) for values in self.keys.values()]
+        return self.weights is None and not self.others and sizes == [1]
+
 
 def column(path: Path, name: str) -> NDArray[Any]:
     """One column, in the order of the file."""
@@ -54,8 +60,8 @@ def largest(
     """The k values of a column with the largest sums: value, sum as it stands, sum that counts.
 
     A count nearer to 0 than ``least`` counts as that, with its sign. Equal sums are told apart by
-    the sum as it stands, then by the order of the file. ``once`` says that each value has one row,
-    and that all rows count.
+    the sum as it stands, then by the order of the file. ``once`` says that each value has one row
+    among those that count, with a weight of 1.
     """
     joins, weight, parameters = _joined(axes)
     column, counted = f"release.{quoted(name)}", "release.count"
@@ -70,7 +76,7 @@ def largest(
     )
     if once:  # nothing to add up, which a list of millions feels
         query = (
-            f"SELECT {column}, release.count AS raw, {counted} AS counted FROM release "
+            f"SELECT {column}, release.count AS raw, {counted} AS counted FROM release {joins} "
             f"ORDER BY counted DESC, raw DESC, file_row_number LIMIT {int(k)}"
         )
     return list(ask(path, query, parameters).fetchall())

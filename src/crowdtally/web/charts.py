@@ -7,10 +7,11 @@ title and a description for those who hear it; a table of its numbers stands bes
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from html import escape, unescape
 from importlib.resources import files
 from typing import Any
@@ -29,6 +30,8 @@ PALETTE: Mapping[str, str] = {
 """Colours of the light page, by the names of the style's variables."""
 LONGEST = 28
 """Letters of a label in a drawing."""
+_REMEMBERED = 64
+"""Drawings that are kept."""
 _TAG = re.compile(r"<[^<>]*>")
 _COLOURS = {light: f"var(--{name})" for name, light in PALETTE.items()}
 _COLOUR = re.compile("|".join(map(re.escape, _COLOURS)), re.IGNORECASE)
@@ -66,9 +69,7 @@ def svg(chart: Chart, *, variables: bool = True) -> str:
         variables: whether colours become the style's variables; else they stay those of light.
     """
     needs("vl_convert", "a chart", "report")
-    import vl_convert
-
-    drawn = str(vl_convert.vegalite_to_svg({**chart.spec, "config": CONFIG, "background": None}))
+    drawn = _converted(json.dumps({**chart.spec, "config": CONFIG, "background": None}))
 
     def tag(found: re.Match[str]) -> str:
         # Only tags are touched: text between them may be a label, whatever it looks like.
@@ -78,6 +79,14 @@ def svg(chart: Chart, *, variables: bool = True) -> str:
         return _COLOUR.sub(lambda m: _COLOURS[m[0].lower()], text) if variables else text
 
     return _headed(chart, _TAG.sub(tag, drawn))
+
+
+@lru_cache(_REMEMBERED)
+def _converted(spec: str) -> str:
+    """The drawing of a specification; a server is asked for the same ones again and again."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(spec))
 
 
 def drawing(chart: Chart) -> str:

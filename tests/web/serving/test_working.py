@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from crowdtally import patience
-from crowdtally.patience import Patience, TooLongError, go_on, having, stoppable
+from crowdtally.patience import Patience, TooMuchError, go_on, having, stoppable
 from crowdtally.published import parquet
 from crowdtally.web.serving import working
 from crowdtally.web.serving.refusing import Refused
@@ -72,7 +72,7 @@ def test_a_question_to_a_file_is_stopped_when_its_time_is_over(
     assert "0.3 seconds" in refused.words
     assert done.wait(5), "it goes on although nobody waits"
     assert time.monotonic() - begun < 3
-    assert [type(one) for one in ended] == [TooLongError]
+    assert [type(one) for one in ended] == [TooMuchError]
     assert parquet.ask(path, "SELECT count(*) FROM release").fetchall() == [(1000,)]
 
 
@@ -148,9 +148,9 @@ def test_steps_are_stopped_between_them() -> None:
     with having(one):
         go_on()
         one.end()
-        with pytest.raises(TooLongError):
+        with pytest.raises(TooMuchError):
             go_on()
-        with pytest.raises(TooLongError), stoppable(lambda: None):
+        with pytest.raises(TooMuchError), stoppable(lambda: None):
             raise AssertionError("it must not begin")
     go_on()
 

@@ -84,9 +84,13 @@ class NoisyLines:
     def largest(self, k: int) -> list[Found]:
         """The k items of the largest counts."""
         least = self.sampled.threshold * float(self.table.law.unit)
-        return tables.largest(
-            self.path, self.rows, self.column, least, min(k, MOST), once=self.once
-        )
+        once = self.once or (self._has_all_axes and all(one.is_one_value for one in self.rows))
+        return tables.largest(self.path, self.rows, self.column, least, min(k, MOST), once=once)
+
+    @property
+    def _has_all_axes(self) -> bool:
+        """Whether each axis beside the items' is picked from, so that one row of an item can be."""
+        return self.table.transform.kind == "none" and len(self.rows) == len(self.question.parts)
 
     def named(self, names: Sequence[Any]) -> list[Found]:
         """These items, in this order, as far as they were published."""

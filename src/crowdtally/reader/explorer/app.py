@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
-from crowdtally.patience import TooLongError
+from crowdtally.patience import TooMuchError
 from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.answers.files import SUFFIXES
 from crowdtally.reader.explorer import comparing
@@ -220,7 +220,7 @@ class _Refusing:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         match error:
-            case TooLongError():
+            case TooMuchError():
                 raise Refused(422, self._words(error)) from None
             case UsageError():
                 raise Refused(400, self._words(error)) from None

@@ -17,6 +17,7 @@ from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
 from crowdtally.reader.explorer.wording import for_readers
 from crowdtally.reader.report.page import page as report_page
+from crowdtally.web.numerals import current
 from crowdtally.web.pages import rendering, value
 from crowdtally.web.serving import assets, refusing
 from crowdtally.web.serving.refusing import Refused
@@ -115,8 +116,11 @@ class Pages:
     def _report(self, opened: Opened) -> Response:
         from starlette.responses import HTMLResponse
 
-        text = opened.remember(
-            "report",
+        return HTMLResponse(self.report(opened))
+
+    def report(self, opened: Opened) -> str:
+        """The report, with numbers as the reader writes them."""
+        return opened.remember(
+            ("report", current()),
             lambda: report_page(opened.facts, home="./", stylesheet=assets.address("style.css")),
         )
-        return HTMLResponse(text)

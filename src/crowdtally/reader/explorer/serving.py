@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from crowdtally.errors import UsageError
+from crowdtally.published import parquet
 from crowdtally.reader.explorer.app import Explorer
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.release import Release
@@ -13,6 +14,8 @@ from crowdtally.web.serving.hosts import Hosts, is_loopback
 from crowdtally.web.serving.running import bound, run, url_of
 
 HOST, PORT = "127.0.0.1", 8765
+MEMORY = "1GB"
+"""What questions to tables may have together."""
 OPEN_TO_OTHERS = (
     "others on the network can reach these pages: they show public releases, and nothing else, but "
     "anybody can ask them questions. Without --host only this machine can."
@@ -43,6 +46,7 @@ def serve(
     if not releases:
         raise UsageError("name at least one release: crowdtally serve RELEASE.")
     Hosts.of(host, port, names)  # a name that is none is told before anything listens
+    parquet.hold_memory(MEMORY)
     listening = bound(host, port)
     try:
         if not is_loopback(host):
@@ -50,7 +54,7 @@ def serve(
         hosts = Hosts.of(host, listening.getsockname()[1], names)
         shelf = Shelf(releases)
         explorer = Explorer.of(shelf)
-        shelf.prepare()
+        shelf.prepare(explorer.pages.report)  # whose pictures take a while to draw
         run(explorer.app(hosts), listening, lambda: ready(f"{url_of(listening, host)}/"))
         explorer.work.close()
     finally:

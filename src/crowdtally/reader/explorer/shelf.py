@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from crowdtally.errors import did_you_mean
@@ -48,12 +48,19 @@ class Shelf:
             )
         return found
 
-    def prepare(self) -> None:
-        """Make what each release needs, one after the other, behind the first pages."""
+    def prepare(self, then: Callable[[Opened], object]) -> None:
+        """Make what each release needs, one after the other, behind the first pages.
+
+        Args:
+            then: is done once the estimates of one are there.
+        """
 
         def work() -> None:
             for one in self:
                 one.prepare()
+            for one in self:
+                if one.is_ready:
+                    then(one)
 
         threading.Thread(target=work, name="estimates", daemon=True).start()
 

@@ -69,7 +69,7 @@ def item_table(opened: Opened, asked: Asked, found: TopList, where: str) -> Show
     heads = (
         "Item", "Rank", f"Estimate ({found.counted})", "95% interval",
         *[f"Chance to be in the top {found.k}"] * told,
-        *["Noisy count", "Noise, std"][: 2 * noisy], "Noise floor",
+        *["Noisy count", "Typical noise"][: 2 * noisy], "Noise floor",
     )  # fmt: skip
     caption = f"Items {where}".strip()
     return Shown(caption, heads, cells, links=item_links(opened, [row.item for row in rows]))

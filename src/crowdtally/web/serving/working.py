@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -13,8 +14,8 @@ from crowdtally.web.serving.refusing import Refused
 
 SECONDS = 2.0
 """What one question may take."""
-THREADS = 4
-"""How many are worked on at once."""
+THREADS = max(3, (os.cpu_count() or 2) + 1)
+"""How many are worked on at once: more would only make each slower, and its time is limited."""
 WAITING = 200
 """How many may wait for a thread."""
 _Found = TypeVar("_Found")

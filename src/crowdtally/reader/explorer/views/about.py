@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from crowdtally.laws.odds import odds_words
 from crowdtally.reader.explorer.asked import Asked
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.view import View, has_items
 from crowdtally.reader.explorer.views import lists
 from crowdtally.reader.report.charts import spread_figure
+from crowdtally.values.rational import show
 from crowdtally.web.numbers import grouped
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown
@@ -23,7 +25,9 @@ def _overview(opened: Opened, asked: Asked) -> dict[str, Any]:
     if has_items(opened) and (facts is None or facts.top is not None):
         listed = lists.overview_list(opened, asked, _FIRST)
     return {
-        "promise": published.guarantee.words,
+        "odds": odds_words(published.guarantee.epsilon),
+        "delta": show(published.guarantee.delta),
+        "who": "user" if published.guarantee.unit == "user" else "person",
         "report": facts,
         "whole": None if facts is None else facts.whole,
         "listed": listed,

@@ -147,19 +147,20 @@ def _item_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 def _spreads(opened: Opened, asked: Asked, place: int) -> list[Figure]:
     """How the item is spread over each context."""
-    named = _plain(opened.item.axis.values[place])
+    named, counted = _plain(opened.item.axis.values[place]), opened.source.published.counted
 
-    def make() -> list[Figure]:
+    def make() -> list[Distribution]:
         asking = Asking(opened.source.axes, opened.source.estimator)
-        figures = []
-        for number, axis in enumerate(opened.source.axes.contexts.values()):
-            found = asking.heat_map(opened.item, [named], axis, most=_MOST)
-            if found is not None:
-                spread = Distribution(axis.name, found.cells[0], found.columns_left_out)
-                figures.append(spread_figure(spread, opened.source.published.counted, number))
-        return figures
+        axes = opened.source.axes.contexts.values()
+        maps = ((axis, asking.heat_map(opened.item, [named], axis, most=_MOST)) for axis in axes)
+        return [
+            Distribution(axis.name, found.cells[0], found.columns_left_out)
+            for axis, found in maps
+            if found is not None
+        ]
 
-    return opened.remember(("spreads", place), make)
+    spreads = opened.remember(("spreads", place), make)  # numbers: each reader writes them anew
+    return [spread_figure(one, counted, number) for number, one in enumerate(spreads)]
 
 
 def _item_chart(opened: Opened, asked: Asked) -> Chart | None:
