@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import UsageError
-from crowdtally.patience import TooLongError
+from crowdtally.patience import TooMuchError
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.explorer import comparing
 from crowdtally.reader.explorer.asked import Asked
@@ -88,7 +88,7 @@ class Pages:
                 facts, template = view.form(opened, asked), f"{view.name}.html"
             facts |= view.page(opened, asked)
             template = f"{view.name or 'overview'}.html"
-        except TooLongError:
+        except TooMuchError:
             raise
         except UsageError as error:  # said below the form, or alone, in a page that leads on
             status, facts["refused"] = 400, for_readers(str(error))

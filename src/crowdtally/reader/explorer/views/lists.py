@@ -54,7 +54,7 @@ def _top_answer(opened: Opened, asked: Asked) -> TopList:
     if number == 1:
         return _top(opened, asked, k, raw=raw)
     last = min(first + k, MOST_ROWS)
-    found = _top(opened, asked, last, raw=raw, chances=False)
+    found = _top(opened, asked, last, raw=raw)
     return replace(found, rows=found.rows[first:last])
 
 
