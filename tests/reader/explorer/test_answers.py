@@ -106,7 +106,9 @@ def test_what_changed_is_the_command_lines(server: Served, of: str) -> None:
     query = {"earlier": "sra-one-context", "later": "sra-record-id", "fdr": "0.9", "of": of}
     for contexts in ([], ["day=Fri", "day=Sun"]):
         options = [word for one in contexts for word in ("--context", one)]
-        ended = crowdtally("changes", *pair, "--fdr", "0.9", "--of", of, *options, "-k", 50, "--json")
+        ended = crowdtally(
+            "changes", *pair, "--fdr", "0.9", "--of", of, *options, "-k", 50, "--json"
+        )
         assert server.ask("/compare.json", **query, context=contexts).text == ended.out
         page = server.ask("/compare", **query, context=contexts)
         assert page.status == 200

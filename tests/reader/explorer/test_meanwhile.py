@@ -71,7 +71,12 @@ def _refused(server: Served, words: str, folder: Path) -> None:
 
 
 def _withdraw(folder: Path) -> None:
-    write_note(folder, ct.load(folder).metadata["id"], "2026-11-17T08:00:00+00:00", "a <b>list</b> was wrong")
+    write_note(
+        folder,
+        ct.load(folder).metadata["id"],
+        "2026-11-17T08:00:00+00:00",
+        "a <b>list</b> was wrong",
+    )
 
 
 def test_one_that_is_withdrawn_is_not_answered_any_more(two: Two) -> None:

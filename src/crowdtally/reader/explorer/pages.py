@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import UsageError
+from crowdtally.laws.odds import odds_words
 from crowdtally.patience import TooMuchError
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.explorer import comparing
@@ -63,7 +64,12 @@ class Pages:
     def first(self) -> Response:
         """The list of releases."""
         rows = [
-            (one, one.title, one.source.published.guarantee.words, one.release.withdrawn)
+            (
+                one,
+                one.title,
+                odds_words(one.source.published.guarantee.epsilon),
+                one.release.withdrawn,
+            )
             for one in self.shelf
         ]
         return self._page("shelf.html", title="Releases", rows=rows, here="")
