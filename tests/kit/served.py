@@ -17,6 +17,7 @@ from unittest import mock
 from urllib.parse import urlencode, urlsplit
 
 import crowdtally as ct
+from crowdtally.published import parquet
 from crowdtally.reader.explorer.serving import serve
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
@@ -161,9 +162,14 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
 
 @contextmanager
 def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
-    """A server of some releases, on a free port."""
-    with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as server:
-        yield server
+    """A server of some releases, on a free port; what it may need is as before once it has ended."""
+    held = list(parquet._held)
+    try:
+        with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as one:
+            yield one
+    finally:
+        parquet._held[:] = held
+        parquet._database.cache_clear()
 
 
 def of_kind(folder: Path, kind: str) -> ct.Release:

@@ -15,6 +15,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.errors import InputError
+from crowdtally.patience import TooMuchError
+from crowdtally.published import parquet
 from crowdtally.published.withdrawal import write_note
 from crowdtally.reader.explorer import opened as module
 from crowdtally.reader.explorer.opened import Opened
@@ -317,6 +319,19 @@ def test_questions_at_once_are_all_answered(still: Two) -> None:
         one.join()
     assert found == [200] * 60
     assert time.monotonic() - begun < 20
+
+
+def test_a_question_that_needs_too_much_memory_is_refused(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crowdtally.reader.explorer.serving.MEMORY", "20MB")
+    large = "SELECT count(DISTINCT hash(range)) FROM range(3000000)"
+    with serving([ct.load(made)]) as server:
+        server.until_ready()
+        with pytest.raises(TooMuchError, match="too much memory"):
+            parquet.ask(made / "items.parquet", large)
+        assert server.ask("/r/first/top.json").status == 200
+    assert parquet.ask(made / "items.parquet", large).fetchall() == [(3_000_000,)]
 
 
 def test_nothing_is_written_into_a_release(still: Two) -> None:
