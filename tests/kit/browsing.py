@@ -1,4 +1,4 @@
-"""Pages in a real browser: as wide as a telephone, dark, on paper, and by axe-core."""
+"""Pages in a real browser, from a disk or a server: as wide as a telephone, dark, by axe-core."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 
@@ -70,15 +71,24 @@ class Browser:
 
     @contextmanager
     def looking(
-        self, path: Path, *, width: int = DESK, dark: bool = False, scripts: bool = True
+        self,
+        page: Path | str,
+        *,
+        width: int = DESK,
+        dark: bool = False,
+        scripts: bool = True,
+        language: str = "en-US",
     ) -> Iterator[Looked]:
-        """The page at ``path``; addresses of other folders are noted and refused."""
+        """The page in a file, or at an address; those of other places are noted and refused."""
         context = self._browser.new_context(
             viewport={"width": width, "height": 900},
             color_scheme="dark" if dark else "light",
             java_script_enabled=scripts,
+            locale=language,
+            reduced_motion="reduce",
         )
-        home = path.resolve().parent.as_uri()
+        address = page if isinstance(page, str) else page.resolve().as_uri()
+        home = urljoin(address, "/" if isinstance(page, str) else ".")
         seen = Looked(context.new_page(), [], [])
 
         def route(found: Any) -> None:
@@ -97,7 +107,7 @@ class Browser:
         seen.page.on("pageerror", lambda error: seen.alarms.append(str(error)))
         seen.page.on("console", lambda said: seen.alarms.append(said.text))
         try:
-            seen.page.goto(path.resolve().as_uri())
+            seen.page.goto(address)
             yield seen
         finally:
             context.close()
