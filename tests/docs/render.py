@@ -35,6 +35,7 @@ _FLAT = (
     "describe",
     "report",
     "export",
+    "serve",
     "withdraw",
     "person perturb",
     "person levels",

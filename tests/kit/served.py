@@ -17,6 +17,7 @@ from unittest import mock
 from urllib.parse import urlencode, urlsplit
 
 import crowdtally as ct
+from crowdtally.published import parquet
 from crowdtally.reader.explorer.serving import serve
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
@@ -26,7 +27,8 @@ from kit.hostile import hostile
 CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 STORED = (
     "sra-two-contexts", "sra-attributes", "pairs", "filter-one", "discovered", "discovered-none",
-    "haar-items", "sketch-wide", "sra-integers-and-context", "older-pairs",
+    "haar-items", "sketch-wide", "sra-integers-and-context", "sra-one-context", "sra-record-id",
+    "older-pairs",
 )  # fmt: skip
 """Kinds of release that are stored."""
 MADE = ("auto", "tastes", "top", "top-in-contexts", "attributes", "labels", "hostile")
@@ -160,9 +162,14 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
 
 @contextmanager
 def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
-    """A server of some releases, on a free port."""
-    with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as server:
-        yield server
+    """A server of some releases, on a free port; what it may need is as before once it has ended."""
+    held = list(parquet._held)
+    try:
+        with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as one:
+            yield one
+    finally:
+        parquet._held[:] = held
+        parquet._database.cache_clear()
 
 
 def of_kind(folder: Path, kind: str) -> ct.Release:

@@ -65,7 +65,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert found == wanted
     assert "crowdtally/py.typed" in found
     kinds = {Path(name).suffix for name in found}
-    assert kinds == {".css", ".html", ".js", ".md", ".py", ".sql", ".typed"}
+    assert kinds == {".css", ".html", ".js", ".md", ".py", ".sql", ".svg", ".typed"}
+    for name in ("htmx.min.js", "icon.svg", "style.css"):
+        assert f"crowdtally/web/static/{name}" in found
 
 
 def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:
@@ -76,6 +78,7 @@ def test_the_wheel_says_what_the_project_says(wheel: Path) -> None:
         (entries,) = (name for name in archive.namelist() if name.endswith("/entry_points.txt"))
         assert "crowdtally = crowdtally.cli:main" in archive.read(entries).decode()
     assert any(name.endswith("licenses/LICENSE") for name in names(wheel))
+    assert any(name.endswith("licenses/LICENSES/htmx.txt") for name in names(wheel))
     assert f"\nVersion: {project['version']}\n" in told
     for dependency in project["dependencies"]:
         assert f"\nRequires-Dist: {dependency}\n" in told

@@ -47,7 +47,7 @@ def serve(
     """Serve releases as pages to explore, on this machine, until stopped with Ctrl-C."""
     from crowdtally.reader.explorer.serving import serve as run
 
-    if port > _HIGHEST:
+    if not 0 <= port <= _HIGHEST:
         raise UsageError(f"a port is a number from 0 to {_HIGHEST}: received {port}.")
     opened = [answering.opened(one, labels) for one in releases]
 

@@ -31,6 +31,15 @@ def folded(text: str) -> str:
     return "".join(one for one in apart if not unicodedata.combining(one)).casefold()
 
 
+def searched(text: str) -> list[str]:
+    """The words that a name must have.
+
+    >>> searched("Café  au lait")
+    ['cafe', 'au', 'lait']
+    """
+    return folded(text[:LONGEST]).split()[:MOST_WORDS]
+
+
 @dataclass(frozen=True)
 class Index:
     """The names of all items, held by a database in memory."""
@@ -62,7 +71,7 @@ class Index:
             first: how many of them are passed over.
             count: how many are wanted.
         """
-        words = folded(text[:LONGEST]).split()[:MOST_WORDS]
+        words = searched(text)
         if not words:
             return []
         having = " AND ".join("contains(folded, ?)" for _ in words)

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from crowdtally.errors import UsageError
+from crowdtally.laws.odds import odds_words
+from crowdtally.patience import TooMuchError
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.explorer import comparing
 from crowdtally.reader.explorer.asked import Asked
 from crowdtally.reader.explorer.opened import COMPUTING, Opened
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
+from crowdtally.reader.explorer.wording import for_readers
 from crowdtally.reader.report.page import page as report_page
 from crowdtally.web.numerals import current
 from crowdtally.web.pages import rendering, value
@@ -53,12 +57,19 @@ class Pages:
 
     def refusal(self, refused: Refused, path: str) -> Response:
         """The page that says why there is no other."""
+        if not refusing.wants_json(path):
+            refused.words = for_readers(refused.words)
         return refusing.refusal(refused, path, stylesheet=assets.address("style.css"))
 
     def first(self) -> Response:
         """The list of releases."""
         rows = [
-            (one, one.title, one.source.published.guarantee.words, one.release.withdrawn)
+            (
+                one,
+                one.title,
+                odds_words(one.source.published.guarantee.epsilon),
+                one.release.withdrawn,
+            )
             for one in self.shelf
         ]
         return self._page("shelf.html", title="Releases", rows=rows, here="")
@@ -74,12 +85,21 @@ class Pages:
     def viewed(self, opened: Opened, view: View, asked: Asked) -> Response:
         """One view of a release."""
         if opened.state == COMPUTING and not view.early:
-            return self._waiting(opened, view)
+            return self._waiting(opened, view, asked)
         if view.name == "report":
             return self._report(opened)
-        template = f"{view.name or 'overview'}.html"
-        facts = view.page(opened, asked)
-        return self._page(template, **self._common(opened, view), query=asked.query(), **facts)
+        template, status, facts = "explorer.html", 200, dict[str, Any]()
+        try:
+            if view.form is not None:
+                facts, template = view.form(opened, asked), f"{view.name}.html"
+            facts |= view.page(opened, asked)
+            template = f"{view.name or 'overview'}.html"
+        except TooMuchError:
+            raise
+        except UsageError as error:  # said below the form, or alone, in a page that leads on
+            status, facts["refused"] = 400, for_readers(str(error))
+        common = self._common(opened, view)
+        return self._page(template, status, **common, query=asked.query(), **facts)
 
     def _common(self, opened: Opened, view: View) -> dict[str, Any]:
         published = opened.source.published
@@ -96,8 +116,8 @@ class Pages:
             "labelled": opened.source.labels is not None,
         }  # fmt: skip
 
-    def _waiting(self, opened: Opened, view: View) -> Response:
-        return self._page("waiting.html", **self._common(opened, view), query="")
+    def _waiting(self, opened: Opened, view: View, asked: Asked) -> Response:
+        return self._page("waiting.html", **self._common(opened, view), query=asked.query())
 
     def _report(self, opened: Opened) -> Response:
         from starlette.responses import HTMLResponse

@@ -55,7 +55,10 @@ def serve(
         shelf = Shelf(releases)
         explorer = Explorer.of(shelf)
         shelf.prepare(explorer.pages.report)  # whose pictures take a while to draw
-        run(explorer.app(hosts), listening, lambda: ready(f"{url_of(listening, host)}/"))
-        explorer.work.close()
+        try:
+            run(explorer.app(hosts), listening, lambda: ready(f"{url_of(listening, host)}/"))
+        finally:
+            explorer.work.close()
+            shelf.close()
     finally:
         listening.close()

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from crowdtally.errors import did_you_mean
+from crowdtally.patience import Patience, having
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.release import Release
 from crowdtally.web.serving.refusing import Refused
 
 LONGEST = 60
 """Letters of a name."""
+_GRACE = 3.0
+"""Seconds that what is being made has to end."""
 
 
 class Shelf:
@@ -21,6 +25,8 @@ class Shelf:
 
     def __init__(self, releases: Sequence[Release]) -> None:
         self._opened: dict[str, Opened] = {}
+        self._patience = Patience()
+        self._preparing: threading.Thread | None = None
         for release in releases:
             name = self._free(slug(release.folder))
             self._opened[name] = Opened(name, release)
@@ -56,13 +62,22 @@ class Shelf:
         """
 
         def work() -> None:
-            for one in self:
-                one.prepare()
-            for one in self:
-                if one.is_ready:
-                    then(one)
+            with having(self._patience):
+                for one in self:
+                    one.prepare()
+                for one in self:
+                    if one.is_ready:
+                        with suppress(Exception):  # whoever asks is told why
+                            then(one)
 
-        threading.Thread(target=work, name="estimates", daemon=True).start()
+        self._preparing = threading.Thread(target=work, name="estimates", daemon=True)
+        self._preparing.start()
+
+    def close(self) -> None:
+        """Stop what is being made, so that the program ends without it."""
+        self._patience.end()
+        if self._preparing is not None:
+            self._preparing.join(_GRACE)
 
 
 def slug(folder: Path) -> str:

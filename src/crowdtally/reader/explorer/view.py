@@ -58,6 +58,8 @@ class View:
     """The chart of a page; None where there is nothing to draw."""
     is_there: Callable[[Opened], bool] = lambda opened: True
     """Whether a release has such a page."""
+    form: Callable[[Opened, Asked], dict[str, Any]] | None = None
+    """Facts of its form, which stays where a question is refused."""
     early: bool = False
     """Whether it has something to show before there are estimates."""
 

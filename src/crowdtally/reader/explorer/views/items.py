@@ -14,6 +14,7 @@ from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top import top_in
 from crowdtally.reader.asking.top_list import TopItem, TopList
 from crowdtally.reader.explorer.asked import Asked, Parameter
+from crowdtally.reader.explorer.index import LONGEST, folded, searched
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.tables import item_table, paging
 from crowdtally.reader.explorer.view import MOST_ROWS, PAGE, View, has_items, how_many
@@ -27,7 +28,9 @@ from crowdtally.web.pages import value
 _Q = Parameter(
     "q", "Words: parts of an item's name or label, without accents or cases.", {"type": "string"}
 )
-_PAGE = Parameter("page", "Which page of rows.", {"type": "integer", "minimum": 1})
+_PAGE = Parameter(
+    "page", "Which page of rows.", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}
+)
 _ITEM = Parameter("item", "The item, as it stands in the list.", {"type": "string"})
 _MOST = 24
 """Values of a context that an item's page shows."""
@@ -44,7 +47,8 @@ def _matching(opened: Opened, asked: Asked, first: int, count: int) -> TopList:
 
 
 def _search_answer(opened: Opened, asked: Asked) -> TopList:
-    return _matching(opened, asked, 0, asked.whole("k", 10, most=MOST_ROWS))
+    k, number = asked.whole("k", 10, most=MOST_ROWS), asked.whole("page", 1, most=MOST_ROWS)
+    return _matching(opened, asked, (number - 1) * k, k)
 
 
 def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -55,26 +59,28 @@ def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         more = len(listed.rows) > PAGE
         found = replace(listed, rows=listed.rows[:PAGE])
     return {
-        "text": text,
         "found": None if found is None or not found.rows else
         item_table(opened, asked, found, "found, the largest first"),
         "contexts": [] if not text else list(_values(opened, text)),
         "paging": paging(asked, number, more),
         "items": len(opened.item),
-        "download": asked.query(page=None, k=PAGE),
+        "download": asked.query(k=PAGE),
     }  # fmt: skip
+
+
+def _search_form(opened: Opened, asked: Asked) -> dict[str, Any]:
+    return {"text": asked.text("q", "") or ""}
 
 
 def _values(opened: Opened, text: str) -> list[tuple[str, str]]:
     """Values of contexts that have the text, each with the address of its list."""
     from urllib.parse import urlencode
 
-    from crowdtally.reader.explorer.index import folded
-
-    words, found = folded(text).split(), list[tuple[str, str]]()
+    words, found = searched(text), list[tuple[str, str]]()
     for axis in opened.source.axes.contexts.values():
         for one in axis.axis.values[:10_000].tolist():
-            if all(word in folded(f"{axis.name} {one}") for word in words):
+            name = folded(f"{axis.name} {one}"[:LONGEST])
+            if all(word in name for word in words):
                 query = urlencode({"context": f"{axis.name}={one}"})
                 found.append((f"{value(axis.name, 40)} = {value(one, 40)}", f"top?{query}"))
     return found[:PAGE]
@@ -87,10 +93,11 @@ SEARCH = View(
     _search_page,
     (_Q, _PAGE),
     _search_answer,
-    (_Q, how_many()),
+    (_Q, how_many(), _PAGE),
     schema_of(TopItem, many=True),
     None,
     has_items,
+    form=_search_form,
 )
 
 

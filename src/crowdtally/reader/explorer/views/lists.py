@@ -30,11 +30,15 @@ from crowdtally.reader.pages.tables import top_picture
 from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import noise_warning
 from crowdtally.web.charts import Chart
+from crowdtally.web.numbers import grouped
 from crowdtally.web.tables import Shown
 
 SORTS = ("estimate", "count", "list")
 """By what a list can be ordered: estimates, noisy counts, the order of the public list."""
-_PAGE = Parameter("page", "Which page of rows.", {"type": "integer", "minimum": 1})
+_PAGES = 10**8
+_PAGE = Parameter(
+    "page", "Which page of k rows.", {"type": "integer", "minimum": 1, "maximum": _PAGES}
+)
 _SORT = Parameter(
     "sort", "By estimates, noisy counts or in the order of the list.",
     {"type": "string", "enum": list(SORTS)},
@@ -42,8 +46,16 @@ _SORT = Parameter(
 
 
 def _top_answer(opened: Opened, asked: Asked) -> TopList:
-    k, raw = asked.whole("k", 10, most=MOST_ROWS), is_raw(asked)
-    return _top(opened, asked, k, raw=raw)
+    k, number = asked.whole("k", 10, most=MOST_ROWS), asked.whole("page", 1, most=_PAGES)
+    sort, first = asked.choice("sort", SORTS), (number - 1) * k
+    if sort == "list":
+        return _listed(opened, asked, first, k)[0]
+    raw = is_raw(asked) or sort == "count"
+    if number == 1:
+        return _top(opened, asked, k, raw=raw)
+    last = min(first + k, MOST_ROWS)
+    found = _top(opened, asked, last, raw=raw)
+    return replace(found, rows=found.rows[first:last])
 
 
 def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None = None) -> TopList:
@@ -62,15 +74,13 @@ def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None =
 
 
 def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
-    sort = asked.choice("sort", SORTS)
-    raw = sort == "count" or (sort == "estimate" and not opened.is_ready)
-    number = asked.whole("page", 1, most=10**9)
+    sorting = _sorting(opened, asked)
+    sort, raw = sorting.by, sorting.raw
+    number = asked.whole("page", 1, most=_PAGES)
     rows, more = _rows(opened, asked, sort, number, raw=raw)
     contexts = asked.pairs("context")
     return {
         "where": where_words(contexts),
-        "choices": choices(opened.source.axes.contexts.values(), contexts),
-        "sorting": Sorting(sort, raw),
         "table": item_table(opened, asked, rows, f"in {where_words(contexts)}" if contexts else ""),
         "has_picture": number == 1 and sort != "list" and bool(rows.rows),
         "words": "" if not rows.rows else _picture_words(rows),
@@ -78,11 +88,23 @@ def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         "notes": rows.notes,
         "whole": opened.remember(("whole", repr(contexts)), lambda: opened.source.whole(contexts))
         if opened.is_ready else None,
-        "download": asked.query(sort=None, page=None, k=PAGE, raw="yes" if raw else None),
+        "download": asked.query(k=PAGE, raw="yes" if raw else None),
         "paging": paging(asked, number, more),
-        "reach": f"{MOST_ROWS:,}" if sort != "list" and not more and number * PAGE >= MOST_ROWS
+        "reach": grouped(MOST_ROWS) if sort != "list" and not more and number * PAGE >= MOST_ROWS
         else "",
     }  # fmt: skip
+
+
+def _top_form(opened: Opened, asked: Asked) -> dict[str, Any]:
+    return {
+        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
+        "sorting": _sorting(opened, asked),
+    }
+
+
+def _sorting(opened: Opened, asked: Asked) -> Sorting:
+    sort = asked.choice("sort", SORTS)
+    return Sorting(sort, sort == "count" or (sort == "estimate" and not opened.is_ready))
 
 
 def _rows(
@@ -91,23 +113,23 @@ def _rows(
     """The rows of a page, and whether there are more."""
     first = (number - 1) * PAGE
     if sort == "list":
-        return _listed(opened, asked, first)
+        return _listed(opened, asked, first, PAGE)
     last = min(first + PAGE, MOST_ROWS)
     found = _top(opened, asked, last + 1, raw=raw, among=FIRST)
     return replace(found, rows=found.rows[first:last]), len(found.rows) > last < MOST_ROWS
 
 
-def _listed(opened: Opened, asked: Asked, first: int) -> tuple[TopList, bool]:
+def _listed(opened: Opened, asked: Asked, first: int, count: int) -> tuple[TopList, bool]:
     """Items in the order of the public list."""
     source, size = opened.source, len(opened.item)
     opened.wait()
-    places = np.arange(first, min(first + PAGE, size), dtype=np.int64)
+    places = np.arange(first, min(first + count, size), dtype=np.int64)
     box = chosen_contexts(source.axes, asked.pairs("context"))
-    found = top_in(source.axes, source.estimator, PAGE, box, only=places)
+    found = top_in(source.axes, source.estimator, count, box, only=places)
     if source.labels is not None:
         found = found.with_labels(source.labels)
     rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
-    return replace(found, rows=rows), first + PAGE < size
+    return replace(found, rows=rows), first + count < size
 
 
 def _top_chart(opened: Opened, asked: Asked) -> Chart | None:
@@ -136,10 +158,11 @@ TOP = View(
     _top_page,
     (CONTEXT, _SORT, _PAGE),
     _top_answer,
-    (how_many(), CONTEXT, RAW),
+    (how_many(), CONTEXT, RAW, _SORT, _PAGE),
     schema_of(TopItem, many=True),
     _top_chart,
     has_items,
+    form=_top_form,
     early=True,
 )
 
@@ -173,16 +196,21 @@ def _recommend_answer(opened: Opened, asked: Asked) -> Recommendations:
 
 
 def _recommend_page(opened: Opened, asked: Asked) -> dict[str, Any]:
-    found, contexts = _recommended(opened, asked, 20), asked.pairs("context")
+    found = _recommended(opened, asked, 20)
     return {
-        "by": found.by,
         "where": found.where,
+        "table": linked_special(opened, asked, found),
+        "notes": found.notes,
+    }
+
+
+def _recommend_form(opened: Opened, asked: Asked) -> dict[str, Any]:
+    return {
+        "by": asked.choice("by", (POPULAR, SPECIAL)),
         "like": asked.text("like") or "",
         "without": asked.texts("without"),
         "has_pairs": opened.source.published.table("pairs") is not None,
-        "choices": choices(opened.source.axes.contexts.values(), contexts),
-        "table": linked_special(opened, asked, found),
-        "notes": found.notes,
+        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
     }
 
 
@@ -197,4 +225,5 @@ RECOMMEND = View(
     schema_of(Recommendation, many=True),
     None,
     has_items,
+    form=_recommend_form,
 )

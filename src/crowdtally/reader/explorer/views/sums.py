@@ -74,10 +74,13 @@ class Ends:
 
 def _sum_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     found = _sum_answer(opened, asked)
+    return {"found": found, "facts": _facts(found)}
+
+
+def _sum_form(opened: Opened, asked: Asked) -> dict[str, Any]:
     axes = _asked_about(opened)
     starts, ends = _ends(asked, "from"), _ends(asked, "to")
     return {
-        "found": found,
         "where": asked.text("where") or "",
         "choices": choices([axis for axis in axes if len(axis) <= FEW], asked.pairs("value")),
         "hidden": [
@@ -87,7 +90,6 @@ def _sum_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         "ends": [_offered(axis, starts, ends) for axis in axes if len(axis) > 2],
         "typed": [value(axis.name, 40) for axis in axes if len(axis) > FEW],
         "columns": [value(axis.name, 40) for axis in axes],
-        "facts": _facts(found),
     }  # fmt: skip
 
 
@@ -133,6 +135,7 @@ SUM = View(
     _sum_answer,
     (_WHERE, _VALUE, _FROM, _TO),
     schema_of(Sum, many=False),
+    form=_sum_form,
 )
 
 _COLUMNS = Parameter("columns", "The context, or attribute, of the columns.", {"type": "string"})
@@ -204,10 +207,16 @@ def _map_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         "row_name": value(found.rows, 40),
         "columns": value(found.columns, 40),
         "left": (found.rows_left_out, found.columns_left_out),
-        "others": [(value(axis.name, 40), urlencode({"columns": axis.name}),
-                    axis.name == found.columns) for axis in _across(opened)],
         "counted": opened.source.published.counted,
     }  # fmt: skip
+
+
+def _map_form(opened: Opened, asked: Asked) -> dict[str, Any]:
+    known = _across(opened)
+    name = asked.text("columns") or (known[0].name if known else "")
+    links = [(value(one.name, 40), urlencode({"columns": one.name}), one.name == name)
+             for one in known]  # fmt: skip
+    return {"others": links}
 
 
 def _map_chart(opened: Opened, asked: Asked) -> Chart | None:
@@ -223,4 +232,5 @@ MAP = View(
     (_COLUMNS,),
     picture=_map_chart,
     is_there=lambda opened: bool(_across(opened)),
+    form=_map_form,
 )
