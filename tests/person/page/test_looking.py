@@ -179,3 +179,12 @@ def test_a_thousand_categories_with_levels_of_their_own(tmp_path: Path) -> None:
         last = page.ask(f"levels?{choice.query(page=51)}")
         assert last.text.count("<legend>") == 8
         assert page.send("choose", overall="typed", epsilon="1", levels=choice.packed).status == 303
+
+
+def test_many_levels_and_long_names_make_no_long_sentence(tmp_path: Path) -> None:
+    films = {f"i{n}": [f"{n:03}" + "x" * 1000] for n in range(100)}
+    with page_of(desk_in(tmp_path, films=films, own=("i1",))) as page:
+        words = page.ask("?epsilon=1&levels=no:0-49;all:50-51").words
+    assert "and 38 more" in words
+    assert max(map(len, words.split())) < 200
+    assert len(words) < 10_000
