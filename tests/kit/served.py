@@ -162,7 +162,7 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
 
 @contextmanager
 def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
-    """A server of some releases, on a free port; what it may need is as before once it has ended."""
+    """A server of some releases, on a free port; memory is held only as long as it runs."""
     held = list(parquet._held)
     try:
         with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as one:
