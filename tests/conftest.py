@@ -23,7 +23,10 @@ _ON_SPARK = re.compile(r"\[spark[-\]]")
 _LONGEST = (APART, "tests/system/", "tests/mutants/", "tests/exhaustive/", "tests/statistical/")
 """Where files take longest: begun first, so that none is left to one worker in the end."""
 SEED = "CROWDTALLY_MUTANT_SEED"
-"""Decides which mutants are tried. Set here, before workers start, so that all know the same."""
+"""Decides which mutants are tried, and at which of many equal writes processes are killed.
+
+Set here, before workers start, so that all know the same.
+"""
 os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
 
 

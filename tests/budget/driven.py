@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from crowdtally.budget import Charge, Ledger, Part
@@ -37,3 +37,18 @@ def in_child(work: Callable[[], object]) -> int:
             os._exit(1)
         os._exit(0)
     return child
+
+
+def moments(calls: Sequence[str], torn: bool, step: int = 1, offset: int = 0) -> list[int]:
+    """At which calls to kill: one of ``step`` that write a page, from ``offset``, and each other.
+
+    Those that write pages are most of them, one like the next. Where writes are torn, only at
+    writes: elsewhere there is nothing to tear, and another run kills there.
+    """
+    paging = [at for at, call in enumerate(calls, 1) if call == "pwrite"]
+    left_out = {*paging} - {*paging[offset % step :: step]}
+    return [
+        at
+        for at, call in enumerate(calls, 1)
+        if at not in left_out and (not torn or "write" in call)
+    ]

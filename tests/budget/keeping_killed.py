@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from budget.driven import EACH, UNIT, charge, in_child
+from budget.driven import EACH, UNIT, charge, in_child, moments
 from crowdtally.budget import Ledger
 from crowdtally.errors import CrowdtallyError
 
@@ -90,8 +90,13 @@ LIVES: dict[str, tuple[Callable[[Path], None], Callable[[Path], None], Survived]
 """What there is before, what is killed, and what must hold after."""
 
 
-def kill_keeping(home: Path, torn: bool, what: str) -> dict[str, object]:
-    """Kill it at its first write or flush, then at its second, and so on to its end."""
+def kill_keeping(
+    home: Path, torn: bool, what: str, step: int = 1, offset: int = 0
+) -> dict[str, object]:
+    """Kill it at its first write or flush, then at its second, and so on to its end.
+
+    Of those that write pages, at one of ``step``.
+    """
     prepare, act, survived = LIVES[what]
     shim = ctypes.CDLL(None)
     shim.shim_log.restype = ctypes.c_char_p
@@ -115,9 +120,7 @@ def kill_keeping(home: Path, torn: bool, what: str) -> dict[str, object]:
 
         assert live(-1) == 0  # once to its end, to know the calls
         calls = [line.split("\t")[0] for line in log.read_text().splitlines()]
-        for at, call in enumerate(calls, 1):
-            if torn and "write" not in call:
-                continue  # nothing to tear; the other run kills here
+        for at in moments(calls, torn, step, offset):
             kills += os.WIFSIGNALED(live(at))
             try:
                 problem = survived(folder, head)

@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from unittest import mock
 
-from budget.driven import EACH, UNIT, charge, in_child
+from budget.driven import EACH, UNIT, charge, in_child, moments
 from crowdtally.budget import Charged, DrawnBeforeError, Ledger, Reservation
 from crowdtally.curator import publish
 from crowdtally.curator.stages import marking, starting
@@ -173,10 +173,10 @@ def kill_at_random(home: Path, kills: int, seed: int, order: str) -> dict[str, o
             ledger = Ledger.open(folder / "ledger.sqlite", create=True)
             for turn in range(times):
                 key = f"{random.SystemRandom().getrandbits(60)}"
-                noted.run(ledger, _folder_of(folder, key), key if turn % 2 else None)
+                noted.run(ledger, _folder_of(folder, key), key if turn % 3 else None)
 
         for kill in range(kills):
-            if kill % 20 == 0:  # a new ledger now and then: its creation counts too
+            if kill % 5 == 0:  # a new ledger now and then: its creation counts too
                 releases += len(released(folder))
                 shutil.rmtree(folder, ignore_errors=True)
                 noted.path.unlink(missing_ok=True)
@@ -206,11 +206,11 @@ def scenario(folder: Path, noted: Noted) -> None:
 
 
 def kill_at_every_call(
-    home: Path, torn: bool, order: str = "mark-first", step: int = 1
+    home: Path, torn: bool, order: str = "mark-first", step: int = 1, offset: int = 0
 ) -> dict[str, object]:
     """Kill the scenario at its first write or flush, then at its second, and so on to its end.
 
-    With a ``step`` of 2 at every other one. A wrong order is to be caught once: then the last write
+    Of those that write pages, at one of ``step``. A wrong order is to be caught once: then the last
     comes first.
     """
     shim = ctypes.CDLL(None)
@@ -237,12 +237,10 @@ def kill_at_every_call(
 
         assert live(-1) == 0  # once to its end, to know the calls
         calls = [line.split("\t")[0] for line in log.read_text().splitlines()]
-        moments = list(enumerate(calls, 1))
+        tried = moments(calls, torn, step, offset)
         if order != "mark-first":
-            moments.reverse()  # what a wrong order does shows near the end
-        if torn:
-            moments = [(at, call) for at, call in moments if "write" in call]  # else nothing tears
-        for at, _ in moments[::step]:
+            tried.reverse()  # what a wrong order does shows near the end
+        for at in tried:
             status = live(at)
             kills += os.WIFSIGNALED(status)
             between += _marked_not_renamed(folder)

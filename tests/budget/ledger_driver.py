@@ -311,10 +311,10 @@ def main() -> object:
         return kill_at_random(Path(sys.argv[2]), int(rest[0]), int(rest[1]), rest[2])
     if mode == "every-call":
         return kill_at_every_call(
-            Path(sys.argv[2]), rest[0] == "torn", *rest[1:2], step=int(rest[2]) if rest[2:] else 1
+            Path(sys.argv[2]), rest[0] == "torn", rest[1], *map(int, rest[2:])
         )
     if mode == "keeping":
-        return kill_keeping(Path(sys.argv[2]), rest[0] == "torn", rest[1])
+        return kill_keeping(Path(sys.argv[2]), rest[0] == "torn", rest[1], *map(int, rest[2:]))
     if mode == "flushes":
         return flushes(rest[0] == "durable")
     if mode == "crowd":

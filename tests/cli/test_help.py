@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
+import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from crowdtally.cli.grouping import TITLES
-from kit.command import COMMANDS, INSTALLED, crowdtally
+from kit.command import COMMANDS, crowdtally, installed
 from kit.town import Town
 
 FIRST = {
@@ -46,16 +47,32 @@ def test_what_everyone_needs_comes_first(name: str, monkeypatch: pytest.MonkeyPa
         assert places[0] < shown.index(f"{flag} ") < places[1]
 
 
-def completed(*words: str, incomplete: str = "") -> list[str]:
-    """What bash would offer after these words."""
+def asking(*words: str, incomplete: str = "") -> dict[str, str]:
+    """What bash sets to ask what may follow these words."""
     typed = ["crowdtally", *words, *([incomplete] if incomplete else [])]
-    env = {
-        **os.environ, "_CROWDTALLY_COMPLETE": "complete_bash",
+    return {
+        "_CROWDTALLY_COMPLETE": "complete_bash",
         "COMP_WORDS": " ".join(typed), "COMP_CWORD": str(len(words) + 1),
     }  # fmt: skip
-    done = subprocess.run([str(INSTALLED)], env=env, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
-    return done.stdout.split()
+
+
+def completed(*words: str, incomplete: str = "") -> list[str]:
+    """What bash would offer after these words."""
+    with (
+        mock.patch.dict(os.environ, asking(*words, incomplete=incomplete)),
+        mock.patch.object(sys.modules["__main__"], "__package__", None),  # else called pytest's
+    ):
+        ended = crowdtally()
+    assert ended.err == ""
+    return ended.out.split()
+
+
+def test_the_installed_program_offers_the_same(town: Town) -> None:
+    columns = (("plan", "records.csv", "--user"), "u")
+    for words, incomplete in ((("release", "x", "--choose"), ""), columns):
+        ended = installed(env=asking(*words, incomplete=incomplete))
+        assert ended.err == ""
+        assert ended.out.split() == completed(*words, incomplete=incomplete) != []
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ cli.main()
 def test_at_a_terminal_it_says_how_far_it_has_come(town: Town) -> None:
     session = at_terminal(
         "lab", "lookalike", "foursquare", "-o", "n.parquet", "--scale", "0.01",
-        folder=town.folder, program=[sys.executable, "-c", SLOW],
+        folder=town.folder, script=SLOW,
     )  # fmt: skip
     assert session.code == 0, session.shown
     assert re.search(r"making 12,770 records, [3-9]\d% done … \d+ s", session.shown)

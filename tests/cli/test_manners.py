@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +17,13 @@ from kit.command import INSTALLED, crowdtally
 from kit.town import SECRETS, Town
 
 USAGE, INPUT = 2, 4
+HEEDING = [
+    sys.executable,
+    "-c",
+    "import os, signal, sys; signal.signal(int(sys.argv[1]), signal.SIG_DFL);"
+    "os.execv(sys.argv[2], sys.argv[2:])",
+]
+"""What runs a program that heeds a signal, also where the tests were started to ignore it."""
 
 
 def test_version() -> None:
@@ -29,14 +37,17 @@ def test_an_interruption_says_so_and_leaves_nothing_half_written(
 ) -> None:
     """At the deepest moment: the engine reads a pipe that never ends, the folder is staged."""
     os.mkfifo(town.folder / "endless.csv")
-    words = [str(INSTALLED), *town.arguments("endless.csv")]
-    program = subprocess.Popen(words, cwd=town.folder, stderr=subprocess.PIPE, text=True)
-    with open(town.folder / "endless.csv", "w") as pipe:  # until the program opens it
-        pipe.write("user_id,place\n")
-        pipe.flush()
-        time.sleep(0.3)
-        program.send_signal(number)
-    _, said = program.communicate(timeout=60)
+    words = [*HEEDING, str(number.value), str(INSTALLED), *town.arguments("endless.csv")]
+    with subprocess.Popen(words, cwd=town.folder, stderr=subprocess.PIPE, text=True) as program:
+        try:
+            with open(town.folder / "endless.csv", "w") as pipe:  # until the program opens it
+                pipe.write("user_id,place\n")
+                pipe.flush()
+                time.sleep(0.3)
+                program.send_signal(number)
+            _, said = program.communicate(timeout=60)
+        finally:
+            program.kill()  # else one that does not end stays, and a later test is blamed
     assert program.returncode == 128 + number, said
     assert said.startswith("crowdtally: interrupted. `crowdtally ledger show`")
     assert "Traceback" not in said

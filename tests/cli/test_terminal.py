@@ -116,10 +116,7 @@ def plain(shown: str) -> str:
 
 
 def slow(town: Town, *more: str, answers: dict[str, str] | None = None) -> Session:
-    return at_terminal(
-        *town.arguments(), *more, folder=town.folder, answers=answers,
-        program=[sys.executable, "-c", SLOW],
-    )  # fmt: skip
+    return at_terminal(*town.arguments(), *more, folder=town.folder, answers=answers, script=SLOW)
 
 
 def test_a_long_stage_is_named_while_it_lasts_and_leaves_one_line(town: Town) -> None:

@@ -58,14 +58,18 @@ def found(start: Start, columns: dict[str, Any], domain: Domain) -> dict[int, in
     return dict(zip(counts.cells.tolist(), counts.values.tolist(), strict=True))
 
 
-def test_each_value_is_counted_at_its_place_or_nowhere(start_engine: Start) -> None:
+@pytest.mark.quick_on_spark(
+    "across 0", "at the upper end", "at the lower end", "not in order", "from end to end"
+)
+@pytest.mark.parametrize("name", LISTS)
+def test_each_value_is_counted_at_its_place_or_nowhere(name: str, start_engine: Start) -> None:
     """Each value has a number of records of its own, by which its cell is known."""
     times = {value: place + 1 for place, value in enumerate(VALUES)}
     column = pa.array([value for value in VALUES for _ in range(times[value])], pa.int64())
-    for name, listed in LISTS.items():
-        counts = found(start_engine, {"n": column}, Domain(attributes={"n": listed}))
-        places = {place: value for place, value in enumerate(listed) if value in times}
-        assert counts == {place: times[value] for place, value in places.items()}, name
+    listed = LISTS[name]
+    counts = found(start_engine, {"n": column}, Domain(attributes={"n": listed}))
+    places = {place: value for place, value in enumerate(listed) if value in times}
+    assert counts == {place: times[value] for place, value in places.items()}
 
 
 def test_a_range_beside_lists(start_engine: Start) -> None:

@@ -7,6 +7,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from unittest import mock
 import typer.main
 
 from crowdtally import cli
+from kit.warm import start
 
 COMMANDS: dict[str, Any]
 """Every command by its whole name, found by looking at the program."""
@@ -59,10 +61,19 @@ def installed(*arguments: object, env: dict[str, str] | None = None) -> Ended:
 
 def without_rights(folder: Path, uid: int, *arguments: object, env: dict[str, str]) -> Ended:
     """Run the command line in ``folder`` as another user, who owns nothing but what it is given."""
-    script = Path(__file__).with_name("as_nobody.py")
-    paths = os.pathsep.join([str(script.parent.parent), os.environ.get("PYTHONPATH", "")])
-    command = [sys.executable, str(script), str(folder), str(uid), *map(str, arguments)]
-    return _run(command, {"PYTHONPATH": paths, **env})
+    with (
+        open(os.devnull) as nothing,
+        tempfile.TemporaryFile() as out,
+        tempfile.TemporaryFile() as err,
+    ):
+        running = start(
+            [*map(str, arguments)], folder, (nothing.fileno(), out.fileno(), err.fileno()),
+            {**os.environ, **env}, uid=uid,
+        )  # fmt: skip
+        code = running.wait()
+        out.seek(0)
+        err.seek(0)
+        return Ended(code, out.read().decode(), err.read().decode())
 
 
 def _run(command: list[str], env: dict[str, str] | None) -> Ended:

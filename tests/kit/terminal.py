@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import pty
 import select
-import subprocess
-import sys
+import signal
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
-PROGRAM = [sys.executable, "-m", "crowdtally"]
+from kit.warm import start
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,22 @@ def at_terminal(
     *arguments: str,
     folder: Path,
     answers: dict[str, str] | None = None,
-    program: list[str] | None = None,
+    script: str | None = None,
     env: dict[str, str] | None = None,
     seconds: float = 60,
 ) -> Session:
-    """Run with stdin and stderr at a terminal; type each answer once its words have been shown."""
+    """Run with stdin and stderr at a terminal; type each answer once its words have been shown.
+
+    A ``script`` runs in the program's place.
+    """
     ours, theirs = pty.openpty()
     waiting = dict(answers or {})
     shown = b""
-    with subprocess.Popen(
-        [*(program or PROGRAM), *arguments], stdin=theirs, stderr=theirs, stdout=subprocess.PIPE,
-        cwd=folder, env={**os.environ, "TERM": "xterm", "COLUMNS": "80", **(env or {})},
-        start_new_session=True,
-    ) as running:  # fmt: skip
+    with tempfile.TemporaryFile("w+b") as out:
+        running = start(
+            arguments, folder, (theirs, out.fileno(), theirs),
+            {**os.environ, "TERM": "xterm", "COLUMNS": "80", **(env or {})}, script=script,
+        )  # fmt: skip
         os.close(theirs)
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -57,7 +60,9 @@ def at_terminal(
             if ready and not piece:
                 break
         else:
-            running.kill()
-        out = running.communicate(timeout=10)[0].decode()
+            os.kill(running.pid, signal.SIGKILL)
+        code = running.wait()
+        out.seek(0)
+        written = out.read().decode()
     os.close(ours)
-    return Session(running.returncode, shown.decode(errors="replace"), out)
+    return Session(code, shown.decode(errors="replace"), written)

@@ -3,7 +3,9 @@
 The draws are seeded, so that a run repeats; with others, a share that is truly 5% would be above
 6.5% with a probability of 2%, for each kind and question. `make test` makes 80 of each kind, of
 which at most 12 may pass: with a true share of 5% that fails with a probability of 1 in 6,000, and
-the seed is fixed there too; `make test-all` makes 120 as well. Where every cell is published and
+the seed is fixed there too; `make test-all` makes 120 as well. Where at most 3 of the first 40 pass
+it makes no more: that fails no more often, and where the true share is 20% in 82.9% of cases
+instead of 83.6% (25%: 97.5% instead of 97.8%). Where every cell is published and
 counts are not weighted the floor is exact, and its share is 5% less what whole numbers lose: below
 2.5% it would be too high to be of use.
 """
@@ -25,6 +27,8 @@ from kit.words import Seeded
 MANY, MOST, LEAST = 1000, 65, 25
 FEW = [pytest.param(80, 12, id="80"), pytest.param(120, 16, id="120", marks=pytest.mark.long)]
 """Releases, and in how many of them an item may be above the floor."""
+FIRST, CLEAR = 40, 3
+"""With so few of the first ones, a share is not too large: 80 need not all be made."""
 ITEMS = [f"i{n}" for n in range(20)]
 AXES = axes_of({"item": ITEMS, "day": ["Mon", "Tue", "Wed"], "hour": [9, 10]})
 QUESTIONS: Mapping[str, dict[str, Any]] = {
@@ -49,14 +53,25 @@ KINDS: Mapping[str, dict[str, Any]] = {
 
 
 def passing(
-    folder: Path, kind: str, releases: int, monkeypatch: pytest.MonkeyPatch, *, raw: bool
+    folder: Path,
+    kind: str,
+    releases: int,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    raw: bool,
+    clear: int = -1,
 ) -> dict[str, int]:
-    """In how many releases of nobody an item is above the floor, by question."""
+    """In how many releases of nobody an item is above the floor, by question.
+
+    Where at most ``clear`` of the first ones have one, no more are made.
+    """
     monkeypatch.setattr(kit.releases, "DRAWS", SystemDraws(Seeded(sum(map(ord, kind)))))
     form = dict(KINDS[kind])
     more = {name: form.pop(name) for name in ("unit", "bound") if name in form}
     found = dict.fromkeys(QUESTIONS, 0)
     for number in range(releases):
+        if number == FIRST and max(found.values()) <= clear:
+            break
         here = folder / str(number)
         here.mkdir()
         release = empty_items(here, AXES, form, "1/10", **more)  # type: ignore[arg-type]
@@ -70,7 +85,8 @@ def passing(
 def test_rarely_does_noise_alone_pass_the_floor(
     kind: str, releases: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = passing(tmp_path, kind, releases, monkeypatch, raw=False)
+    clear = CLEAR if releases == 2 * FIRST else -1
+    found = passing(tmp_path, kind, releases, monkeypatch, raw=False, clear=clear)
     assert max(found.values()) <= most, found
 
 

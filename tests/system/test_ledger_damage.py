@@ -96,12 +96,13 @@ def test_cut_at_a_thousand_places(original: tuple[bytes, object], folder: Path) 
     assert counts["refused at once"] > 800, counts
 
 
-def test_a_thousand_wrong_bytes(original: tuple[bytes, object], folder: Path) -> None:
+@pytest.mark.parametrize("wrong", [400, pytest.param(1000, marks=pytest.mark.long)])
+def test_hundreds_of_wrong_bytes(original: tuple[bytes, object], folder: Path, wrong: int) -> None:
     whole, says = original
     generator = random.Random(5)
     counts: Counter[str] = Counter()
     used = [place for place, byte in enumerate(whole) if byte]
-    for number in range(1000):
+    for number in range(wrong):
         # The first hundred bytes are SQLite's own header: each gets its turn. Of the others, most
         # are taken where something is written.
         place = generator.choice(used) if number % 4 else generator.randrange(len(whole))
@@ -109,7 +110,7 @@ def test_a_thousand_wrong_bytes(original: tuple[bytes, object], folder: Path) ->
         content = bytearray(whole)
         content[place] ^= generator.randrange(1, 256)
         counts[outcome(folder / "flip.sqlite", bytes(content), says)] += 1
-    assert sum(counts.values()) == 1000
+    assert sum(counts.values()) == wrong
     print(counts)
     found = sum(count for what, count in counts.items() if not what.startswith("harmless"))
-    assert found > 300, counts
+    assert found > wrong * 0.3, counts

@@ -37,6 +37,7 @@ _COMMANDS = {
     "export": "exporting:export",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
+    "person": "person:app",
     "lab": "lab:app",
     "check": "checking:check",
 }

@@ -22,7 +22,7 @@ LIGHT = [word for pair in QUICK.items() for word in ("--engine-setting", "=".joi
 def test_the_driver_dies(tmp_path: Path) -> None:
     need_spark()
     rng = np.random.default_rng(2)
-    table = pa.table({"user": rng.integers(0, 9000, 300_000), "item": rng.integers(0, 50, 300_000)})
+    table = pa.table({"user": rng.integers(0, 3000, 60_000), "item": rng.integers(0, 50, 60_000)})
     parquet.write_table(table, tmp_path / "r.parquet")
     parquet.write_table(pa.table({"item": range(50)}), tmp_path / "items.parquet")
     ledger = tmp_path / "ledger.sqlite"

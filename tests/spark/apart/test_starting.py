@@ -6,8 +6,10 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
@@ -17,7 +19,7 @@ from crowdtally.budget import Ledger
 from crowdtally.curator.engine.spark import probe as spark_probe
 from crowdtally.curator.engine.spark import session as spark_session
 from crowdtally.errors import CrowdtallyError
-from kit.command import Ended, installed
+from kit.command import Ended, crowdtally, installed
 
 
 @pytest.fixture
@@ -27,15 +29,21 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def released(folder: Path, engine: str, *more: str, env: dict[str, str] | None = None) -> Ended:
-    """Try a release in a process of its own; it must fail without a charge."""
+def released(
+    folder: Path,
+    engine: str,
+    *more: str,
+    env: dict[str, str] | None = None,
+    run: Callable[..., Ended] = crowdtally,
+) -> Ended:
+    """Try a release; it must fail without a charge."""
     started = time.monotonic()
-    ended = installed(
-        "release", folder / "r.parquet", "--user", "user", "--item", "item", "--items",
-        folder / "items.parquet", "--epsilon", "1", "-o", folder / "made", "--ledger",
-        folder / "ledger.sqlite", "--new-dataset", "--engine", engine, *more,
-        env={**os.environ, **(env or {})},
-    )  # fmt: skip
+    with mock.patch.dict(os.environ, env or {}):
+        ended = run(
+            "release", folder / "r.parquet", "--user", "user", "--item", "item", "--items",
+            folder / "items.parquet", "--epsilon", "1", "-o", folder / "made", "--ledger",
+            folder / "ledger.sqlite", "--new-dataset", "--engine", engine, *more,
+        )  # fmt: skip
     assert time.monotonic() - started < 60
     assert not (folder / "made").exists()
     assert not Ledger.open(folder / "ledger.sqlite", create=True).charges(), "something was charged"
@@ -59,7 +67,8 @@ def one_line(ended: Ended, *words: str) -> None:
 
 
 def test_without_java(folder: Path) -> None:
-    ended = released(folder, "spark", env={"JAVA_HOME": str(folder / "nowhere")})
+    nowhere = {"JAVA_HOME": str(folder / "nowhere")}
+    ended = released(folder, "spark", env=nowhere, run=installed)  # all that a process says
     one_line(ended, "Java 17", "openjdk-17-jre-headless")
 
 
@@ -74,7 +83,9 @@ def test_with_a_java_that_cannot_run_spark(folder: Path, words: str, code: int) 
 
 @pytest.mark.parametrize("address", ["spark://127.0.0.1:1", "sc://127.0.0.1:1", "sc://[nonsense"])
 def test_where_nothing_listens(folder: Path, address: str) -> None:
-    one_line(released(folder, address), "listens at", "Nothing was charged")
+    """In a process of its own: Java and gRPC write past Python, and would be heard."""
+    ended = released(folder, address, run=installed)
+    one_line(ended, "listens at", "Nothing was charged")
 
 
 def test_with_an_engine_that_does_not_exist(folder: Path) -> None:
