@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 from urllib.parse import urlencode, urlsplit
 
@@ -37,6 +39,7 @@ KINDS = (*MADE, *STORED)
 """By the names that they have in addresses."""
 LABELS = {"zoo": "The old Zoo", "arena": "Arène", "mill": "Mill 100%_wide"}
 PATIENCE = 30.0
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,12 @@ class Served:
             assert time.monotonic() < end, "estimates do not end"
             time.sleep(0.02)
         return self
+
+
+def in_own_loop(task: Coroutine[Any, Any, _Found]) -> _Found:
+    """What a task returns, in a thread of its own: a browser's loop may run in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, task).result()
 
 
 def everything(connection: socket.socket) -> bytes:
