@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import json
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 from urllib.parse import urlencode, urlsplit
 
@@ -37,6 +39,7 @@ KINDS = (*MADE, *STORED)
 """By the names that they have in addresses."""
 LABELS = {"zoo": "The old Zoo", "arena": "Arène", "mill": "Mill 100%_wide"}
 PATIENCE = 30.0
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,12 @@ class Served:
         return self
 
 
+def in_own_loop(task: Coroutine[Any, Any, _Found]) -> _Found:
+    """What a task returns, in a thread of its own: a browser's loop may run in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, task).result()
+
+
 def everything(connection: socket.socket) -> bytes:
     """What comes until the other side closes, or lets go."""
     parts = []
@@ -162,7 +171,7 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
 
 @contextmanager
 def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
-    """A server of some releases, on a free port; what it may need is as before once it has ended."""
+    """A server of some releases, on a free port; memory is held only as long as it runs."""
     held = list(parquet._held)
     try:
         with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as one:

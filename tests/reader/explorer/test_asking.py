@@ -101,6 +101,26 @@ def test_what_is_not_there_is_told(server: Served, path: str) -> None:
     )  # fmt: skip
 
 
+def test_an_overview_without_its_slash_leads_there_by_its_path_alone(server: Served) -> None:
+    answer = server.ask("/r/auto")
+    assert (answer.status, answer.headers["location"]) == (302, "/r/auto/")
+    for path in ("/r/nobody", "/compare/", "/r/auto/top/", "//evil.example/", "/r/auto/files/"):
+        assert server.ask(path).status == 404, path
+    assert server.ask("/r/auto?x=1").status == 400
+
+
+def test_a_form_stays_where_its_question_is_refused(server: Served) -> None:
+    answer = server.ask("/r/auto/sum?from=day=Sun&to=day=Tue&value=item=zoo")
+    assert answer.status == 400
+    assert '<option value="day=Sun" selected>' in answer.text
+    assert 'value="item=zoo" checked' in answer.text
+    assert "<details open>" in answer.text
+    ticks = server.ask("/r/top-in-contexts/top").text
+    assert 'value="sex=f"' in ticks
+    assert "by ticking it" in ticks
+    assert "--context" not in ticks, "nobody types here"
+
+
 def test_empty_parameters_are_as_if_left_out(server: Served) -> None:
     plain = server.ask("/r/auto/sum.json").text
     assert server.ask("/r/auto/sum.json?where=&value=&from=&to=&from=").text == plain

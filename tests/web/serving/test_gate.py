@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,7 +14,7 @@ from crowdtally.web.serving.hosts import Hosts, is_loopback
 from crowdtally.web.serving.policy import HEADERS, POLICY
 from crowdtally.web.serving.refusing import Refused, refusal
 from crowdtally.web.serving.running import bound, run, url_of
-from kit.served import Served, running
+from kit.served import Served, in_own_loop, running
 
 PORT = 8080
 HOME = Hosts.of("127.0.0.1", PORT)
@@ -234,4 +233,4 @@ def test_what_is_no_request_over_http_is_not_answered() -> None:
         raise AssertionError
 
     for kind in ("websocket", "lifespan"):
-        asyncio.run(gate({"type": kind}, nobody, nobody))
+        in_own_loop(gate({"type": kind}, nobody, nobody))

@@ -28,7 +28,6 @@ def server() -> Iterator[Served]:
 
     with pytest.MonkeyPatch.context() as quick, bound("127.0.0.1", 0) as listening:
         quick.setattr(protocol, "HEAD_SECONDS", SECONDS)
-        quick.setattr(protocol, "MOST", 300)
         quick.setattr("crowdtally.web.serving.running.KEEP_ALIVE", 1)
         gate = Gate(app, Hosts.of("127.0.0.1", listening.getsockname()[1]), refusal)
         address = f"{url_of(listening, '127.0.0.1')}/"
@@ -52,13 +51,19 @@ def test_two_hundred_that_say_nothing_are_let_go(server: Served) -> None:
     assert server.ask("/").text == "hello"
 
 
-def test_more_than_the_most_are_closed_at_once(server: Served) -> None:
+def test_more_than_the_most_are_closed_at_once(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 30)
+    monkeypatch.setattr(protocol, "MOST", 20)
     with ExitStack() as all_of_them:
-        begun = time.monotonic()
-        silent = [all_of_them.enter_context(server.connected()) for _ in range(340)]
-        closed = sum(1 for one in silent[300:] if everything(one) == b"")
-        assert closed == 40
-        assert time.monotonic() - begun < 8 * SECONDS
+        silent = [all_of_them.enter_context(server.connected(wait=10)) for _ in range(20)]
+        with server.connected(wait=10) as one_more:
+            assert everything(one_more) == b""
+        for one in silent:
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                one.recv(1)
     assert server.ask("/").text == "hello"
 
 

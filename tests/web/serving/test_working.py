@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pytest
 
 from crowdtally import patience
@@ -18,6 +19,7 @@ from crowdtally.published import parquet
 from crowdtally.web.serving import working
 from crowdtally.web.serving.refusing import Refused
 from crowdtally.web.serving.working import Work
+from kit.served import in_own_loop
 
 ENDLESS = "SELECT count(*) FROM range(1000000000) a, range(1000) b WHERE a.range + b.range = 17"
 
@@ -39,7 +41,7 @@ def _asked(work: Work, *tasks: Callable[[], Any]) -> list[Any]:
     async def all_of_them() -> list[Any]:
         return await asyncio.gather(*map(work.run, tasks), return_exceptions=True)
 
-    return asyncio.run(all_of_them())
+    return in_own_loop(all_of_them())
 
 
 def test_an_answer_and_a_failure_reach_whoever_asked(work: Callable[..., Work]) -> None:
@@ -138,7 +140,7 @@ def test_a_failure_that_comes_too_late_is_nobodys(
         await asyncio.sleep(0.05)
         assert await made.run(lambda: 3) == 3
 
-    asyncio.run(ask())
+    in_own_loop(ask())
     assert caplog.records == []
     assert list(recwarn) == []
 
@@ -153,6 +155,18 @@ def test_steps_are_stopped_between_them() -> None:
         with pytest.raises(TooMuchError), stoppable(lambda: None):
             raise AssertionError("it must not begin")
     go_on()
+
+
+def test_a_sketch_stops_between_its_rows() -> None:
+    from crowdtally.reader.estimating.sketch import sketch_sum
+    from crowdtally.values.sketching import Sketching
+
+    one, cells = Patience(), np.arange(5)
+    sketching = Sketching(100, 8, 2, 1)
+    one.end()
+    with having(one), pytest.raises(TooMuchError):
+        sketch_sum(np.zeros(16), cells, sketching)
+    assert sketch_sum(np.zeros(16), cells, sketching).value == 0
 
 
 def test_without_a_patience_nothing_is_stopped() -> None:

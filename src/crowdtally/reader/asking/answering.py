@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
 from crowdtally.laws.law import Combination, as_counts
+from crowdtally.patience import go_on
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
@@ -130,6 +131,7 @@ def _numbers(box: Box, lists: Sequence[AxisLookup], size: int) -> NDArray[Any]:
     kind = np.int64 if size <= 1 << 63 else object
     numbers: NDArray[Any] = np.zeros(1, dtype=kind)
     for axis in lists:
+        go_on()
         codes = np.arange(len(axis)) if axis.name not in box else np.flatnonzero(box[axis.name])
         numbers = np.add.outer(numbers * len(axis), codes.astype(kind)).ravel()
     return numbers

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.errors import UsageError
+from crowdtally.patience import go_on
 from crowdtally.reader.estimating.sampled import Estimate
 from crowdtally.values.sketching import Sketching
 
@@ -32,6 +33,7 @@ def sketch_sum(buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching) ->
     table = table.reshape(sketching.rows, sketching.buckets)
     estimates, variances = [], []
     for row in range(sketching.rows):
+        go_on()
         bucket, sign = sketching.places(cells, row)
         weights = np.bincount(bucket, weights=sign, minlength=sketching.buckets)
         estimates.append(float(weights @ table[row]))

@@ -75,11 +75,12 @@ class Explorer:
             Route("/compare", self._compared),
             Route("/compare{suffix}", self._compared),
             Route(f"{assets.STATIC}{{name}}", self._asset),
+            Route("/r/{release}", self._slashed),
             Route("/r/{release}/", self._viewed),
             Route("/r/{release}/files/{name}", self._file),
             Route("/r/{release}/{view}", self._viewed),
         ]
-        router = Router(routes, redirect_slashes=True, default=_nowhere)
+        router = Router(routes, redirect_slashes=False, default=_nowhere)
         return Gate(router, hosts, self.pages.refusal, headers=_FRESH)
 
     @cached_property
@@ -106,6 +107,13 @@ class Explorer:
             (only,) = self.shelf
             return RedirectResponse(f"/r/{only.name}/", 302)
         return await self._answered(request, self.pages.first)
+
+    async def _slashed(self, request: Request) -> Response:
+        """To the overview; by its path alone, since a proxy may have another scheme and port."""
+        from starlette.responses import RedirectResponse
+
+        _nothing_asked(request)
+        return RedirectResponse(f"/r/{self.shelf[request.path_params['release']].name}/", 302)
 
     async def _listed(self, request: Request) -> Response:
         from starlette.responses import JSONResponse

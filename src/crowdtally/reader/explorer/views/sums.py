@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -78,19 +78,23 @@ def _sum_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 
 def _sum_form(opened: Opened, asked: Asked) -> dict[str, Any]:
-    axes = _asked_about(opened)
+    axes, values = _asked_about(opened), asked.pairs("value")
+    few = [axis for axis in axes if len(axis) <= FEW]
     starts, ends = _ends(asked, "from"), _ends(asked, "to")
     return {
         "where": asked.text("where") or "",
-        "choices": choices([axis for axis in axes if len(axis) <= FEW], asked.pairs("value")),
-        "hidden": [
-            (f"{name}={one}", value(one, 60)) for name, values in asked.pairs("value").items()
-            for one in values if name not in {axis.name for axis in axes if len(axis) <= FEW}
-        ],
+        "choices": choices(few, values),
+        "hidden": _unlisted(values, {axis.name for axis in few}),
         "ends": [_offered(axis, starts, ends) for axis in axes if len(axis) > 2],
         "typed": [value(axis.name, 40) for axis in axes if len(axis) > FEW],
         "columns": [value(axis.name, 40) for axis in axes],
-    }  # fmt: skip
+    }
+
+
+def _unlisted(values: Mapping[str, list[str]], listed: Container[str]) -> list[str]:
+    """Values that were asked for, of columns that have too many to tick."""
+    return [f"{name}={one}" for name, found in values.items() for one in found
+            if name not in listed]  # fmt: skip
 
 
 def _asked_about(opened: Opened) -> list[AxisLookup]:
