@@ -40,6 +40,7 @@ _FLAT = (
     "person perturb",
     "person levels",
     "person show",
+    "person page",
     "lab lookalike",
     "lab audit",
     "check",

@@ -92,8 +92,10 @@ def unfinished(folder: Path) -> Iterator[Unfinished]:
             shutil.rmtree(draft.path, ignore_errors=True)
 
 
-def kept(folder: Path, charged: Charged) -> Perturbed:
+def kept(folder: Path, charged: Charged, *, settle: bool = True) -> Perturbed:
     """The draw of a published charge, byte for byte; one that a killed run left whole is named.
+
+    With ``settle=False`` it is read where it lies, and nothing is changed.
 
     Refused where it is gone or is not what the ledger knows by its hash: drawing it anew would be
     a second draw.
@@ -102,7 +104,10 @@ def kept(folder: Path, charged: Charged) -> Perturbed:
     staged = charged.staged
     left = Path(staged.path) if staged is not None and staged.is_here else None
     if left is not None and not os.path.lexists(target) and _matches(left, charged):
-        _named(left, target)
+        if settle:
+            _named(left, target)
+        else:
+            target = left
     if not _matches(target, charged):
         raise LedgerError(
             f"the draw of this request is no longer in {str(target)!r} as it was made (entry "

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from crowdtally.budget import Asked, Charge, Charged, DrawnBeforeError, Ledger, Part
+from crowdtally.budget import Asked, Balance, Charge, Charged, DrawnBeforeError, Ledger, Part
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.person.drawn import decoded, encoded, kept, unfinished
 from crowdtally.person.failing import drawing, marking, placing, reserving, starting
@@ -122,16 +122,25 @@ class Store:
         with Ledger.open(self.home.ledger) as ledger:
             mark = fingerprint(self.home.key(), own, plan, popularity)
             found = enumerate(draws_of(ledger.request, mark), 1)
-            return [self._stored(one, n) for n, one in found if one.state == "published"]
+            return [
+                Draw(kept(self.home.draws, one, settle=False), number, one.id, new=False)
+                for number, one in found
+                if one.state == "published"
+            ]
 
     def spent(self) -> Fraction:
         """The total ε of all draws of this store: at most so much was lost of any one item."""
+        balance = self.balance()
+        return Fraction(0) if balance is None else balance.spent.epsilon
+
+    def balance(self) -> Balance | None:
+        """What was spent here and what may be; None where nothing was ever charged."""
         self.home.require_ours()
         if not self.home.is_made:
-            return Fraction(0)
+            return None
         with Ledger.open(self.home.ledger) as ledger:
             known = {balance.dataset: balance for balance in ledger.datasets()}
-        return known[DATASET].spent.epsilon if DATASET in known else Fraction(0)
+        return known.get(DATASET)
 
     def charges(self) -> list[Charged]:
         """Every charge of this store and what became of it, in order."""

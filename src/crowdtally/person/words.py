@@ -18,6 +18,8 @@ UNIT = PrivacyUnit("item")
 """What ε protects here."""
 _EXAMPLE = 20
 _LARGE = 10
+_SHOWN, _LONG = 12, 60
+"""Categories that a sentence names, and letters of each."""
 
 
 def leaves(plan: Plan) -> list[str]:
@@ -32,14 +34,14 @@ def leaves(plan: Plan) -> list[str]:
     if plan.withheld:
         withheld = sum(group.size for group in plan.withheld)
         said.append(
-            f"No release: {_named(plan, 'no')}. Nothing leaves of {_many(withheld, 'item')} of "
+            f"No release: {_some(plan, 'no')}. Nothing leaves of {_many(withheld, 'item')} of "
             "the catalogue, and nothing depends on whether you have them. (That such items never "
             "appear may be noticed.)"
         )
     if plan.passed:
         passed = sum(group.size for group in plan.passed)
         said.append(
-            f"All release: {_named(plan, 'all')}. Those of {_many(passed, 'item')} of the "
+            f"All release: {_some(plan, 'all')}. Those of {_many(passed, 'item')} of the "
             "catalogue that are yours leave as they are: nothing is promised for them."
         )
     return said
@@ -95,8 +97,19 @@ def so_far(charges: Sequence[Charged], spent: Fraction) -> str:
 
 
 def _named(plan: Plan, kind: str) -> str:
-    names = [name for name, level in plan.levels.of_category.items() if level.kind == kind]
-    return ", ".join(map(repr, names))
+    return ", ".join(map(repr, _of_kind(plan, kind)))
+
+
+def _some(plan: Plan, kind: str) -> str:
+    """The first of them, for a sentence that is to be read; long names are cut."""
+    names = _of_kind(plan, kind)
+    shown = [repr(name if len(name) <= _LONG else f"{name[:_LONG]}…") for name in names[:_SHOWN]]
+    more = [f"and {len(names) - _SHOWN:,} more"] if len(names) > _SHOWN else []
+    return ", ".join([*shown, *more])
+
+
+def _of_kind(plan: Plan, kind: str) -> list[str]:
+    return [name for name, level in plan.levels.of_category.items() if level.kind == kind]
 
 
 def _many(number: int, one: str, several: str | None = None) -> str:

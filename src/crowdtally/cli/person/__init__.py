@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from crowdtally.cli.person.levels import levels
+from crowdtally.cli.person.page import page
 from crowdtally.cli.person.perturb import perturb
 from crowdtally.cli.person.show import show
 
@@ -24,3 +25,4 @@ def person() -> None:
 app.command()(perturb)
 app.command()(levels)
 app.command()(show)
+app.command()(page)

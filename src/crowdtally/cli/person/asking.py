@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -14,9 +15,11 @@ from crowdtally.errors import UsageError
 if TYPE_CHECKING:
     from crowdtally.person.catalogue import Catalogue
     from crowdtally.person.history import History
+    from crowdtally.person.levels import Levels
     from crowdtally.person.planning import Plan
     from crowdtally.person.quantify import Policy
     from crowdtally.person.sharing import Popularity
+    from crowdtally.values.epsilon import Epsilon
 
 HistoryArgument = Annotated[
     str,
@@ -128,14 +131,38 @@ def plan_from(
 ) -> Plan:  # fmt: skip
     """The plan that the options describe: all of it public."""
     from crowdtally.person.device import plan_of
-    from crowdtally.person.levels_file import read_levels, together, typed_levels
 
     # Public parameters first: a slip in one should not cost the reading of a long catalogue.
-    policy = _policy(quantify, eta=eta, least=least, most=most)
-    wanted = _either(epsilon, policy)
-    typed = typed_levels(level or [])
-    chosen = together(None if levels_file is None else read_levels(levels_file), typed)
+    wanted = _either(epsilon, _policy(quantify, eta=eta, least=least, most=most))
+    chosen = _levels(level, levels_file)
     return plan_of(_read(catalogue, item, category, separator), wanted, chosen)
+
+
+@dataclass(frozen=True)
+class Public:
+    """What the same options say where nothing needs to be chosen yet."""
+
+    catalogue: Catalogue
+    """The public items and their categories."""
+    epsilon: Epsilon | None
+    """What one item may lose, if that was typed."""
+    policy: Policy | None
+    """What finds it instead, if that was asked for."""
+    levels: Levels
+    """Of categories that have one of their own."""
+
+
+def public_from(
+    *, epsilon: str | None, quantify: bool, eta: str | None, least: str | None, most: str | None,
+    level: list[str] | None, levels_file: str | None, **catalogue: Any,
+) -> Public:  # fmt: skip
+    """The same options, of which neither --epsilon nor --quantify is needed."""
+    policy = _policy(quantify, eta=eta, least=least, most=most)
+    wanted = None if epsilon is None and policy is None else _either(epsilon, policy)
+    chosen = _levels(level, levels_file)
+    read = _read(catalogue["catalogue"], *(catalogue[n] for n in ("item", "category", "separator")))
+    chosen.require_known(read.categories)
+    return Public(read, None if policy is not None else wanted, policy, chosen)
 
 
 def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
@@ -143,13 +170,22 @@ def takes_plan(command: Callable[..., None]) -> Callable[..., None]:
 
     The command's first parameter receives a function that makes the plan.
     """
+    return _takes(command, plan_from)
+
+
+def takes_public(command: Callable[..., None]) -> Callable[..., None]:
+    """The same for a command that lets a person choose later: it receives a :class:`Public`."""
+    return _takes(command, public_from)
+
+
+def _takes(command: Callable[..., None], make: Callable[..., Any]) -> Callable[..., None]:
     _, *mine = signature(command).parameters.values()
     shared = signature(plan_from).parameters
 
     @wraps(command)
     def run(**given: Any) -> None:
         options = {name: given.pop(name) for name in shared}
-        command(lambda: plan_from(**options), **given)
+        command(lambda: make(**options), **given)
 
     # The plan's own type would import the solver, and the command line does not need it.
     hints = get_type_hints(plan_from, {**globals(), "Plan": object}, include_extras=True)
@@ -187,6 +223,13 @@ def left_out(history: History) -> list[str]:
     if history.repeated:
         said.append(f"Items that were named again, {history.repeated} times, count once.")
     return said
+
+
+def _levels(typed: list[str] | None, file: str | None) -> Levels:
+    from crowdtally.person.levels_file import read_levels, together, typed_levels
+
+    options = typed_levels(typed or [])
+    return together(None if file is None else read_levels(file), options)
 
 
 def _policy(quantify: bool, **given: str | None) -> Policy | None:

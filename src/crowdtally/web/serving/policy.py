@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 # Attributes may have a style: drawings say how wide they may get. Elements with one may not.
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "style-src-attr 'unsafe-inline'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    )
+_WITHOUT_SCRIPTS = (
+    "default-src 'none'",
+    "style-src 'self'",
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
 )
+POLICY = "; ".join((*_WITHOUT_SCRIPTS, "script-src 'self'", "connect-src 'self'"))
+"""Of pages with our own scripts."""
+STILL_POLICY = "; ".join(_WITHOUT_SCRIPTS)
+"""Of pages that have no script at all."""
+ALONE_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+"""Of a page that has its style with it and asks for nothing."""
 HEADERS: Mapping[str, str] = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",

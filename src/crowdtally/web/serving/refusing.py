@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 TITLES = {
     400: "This cannot be understood",
+    403: "This request comes from elsewhere",
     404: "There is no such page",
     405: "These pages are only read",
+    408: "This took too long to come",
     409: "This cannot be done now",
     410: "This release is not served any more",
+    413: "This is too long",
     414: "This address is too long",
+    415: "This is no form of these pages",
     421: "This server has another name",
     422: "This takes too long",
     429: "Too many questions at once",
