@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import csv
-import os
 import signal
 import socket
 import subprocess
@@ -29,8 +28,7 @@ OTHER = CORPUS / "sra-record-id"
 def _serving(*arguments: object, before: float = 60) -> Iterator[tuple[Served, Any]]:
     command = [str(INSTALLED), "serve", *map(str, arguments)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "PYTHONWARNINGS": "default"},
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )  # fmt: skip
     try:
         assert process.stdout is not None

@@ -13,6 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 from unittest import mock
@@ -21,6 +22,7 @@ from urllib.parse import urlencode, urlsplit
 import crowdtally as ct
 from crowdtally.published import parquet
 from crowdtally.reader.explorer.serving import serve
+from crowdtally.web.serving.working import Work
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
 from kit.hamlet import PLACES, hamlet
@@ -39,6 +41,8 @@ KINDS = (*MADE, *STORED)
 """By the names that they have in addresses."""
 LABELS = {"zoo": "The old Zoo", "arena": "Arène", "mill": "Mill 100%_wide"}
 PATIENCE = 30.0
+SECONDS = 20.0
+"""That a question has: a machine that tests is busy."""
 _Found = TypeVar("_Found")
 
 
@@ -173,8 +177,14 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
 def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
     """A server of some releases, on a free port; memory is held only as long as it runs."""
     held = list(parquet._held)
+    patient = mock.patch("crowdtally.reader.explorer.app.Work", partial(Work, seconds=SECONDS))
+
+    def start(told: Callable[[str], None]) -> None:
+        with patient:
+            serve(releases, **{"port": 0, "ready": told, **options})
+
     try:
-        with running(lambda told: serve(releases, **{"port": 0, "ready": told, **options})) as one:
+        with running(start) as one:
             yield one
     finally:
         parquet._held[:] = held

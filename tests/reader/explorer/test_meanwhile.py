@@ -178,7 +178,8 @@ def test_files_are_given_as_they_are(still: Two) -> None:
 )  # fmt: skip
 def test_no_other_file_is_given(still: Two, name: str) -> None:
     server, folder = still
-    (folder.parent / "secret.txt").write_text("unspoken")
+    for place in (folder, folder.parent):
+        (place / "secret.txt").write_text("unspoken")
     answer = server.ask(f"/r/first/files/{name}")
     assert answer.status == 404
     assert b"unspoken" not in answer.body

@@ -15,8 +15,8 @@ from crowdtally.web.serving.policy import HEADERS
 from kit.hostile import ITEMS
 from kit.served import KINDS, LABELS, Served
 
-QUERIES = ("", "q=a", "sort=list", "sort=count", "by=special", "page=2", "raw=yes", "k=3")
-SUFFIXES = ("", ".json", ".csv", ".parquet", ".svg", ".xlsx", ".html", ".JSON", ".json.csv", ".")
+QUERIES = ("", "q=a", "raw=yes", "page=2", "sort=list", "sort=count", "by=special", "k=3")
+SUFFIXES = ("", ".json", ".csv", ".parquet", ".svg", ".xlsx", ".json.csv", ".")
 DEAD_ENDS = {
     "top": {"sum"},
     "top-in-contexts": {"top", "recommend", "map", "sum"},
@@ -54,7 +54,7 @@ def parsed(text: str) -> _Links:
 def test_every_view_answers_or_says_what_to_do(kind: str, server: Served) -> None:
     for view in VIEWS:
         for suffix in SUFFIXES:
-            for query in QUERIES if suffix in ("", ".json") else ("",):
+            for query in QUERIES[: {"": 8, ".json": 4}.get(suffix, 1)]:
                 asked = f"/r/{kind}/{view.name}{suffix}{'?' if query else ''}{query}"
                 answer = server.ask(asked)
                 assert answer.status in (200, 400, 404), asked
@@ -83,10 +83,10 @@ def test_the_menu_leads_to_pages_that_stand(kind: str, server: Served) -> None:
             assert answer.status == 200, (kind, link)
 
 
-@pytest.mark.parametrize("kind", ["auto", "labels", "attributes", "hostile", "pairs", "tastes"])
+@pytest.mark.parametrize("kind", ["auto", "labels", "attributes", "hostile"])
 def test_links_lead_somewhere_here(kind: str, server: Served) -> None:
     seen, left = set[str](), [f"/r/{kind}/"]
-    while left and len(seen) < 120:
+    while left and len(seen) < 50:
         path = left.pop(0)
         seen.add(path)
         answer = server.ask(path)
