@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from crowdtally import person
     from crowdtally.budget import Ledger
     from crowdtally.curator.request.lists import read_list
     from crowdtally.curator.request.options import ReleaseOptions
@@ -74,6 +75,7 @@ __all__ = [
     "changes",
     "inspect",
     "load",
+    "person",
     "plan",
     "read",
     "read_list",
@@ -87,6 +89,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("crowdtally")
+    if name == "person":  # a package of its own: what one person runs, on their device
+        return import_module("crowdtally.person")
     if name not in _HOMES:
         raise AttributeError(f"module 'crowdtally' has no attribute {name!r}")
     value = getattr(import_module(f"crowdtally.{_HOMES[name]}"), name)

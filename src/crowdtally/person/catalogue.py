@@ -49,8 +49,12 @@ class Catalogue:
     """The distinct sets of categories, in the order of their category places."""
 
     @classmethod
-    def of(cls, mapping: Mapping[Any, Iterable[str]]) -> Catalogue:
+    def of(cls, mapping: Mapping[Any, Iterable[str]], *, item: str = "item") -> Catalogue:
         """From each item's categories.
+
+        Args:
+            mapping: the categories of each item; items are all text or all integers.
+            item: what items are called: the column of a file.
 
         >>> films = Catalogue.of({"Alien": ["horror", "space"], "Heat": ["crime"]})
         >>> films.categories, [group.categories for group in films.groups]
@@ -61,7 +65,7 @@ class Catalogue:
                 "a catalogue is made from each item's categories, such as "
                 f'{{"Alien": ["horror", "space"]}}: received a {type(mapping).__name__}.'
             )
-        items = Axis.of("item", list(mapping))
+        items = Axis.of(item, list(mapping))
         named = [_names(categories) for categories in mapping.values()]
         without = sum(not names for names in named)
         if without:

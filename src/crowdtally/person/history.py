@@ -31,7 +31,7 @@ class History:
 
     @classmethod
     def of(
-        cls, items: Iterable[object], catalogue: Catalogue, *, drop_unknown: bool = False
+        cls, items: History | Iterable[object], catalogue: Catalogue, *, drop_unknown: bool = False
     ) -> History:
         """From item ids, text or integers as the catalogue spells them.
 

@@ -31,7 +31,7 @@ class Perturbed:
 
 
 def perturb(
-    history: Iterable[object],
+    history: History | Iterable[object],
     plan: Plan,
     draws: Draws,
     *,

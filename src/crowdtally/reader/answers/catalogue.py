@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import InputError, UsageError, did_you_mean
-from crowdtally.reader.answers.catalogue_files import Catalogue, opened
 from crowdtally.reader.answers.columns import LABELS
 from crowdtally.reader.answers.labels import Labels, some_items
 from crowdtally.values.file_column import file_and_column
+from crowdtally.values.row_files import RowFile, opened
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}(\.0*)?")
 
@@ -78,7 +78,7 @@ def _whole(key: str | None) -> int | None:
     return int(key.strip().partition(".")[0])
 
 
-def _columns(catalogue: Catalogue, file: str, item: str, named: str | None) -> list[str]:
+def _columns(catalogue: RowFile, file: str, item: str, named: str | None) -> list[str]:
     """The columns of the item, of its label and perhaps of its category."""
     there = catalogue.columns
     if not there:

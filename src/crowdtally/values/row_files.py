@@ -1,4 +1,7 @@
-"""The files that a catalogue may be: CSV, JSON lines or Parquet, each read as rows of text."""
+"""Small public tables in files: CSV, JSON lines or Parquet, each read as rows of text.
+
+For catalogues and lists, whose values are names. Records are read by the engines, with their types.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _DELIMITERS = ",;\t"
 
 
 @dataclass(frozen=True, eq=False)
-class Catalogue:
+class RowFile:
     """A file that is open for one reading."""
 
     columns: tuple[str, ...]
@@ -31,19 +34,19 @@ class Catalogue:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Catalogue]:
-    """Open a catalogue by its suffix; whatever is wrong with it is told with its name."""
+def opened(path: Path) -> Iterator[RowFile]:
+    """Open a file by its suffix; whatever is wrong with it is told with its name."""
     reading = _READING.get(path.suffix.lower())
     if reading is None:
         raise UsageError(
-            f"{str(path)!r} is no catalogue that can be read: it ends in one of "
+            f"{str(path)!r} is no table that can be read: such a file ends in one of "
             f"{', '.join(_READING)}."
         )
     try:
         if not path.is_file():
-            raise InputError(f"{str(path)!r} is not a file. Check the path of the labels.")
-        with reading(path) as catalogue:
-            yield catalogue
+            raise InputError(f"{str(path)!r} is not a file. Check its path.")
+        with reading(path) as file:
+            yield file
     except CrowdtallyError:
         raise
     except UnicodeDecodeError:
@@ -54,14 +57,14 @@ def opened(path: Path) -> Iterator[Catalogue]:
 
 
 @contextmanager
-def _csv(path: Path) -> Iterator[Catalogue]:
+def _csv(path: Path) -> Iterator[RowFile]:
     with open(path, encoding="utf-8-sig", newline="") as file:
         first = file.readline()
         file.seek(0)
         # The mark at the beginning is skipped only by a decoder that starts anew.
         rows = csv.reader(file, delimiter=_delimiter(first), strict=True)
         header = next(_csv_rows(path, rows), [])
-        yield Catalogue(tuple(header), lambda places: _picked(path, header, rows, places))
+        yield RowFile(tuple(header), lambda places: _picked(path, header, rows, places))
 
 
 def _delimiter(header: str) -> str:
@@ -88,12 +91,12 @@ def _picked(path: Path, header: Row, rows: Any, places: Sequence[int]) -> Iterat
 
 
 @contextmanager
-def _json(path: Path) -> Iterator[Catalogue]:
+def _json(path: Path) -> Iterator[RowFile]:
     with open(path, encoding="utf-8-sig") as file:
         rows = _objects(path, file)
         first = next(rows, {})
         columns = tuple(first)
-        yield Catalogue(
+        yield RowFile(
             columns,
             lambda places: (
                 [_plain(path, row.get(columns[place])) for place in places]
@@ -132,7 +135,7 @@ def _plain(path: Path, value: Any) -> str | None:
 
 
 @contextmanager
-def _parquet(path: Path) -> Iterator[Catalogue]:
+def _parquet(path: Path) -> Iterator[RowFile]:
     import duckdb
 
     source = "read_parquet(?, hive_partitioning = false)"
@@ -148,7 +151,7 @@ def _parquet(path: Path) -> Iterator[Catalogue]:
                 while block := found.fetchmany(_BLOCK):
                     yield from block
 
-            yield Catalogue(columns, rows)
+            yield RowFile(columns, rows)
     except duckdb.Error as error:
         raise InputError(f"{str(path)!r} cannot be read as a Parquet file.") from error
 
@@ -161,4 +164,4 @@ _READING: Mapping[str, Callable[[Path], Any]] = {
     ".ndjson": _json,
     ".json": _json,
 }
-"""How a catalogue is read, by its suffix."""
+"""How a file is read, by its suffix."""

@@ -1,0 +1,139 @@
+"""A draw as it is kept: what leaves the device and what is public about it, never the history."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from crowdtally import durable
+from crowdtally.budget import Charged, LedgerError
+from crowdtally.errors import CrowdtallyError
+from crowdtally.person.noisy import NoisyCategories
+from crowdtally.person.perturbing import Perturbed
+from crowdtally.person.planning import Plan
+from crowdtally.values.rational import show
+
+FORMAT = 1
+_FILE = "draw.json"
+_LEAST_ROOM = 1 << 18
+
+
+def encoded(made: Perturbed, plan: Plan) -> bytes:
+    """The bytes of a draw: equal for equal draws, without time, place or key."""
+    facts = {
+        "format": FORMAT,
+        "catalogue_sha256": plan.catalogue.sha256,
+        "epsilon": str(plan.cost),
+        "levels": plan.levels.as_json(),
+        "categories": list(made.noisy.categories),
+        "rates": [show(rate) for rate in plan.rates],
+        "noisy_counts": list(made.noisy.values),
+        "items": list(made.items),
+    }
+    return json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def decoded(raw: bytes) -> Perturbed:
+    """The draw that ``encoded`` wrote."""
+    facts: dict[str, Any] = json.loads(raw)
+    if facts["format"] != FORMAT:
+        raise ValueError("a draw of another format")
+    noisy = NoisyCategories(tuple(facts["categories"]), tuple(facts["noisy_counts"]))
+    return Perturbed(noisy, tuple(facts["items"]))
+
+
+class Unfinished:
+    """A draw that is being made, in a folder that nobody takes for a finished one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder.resolve() / f".draw.{secrets.token_hex(8)}.part"
+        """Where it is written; the ledger knows it, and gives no charge back while it is there."""
+        self.marked = False
+        """Whether it is paid for and whole: then it stays, and gets its name sooner or later."""
+
+    def write(self, raw: bytes) -> str:
+        """Write and flush it; returns its SHA-256, for the ledger."""
+        file = self.path / _FILE
+        _written(file, raw)
+        durable.flush(self.path)
+        return hashlib.sha256(raw).hexdigest()
+
+    def place(self, name: str) -> None:
+        """Give it the name that its charge has, in one step."""
+        _named(self.path, self.path.parent / name)
+
+
+@contextmanager
+def unfinished(folder: Path) -> Iterator[Unfinished]:
+    """A new folder to draw into; removed at the end, unless its draw was paid for and is whole."""
+    draft = Unfinished(folder)
+    try:
+        draft.path.mkdir(mode=0o700)
+        room = draft.path / "room"
+        _written(room, bytes(_LEAST_ROOM))  # a full disk shows now, before anything is charged
+        room.unlink()
+    except OSError as error:
+        shutil.rmtree(draft.path, ignore_errors=True)
+        raise CrowdtallyError(
+            f"{str(folder)!r} cannot be written: {error.strerror or 'unknown reason'}. Check its "
+            "permissions and the free space. Nothing was charged or released."
+        ) from error
+    try:
+        yield draft
+    finally:
+        if not draft.marked:
+            shutil.rmtree(draft.path, ignore_errors=True)
+
+
+def kept(folder: Path, charged: Charged) -> Perturbed:
+    """The draw of a published charge, byte for byte; one that a killed run left whole is named.
+
+    Refused where it is gone or is not what the ledger knows by its hash: drawing it anew would be
+    a second draw.
+    """
+    target = folder / charged.charge.release_id
+    staged = charged.staged
+    left = Path(staged.path) if staged is not None and staged.is_here else None
+    if left is not None and not os.path.lexists(target) and _matches(left, charged):
+        _named(left, target)
+    if not _matches(target, charged):
+        raise LedgerError(
+            f"the draw of this request is no longer in {str(target)!r} as it was made (entry "
+            f"{charged.id}): it was deleted or changed. Put it back from a backup; or draw anew, "
+            "which is charged anew, with --again. Nothing was charged or released now."
+        )
+    return decoded((target / _FILE).read_bytes())
+
+
+def _matches(folder: Path, charged: Charged) -> bool:
+    try:
+        raw = (folder / _FILE).read_bytes()
+    except OSError:
+        return False
+    return hashlib.sha256(raw).hexdigest() == charged.sha256
+
+
+def _written(file: Path, raw: bytes) -> None:
+    """A new file of the owner's own, flushed."""
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as opened:
+        opened.write(raw)
+    durable.flush(file)
+
+
+def _named(draft: Path, target: Path) -> None:
+    try:
+        draft.rename(target)
+        durable.flush(target.parent)
+    except OSError as error:
+        if not target.exists():  # else another run of the same request named it first
+            raise CrowdtallyError(
+                f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}."
+            ) from error

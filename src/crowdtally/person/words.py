@@ -1,0 +1,88 @@
+"""What leaves the device, and what that reveals at most, in words.
+
+Every sentence is made of the plan and of what was spent: it is the same whatever the history.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from crowdtally.budget.amounts import for_people
+from crowdtally.laws.odds import odds_words
+from crowdtally.person.planning import Plan
+from crowdtally.values.unit import PrivacyUnit
+
+UNIT = PrivacyUnit("item")
+"""What ε protects here."""
+_EXAMPLE = 20
+_LARGE = 10
+
+
+def leaves(plan: Plan) -> list[str]:
+    """What leaves the device."""
+    perturbed = sum(group.size for group in plan.groups)
+    said = [
+        f"What leaves: a list of items of the catalogue, drawn from noisy counts of "
+        f"{_many(len(plan.measured), 'category', 'categories')}. Which of the "
+        f"{_many(perturbed, 'item')} with such a category are on it is decided by those counts "
+        "and by chance: none is there because it is yours."
+    ]
+    if plan.withheld:
+        withheld = sum(group.size for group in plan.withheld)
+        said.append(
+            f"No release: {_named(plan, 'no')}. Nothing leaves of {_many(withheld, 'item')} of "
+            "the catalogue, and nothing depends on whether you have them. (That such items never "
+            "appear may be noticed.)"
+        )
+    if plan.passed:
+        passed = sum(group.size for group in plan.passed)
+        said.append(
+            f"All release: {_named(plan, 'all')}. Those of {_many(passed, 'item')} of the "
+            "catalogue that are yours leave as they are: nothing is promised for them."
+        )
+    return said
+
+
+def reveals(plan: Plan) -> list[str]:
+    """What that reveals at most."""
+    cost = plan.cost
+    said = [
+        f"What it reveals at most (epsilon {cost}): whatever somebody believed before about "
+        f"whether one item is in your history, {odds_words(cost)}."
+    ]
+    if cost.value > _LARGE:
+        said.append("With an epsilon above 10 that is hardly a protection.")
+    finer = sorted(set(plan.budgets))
+    if len(finer) > 1:
+        said.append(
+            f"By the levels of their categories, some items have less: {for_people(finer[0])} at "
+            "the least."
+        )
+    return [*said, user_level(cost.value)]
+
+
+def user_level(epsilon: Fraction) -> str:
+    """Each item is protected, not the person: in a sentence with numbers."""
+    return (
+        f"This protects each item, not all of you: {_EXAMPLE} items of a history together can "
+        f"lose {_EXAMPLE} × {for_people(epsilon)} = {for_people(_EXAMPLE * epsilon)}. And each "
+        "further draw adds its own epsilon."
+    )
+
+
+def guarantee(plan: Plan) -> str:
+    """For whoever receives the perturbed history: one sentence, the same for every history."""
+    open_ones = f" Items of {_named(plan, 'all')} are as they are." if plan.passed else ""
+    return (
+        f"Perturbed on the person's own device: epsilon {plan.cost} for each item of the history, "
+        f"added or removed ({UNIT.neighbours}).{open_ones}"
+    )
+
+
+def _named(plan: Plan, kind: str) -> str:
+    names = [name for name, level in plan.levels.of_category.items() if level.kind == kind]
+    return ", ".join(map(repr, names))
+
+
+def _many(number: int, one: str, several: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
