@@ -31,9 +31,9 @@ def recommend(
     catalogue: Annotated[
         str,
         typer.Option(
-            metavar="FILE[:ITEM,CATEGORY]",
-            help="The public catalogue: a row for each item and each of its categories; else its "
-            "columns are the item's and the only other one.",
+            metavar="FILE[:COL]",
+            help="The public catalogue, with a row for each item and each of its categories; COL "
+            "holds the items, by default the column called as in the records.",
         ),
     ],
     output: Annotated[
@@ -42,6 +42,16 @@ def recommend(
             "--output", "-o", metavar="DIR", help="A new folder for tables, pictures and a page."
         ),
     ],
+    category: Annotated[
+        str | None,
+        typer.Option(metavar="COL", help="The catalogue's categories; else its only other column."),
+    ] = None,
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Between categories, where a row of the catalogue has several."
+        ),
+    ] = None,
     where: Annotated[
         str | None,
         typer.Option(metavar="EXPR", help="Take only rows for which this SQL condition holds."),
@@ -53,9 +63,7 @@ def recommend(
     hidden: Annotated[int, _number("--hidden", "N", "Items to hide of each of them.")] = 5,
     length: Annotated[int, _number("--length", "K", "Of the lists that are recommended.")] = 10,
     draws: Annotated[int, _number("--draws", "N", "How often to perturb at each epsilon.")] = 20,
-    seed: Annotated[
-        int, _number("--seed", "N", "Decides who is held out and what is hidden.")
-    ] = 1,
+    seed: Annotated[int, _number("--seed", "N", "Decides who is held out and what is hidden.")] = 1,
     as_json: options.JsonOption = False,
     quiet: options.QuietOption = False,
     debug: options.DebugOption = False,
@@ -69,14 +77,9 @@ def recommend(
 
     print(NOT_PRIVATE, file=sys.stderr)
     check_libraries()  # before what is imported below, which cannot do without them
-    from crowdtally.lab.recommenders.experiment import (
-        Question,
-        check_folder,
-        check_implicit,
-        tried,
-    )
+    from crowdtally.lab.recommenders.experiment import Question, check_implicit, tried
     from crowdtally.lab.recommenders.reading import catalogue_of, read_visits
-    from crowdtally.lab.recommenders.writing import write
+    from crowdtally.lab.recommenders.writing import check_folder, write
 
     check_implicit()
     question = Question.of(
@@ -91,11 +94,9 @@ def recommend(
             (stages.going_on if done else stages.stage)(words)
 
         stages.stage("reading the records")
-        listed = catalogue_of(catalogue, item)
+        listed = catalogue_of(catalogue, item, category, separator)
         visits = read_visits(declared, listed)
-        found = tried(
-            visits, listed, question, called=typed(), stage=stages.stage, progress=told
-        )
+        found = tried(visits, listed, question, called=typed(), stage=stages.stage, progress=told)
         stages.stage("drawing the pictures")
         write(found, output)
     _show(found, output, as_json)

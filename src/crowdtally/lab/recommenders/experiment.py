@@ -13,7 +13,6 @@ from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
 from crowdtally.lab.comparing.asking import epsilons_of
 from crowdtally.lab.libraries import check_libraries
-from crowdtally.lab.outputs import check_apart
 from crowdtally.lab.recommenders.found import Facts, Found
 from crowdtally.lab.recommenders.histories import Histories
 from crowdtally.lab.recommenders.models import Factors, ItemBased, Popular
@@ -21,6 +20,7 @@ from crowdtally.lab.recommenders.reading import Visits, read_visits
 from crowdtally.lab.recommenders.running import Progress, Trial, run
 from crowdtally.lab.recommenders.splitting import split
 from crowdtally.lab.recommenders.stocking import Stock
+from crowdtally.lab.recommenders.writing import as_frame, check_folder, write
 from crowdtally.noise.draws import Draws
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.values.epsilon import Epsilon
@@ -70,15 +70,6 @@ def check_implicit() -> None:
         )
 
 
-def check_folder(path: Path) -> None:
-    """Refuse, before anything is read, a place that is not free."""
-    check_apart(path)
-    if path.exists() or path.is_symlink():
-        raise UsageError(f"{path} exists, and nothing is replaced: give another folder with -o.")
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {path.absolute().parent}: make it first.")
-
-
 def recommend(
     records: Records,
     catalogue: Catalogue | Mapping[Any, Iterable[str]],
@@ -108,8 +99,6 @@ def recommend(
         A frame with a row for each recommender, history, ε and metric. Its ``attrs`` have the
         ``warning``, the ``aggregates`` and the ``facts``.
     """
-    from crowdtally.lab.recommenders.writing import as_frame, write
-
     with python_words():
         check_implicit()
         question = Question.of(

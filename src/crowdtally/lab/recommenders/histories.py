@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from crowdtally.lab.recommenders.aggregates import categories_of, uniform
 from crowdtally.lab.recommenders.judging import Floats, Mask
@@ -109,14 +110,14 @@ class Histories:
         counts = {PERTURBED: noisy, UNIFORM: others}
         return Drawn(
             weights,
-            {kind: self._off([one.values for one in of]) for kind, of in counts.items()},
+            {kind: self._off(np.array([o.values for o in of])) for kind, of in counts.items()},
             {kind: self._off(weights[kind] @ self._categories) for kind in counts},
         )
 
     def _measured(self, plan: Plan, draws: Draws) -> list[NoisyCategories]:
         return [measure(history, plan, draws) for history in self._private]
 
-    def _off(self, counts: ArrayLike) -> Floats:
+    def _off(self, counts: NDArray[Any]) -> Floats:
         """The mean error of the counts of each person."""
         return np.asarray(np.abs(counts - self._counts).mean(axis=1), dtype=np.float64)
 

@@ -48,12 +48,12 @@ class Learned:
         """
         seen = [features(_noisy(counts, plan, draws)) for _ in range(_TIMES)]
         centre, spread = np.mean(seen, axis=(0, 1)), np.std(seen, axis=(0, 1)) + 1e-9
-        squares, products = 0.0, 0.0
-        for one in seen:
-            row = _with_one((one - centre) / spread)
-            squares, products = squares + row.T @ row, products + (public.T @ row).T
-        ridge = _RIDGE * np.eye(len(centre) + 1)
-        ridge[-1, -1] = 0.0
+        rows = [_with_one((one - centre) / spread) for one in seen]
+        squares = np.sum([row.T @ row for row in rows], axis=0)
+        ridge = _RIDGE * np.eye(len(squares))
+        ridge[-1, -1] = 0.0  # how many had an item on average is not to be shrunk
+        # The items are the same whenever a person is perturbed anew: the sums come first.
+        products = (public.T @ np.sum(rows, axis=0)).T
         return cls(centre, spread, np.linalg.solve(squares + ridge, products))
 
     def weights(self, noisy: list[NoisyCategories]) -> Floats:

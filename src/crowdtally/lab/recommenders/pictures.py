@@ -38,8 +38,7 @@ def _quality(found: Found, metric: str) -> dict[str, Any]:
     """A panel for each recommender; what has no ε is a level line with its name."""
     here = [one for one in found.qualities if one.metric == metric]
     name, base = title(metric, found.facts), popular_list(found, metric)
-    lows = [one.mean - one.standard_error for one in here]
-    y = fitted(Axis(name, False), [0.0, *lows], [one.mean + one.standard_error for one in here])
+    y = Axis(name, False, (0.0, 1.06 * max(one.mean + one.standard_error for one in here)))
     panels = []
     for recommender in recommenders_of(found):
         own = [one for one in here if one.recommender == recommender]
@@ -115,20 +114,22 @@ def _panel(
 
 
 def _level_layers(levels: Values, y: dict[str, Any]) -> list[dict[str, Any]]:
-    """A level line with its name at its left end, above it."""
+    """A level line with its name beside it, to the right of the panel."""
     if not levels:
         return []
     data = {"data": {"values": levels}}
     rule = {"type": "rule", "strokeWidth": 1.5, "color": "#777", "strokeDash": [3, 3]}
     text = {
-        "type": "text", "align": "left", "baseline": "bottom", "dx": 4, "dy": -2, "color": _INK,
+        "type": "text", "align": "left", "baseline": "middle", "dx": 5, "color": _INK,
         "fontSize": 12,
     }  # fmt: skip
     return [
         data | {"mark": rule, "encoding": {"y": y}},
         data | {
             "mark": text,
-            "encoding": {"y": y, "x": {"value": 0}, "text": {"field": "name", "type": "nominal"}},
+            "encoding": {
+                "y": y, "x": {"value": _WIDTH}, "text": {"field": "name", "type": "nominal"},
+            },
         },
     ]  # fmt: skip
 
@@ -144,6 +145,7 @@ def _whole(words: str, panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
                   "fontSize": 11, "color": "#A4262C", "subtitleFontSize": 14,
                   "subtitleColor": _INK, "subtitlePadding": 5, "offset": 14},
         "hconcat": list(panels),
+        "spacing": 30,
         "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "shared")},
         "config": {
             "font": "sans-serif",

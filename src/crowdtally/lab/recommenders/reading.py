@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.stages import reading
-from crowdtally.errors import InputError, UsageError
+from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.person.catalogue import Catalogue
+from crowdtally.person.catalogue_file import read_catalogue
 from crowdtally.values.domain import Axis, Domain
 from crowdtally.values.file_column import file_and_column
 from crowdtally.values.records import Records
-from crowdtally.values.sql import quoted
+from crowdtally.values.row_files import opened
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,52 +34,28 @@ class Visits:
     """Rows without a person, or with an item outside the catalogue."""
 
 
-def catalogue_of(text: str, item: str) -> Catalogue:
-    """The catalogue that ``FILE[:ITEM,CATEGORY]`` names; its columns may follow from ``item``."""
-    file, named = file_and_column(text)
-    if named is None:
-        return read_catalogue(file, item)
-    names = named.split(",")
-    if len(names) != 2 or not all(names):
-        raise UsageError(
-            f"a catalogue is FILE:ITEM,CATEGORY, such as genres.csv:film,genre: received {text!r}."
-        )
-    return read_catalogue(file, *names)
-
-
-def read_catalogue(source: object, item: str, category: str | None = None) -> Catalogue:
-    """The catalogue in a file or frame that has a row for each item and each of its categories.
+def catalogue_of(
+    text: str, item: str, category: str | None = None, separator: str | None = None
+) -> Catalogue:
+    """The catalogue that ``FILE[:COLUMN]`` names.
 
     Args:
-        source: a path, or a frame.
-        item: the column of items.
-        category: the column of categories; None for the only other one.
+        text: the file, and perhaps the column of its items.
+        item: the column of the items where none is named: as the records call it.
+        category: the column of the categories; None for the only other one.
+        separator: what stands between categories, where a row has all of an item's.
     """
-    located = locate(source)
-    label = located.label or "the catalogue"
-    with reading(), DuckDBEngine() as engine:
-        schema = engine.open(located, "listed")
-        columns.require(item, schema, "the catalogue", label)
-        category = category or _only_other(schema, item, label)
-        columns.require(category, schema, "the catalogue", label)
-        kind = columns.kind_of(schema[item].type)
-        if kind is None or columns.kind_of(schema[category].type) is None:
-            raise InputError(
-                f"items and categories must be text or integers: {item!r} of {label} has type "
-                f"{schema[item].type}, {category!r} {schema[category].type}."
-            )
-        target = "VARCHAR" if kind == "text" else "BIGINT"
-        engine.define(
-            "typed",
-            f"SELECT CAST({quoted(item)} AS {target}) AS item, "
-            f"CAST({quoted(category)} AS VARCHAR) AS category FROM listed",
-            label,
+    file, named = file_and_column(text)
+    with opened(Path(file)) as table:
+        names = table.columns
+    column = named or item
+    if column not in names:
+        raise UsageError(
+            f"the catalogue {file!r} has no column {column!r}: say which one holds the items, as "
+            f"--catalogue FILE:COLUMN. {did_you_mean(column, names)}"
         )
-        found = engine.columns(engine.table("typed"))
-    items, categories = (np.ma.filled(found[name], None) for name in ("item", "category"))
-    if any(np.ma.is_masked(found[name]) for name in found):
-        raise InputError(f"{label} has rows without an item or a category: remove them.")
-    return _catalogue(items.tolist(), categories.tolist(), typed=located.kind != "csv")
+    category = category or _only_other(names, column, file)
+    return read_catalogue(file, item=column, category=category, separator=separator)
 
 
 def read_visits(records: Records, catalogue: Catalogue) -> Visits:
@@ -93,7 +69,9 @@ def read_visits(records: Records, catalogue: Catalogue) -> Visits:
 
     if records.user is None or records.item is None:
         raise UsageError("say whose record it is, and of what: --user COL --item COL.")
-    domain = Domain(catalogue.item_axis, item=records.item)
+    # Files of catalogues have texts: the list alone decides whether ids are integers.
+    axis = Axis.plainest(records.item, list(map(str, catalogue.items)))
+    domain = Domain(axis, item=records.item)
     with reading(), DuckDBEngine() as engine:
         rows = prepare(engine, records, domain).rows
         dropped = dropped_in(engine, rows)
@@ -110,23 +88,11 @@ def read_visits(records: Records, catalogue: Catalogue) -> Visits:
     return Visits(matrix, dropped.rows, dropped.without_user + dropped.outside)
 
 
-def _only_other(schema: Collection[str], item: str, label: str) -> str:
-    others = [name for name in schema if name != item]
+def _only_other(columns: Sequence[str], item: str, file: str) -> str:
+    others = [name for name in columns if name != item]
     if len(others) == 1:
         return others[0]
     raise UsageError(
-        f"{label} has {len(others)} columns beside {item!r}: say which holds the categories, as "
-        f"FILE:{item},CATEGORY. There are: {', '.join(others) or 'none'}."
+        f"the catalogue {file!r} has {len(others)} columns beside {item!r}: say which one holds "
+        f"the categories, --category COLUMN. There are: {', '.join(others) or 'none'}."
     )
-
-
-def _catalogue(items: list[Any], categories: list[str], *, typed: bool) -> Catalogue:
-    """Items in the order in which they are first named, each with its categories."""
-    found: dict[Any, list[str]] = {}
-    for item, category in zip(items, categories, strict=True):
-        found.setdefault(item, []).append(category)
-    if typed or not found:
-        return Catalogue.of(found)
-    # A file without types: the list alone decides whether ids are integers.
-    ids = Axis.plainest("item", list(found)).values.tolist()
-    return Catalogue.of(dict(zip(ids, found.values(), strict=True)))

@@ -12,9 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from crowdtally.errors import CrowdtallyError
-from crowdtally.lab.outputs import NOT_PRIVATE
-from crowdtally.lab.recommenders.experiment import check_folder
+from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.lab.outputs import NOT_PRIVATE, check_apart
 from crowdtally.lab.recommenders.found import Found
 from crowdtally.lab.recommenders.pictures import pictures
 from crowdtally.lab.recommenders.showing import markdown
@@ -37,6 +36,15 @@ def as_json(found: Found) -> dict[str, Any]:
         "qualities": [asdict(one) for one in found.qualities],
         "aggregates": [asdict(one) for one in found.aggregates],
     }
+
+
+def check_folder(path: Path) -> None:
+    """Refuse, before anything is read, a place that is not free."""
+    check_apart(path)
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{path} exists, and nothing is replaced: give another folder with -o.")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"there is no folder {path.absolute().parent}: make it first.")
 
 
 def write(found: Found, folder: Path) -> None:
