@@ -21,7 +21,7 @@ def uniform(plan: Plan) -> Plan:
     """
     widest = max(map(len, plan.sets))
     rate = min(plan.budgets) / Fraction(widest)
-    gap = float(1 / rate) / plan.mean_scale - 1
+    gap = max(float(1 / rate) / plan.mean_scale - 1, 0.0)
     return replace(plan, noise=Rates((rate,) * len(plan.measured), gap))
 
 

@@ -37,13 +37,13 @@ WORDS = {
     RANDOM: "as many items, chosen blindly: nothing is told",
     PERTURBED: "S-DPDP: noise of the least mean, rebuilt from the categories alone",
     UNIFORM: "the same with the noise of the global sensitivity on every category",
-    "popular": "perturbed; the items of a category set are chosen by public popularity",
+    "popularity prior": "perturbed; the items of a category set are chosen by public popularity",
     "likely": "perturbed; rebuilt as the likeliest items of public people with such counts",
     "posterior": "the same, not rounded: each item weighs as much as it is likely",
     "learned": "perturbed; the weight of each item by a regression on perturbed public people",
 }
 """Each kind of history and what it is."""
-DRAWN = (PERTURBED, UNIFORM, "popular", "likely", "posterior", "learned")
+DRAWN = (PERTURBED, UNIFORM, "popularity prior", "likely", "posterior", "learned")
 """The kinds that depend on ε."""
 
 
@@ -102,7 +102,9 @@ class Histories:
         weights = {
             PERTURBED: self._rows(chosen(one, plan, draws) for one in shares),
             UNIFORM: self._rows(chosen(relaxed(one, alike), alike, draws) for one in others),
-            "popular": self._rows(chosen(one, plan, draws, self.popularity) for one in shares),
+            "popularity prior": self._rows(
+                chosen(one, plan, draws, self.popularity) for one in shares
+            ),
             "likely": rounded(soft),
             "posterior": soft,
             "learned": learned.weights(noisy),
