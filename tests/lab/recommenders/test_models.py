@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
+from crowdtally.lab.recommenders import models
 from crowdtally.lab.recommenders.models import Factors, ItemBased, Popular
 from crowdtally.lab.recommenders.splitting import split
 from kit import tastes
@@ -23,10 +24,13 @@ def histories() -> csr_matrix:
     return tastes.people(8, seed=6)
 
 
-def test_item_based_scores_are_those_of_implicit(public: csr_matrix, histories: csr_matrix) -> None:
+def test_item_based_scores_are_those_of_implicit(
+    public: csr_matrix, histories: csr_matrix, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from implicit.nearest_neighbours import BM25Recommender
 
-    theirs = BM25Recommender(K=100)
+    monkeypatch.setattr(models, "NEIGHBOURS", 12)  # of a hundred: not all are mutual
+    theirs = BM25Recommender(K=12)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         theirs.fit(public, show_progress=False)

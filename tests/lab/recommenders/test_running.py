@@ -25,7 +25,7 @@ EPSILONS = ("0.1", "8")
 @pytest.fixture(scope="module")
 def found() -> Found:
     visits = Visits(tastes.people(360, seed=8), 5040, 0)
-    question = Question.of(",".join(EPSILONS), people=100, hidden=3, length=5, draws=3, seed=3)
+    question = Question.of(",".join(EPSILONS), people=80, hidden=3, length=5, draws=2, seed=3)
     draws = Stock(Seeded(5))
     return tried(visits, tastes.catalogue(), question, called="…", draws=draws)
 
@@ -85,8 +85,8 @@ def test_measured_errors_are_the_expected_ones(found: Found) -> None:
 
 def test_the_facts_are_those_of_the_trial(found: Found) -> None:
     facts = found.facts
-    assert (facts.people, facts.public, facts.items, facts.categories) == (100, 260, 100, 4)
-    assert (facts.mean_history, facts.hidden, facts.length, facts.draws) == (11.0, 3, 5, 3)
+    assert (facts.people, facts.public, facts.items, facts.categories) == (80, 280, 100, 4)
+    assert (facts.mean_history, facts.hidden, facts.length, facts.draws) == (11.0, 3, 5, 2)
 
 
 def test_every_kind_is_there_for_every_epsilon_and_recommender(found: Found) -> None:
