@@ -36,6 +36,7 @@ _COMMANDS = {
     "export": "exporting:export",
     "withdraw": "withdrawing:withdraw",
     "ledger": "ledgering:app",
+    "person": "person:app",
     "lab": "lab:app",
     "check": "checking:check",
 }

@@ -66,7 +66,8 @@ class Catalogue:
                 f'{{"Alien": ["horror", "space"]}}: received a {type(mapping).__name__}.'
             )
         items = Axis.of(item, list(mapping))
-        named = [_names(categories) for categories in mapping.values()]
+        known: dict[tuple[object, ...], frozenset[str]] = {}  # many items have the same list
+        named = [_names(categories, known) for categories in mapping.values()]
         without = sum(not names for names in named)
         if without:
             raise InputError(
@@ -74,10 +75,10 @@ class Catalogue:
                 "would ever be measured of them. Give them one, such as 'other', or leave them "
                 "out of the catalogue."
             )
-        categories = Axis.of("category", sorted({name for names in named for name in names}))
+        categories = Axis.of("category", sorted(set().union(*known.values())))
         place = {name: number for number, name in enumerate(categories.values.tolist())}
-        sets = [tuple(sorted({place[name] for name in names})) for names in named]
-        return cls(items, categories, _grouped(sets))
+        sets = {names: tuple(sorted(place[name] for name in names)) for names in known.values()}
+        return cls(items, categories, _grouped([sets[names] for names in named]))
 
     @cached_property
     def items(self) -> tuple[str | int, ...]:
@@ -128,17 +129,20 @@ class Catalogue:
         )
 
 
-def _names(categories: object) -> list[str]:
+def _names(categories: object, known: dict[tuple[object, ...], frozenset[str]]) -> frozenset[str]:
     """The names of one item's categories."""
     if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise UsageError(
             "the categories of an item are a list of names: received a "
             f'{type(categories).__name__}; type for example ["horror", "space"].'
         )
-    names = list(categories)
-    if not all(isinstance(name, str) and name for name in names):
-        raise UsageError("a category is called by a text that is not empty.")
-    return names
+    listed = tuple(categories)
+    found = known.get(listed)
+    if found is None:
+        if not all(isinstance(name, str) and name for name in listed):
+            raise UsageError("a category is called by a text that is not empty.")
+        found = known[listed] = frozenset(listed)
+    return found
 
 
 def _grouped(sets: list[tuple[int, ...]]) -> tuple[Group, ...]:

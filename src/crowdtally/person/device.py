@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from crowdtally.errors import UsageError
@@ -12,7 +13,7 @@ from crowdtally.person.catalogue_file import read_catalogue
 from crowdtally.person.history import History
 from crowdtally.person.levels import Levels
 from crowdtally.person.planning import Plan
-from crowdtally.person.quantify import Policy, quantify
+from crowdtally.person.quantify import Policy, found_words, quantify
 from crowdtally.person.sharing import Popularity
 from crowdtally.person.store import Draw, Store
 from crowdtally.values.epsilon import Epsilon
@@ -52,8 +53,10 @@ def perturb(
 
 def plan_of(catalogue: Catalogue, epsilon: Number | Epsilon | Policy, levels: Levels) -> Plan:
     """The plan of an ε, or of the one that a policy finds."""
-    found = quantify(catalogue, epsilon, levels) if isinstance(epsilon, Policy) else epsilon
-    return Plan.of(catalogue, found, levels)
+    if not isinstance(epsilon, Policy):
+        return Plan.of(catalogue, epsilon, levels)
+    found = quantify(catalogue, epsilon, levels)
+    return replace(Plan.of(catalogue, found, levels), found=found_words(found, epsilon))
 
 
 def _catalogue(given: object) -> Catalogue:

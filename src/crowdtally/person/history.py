@@ -27,7 +27,7 @@ class History:
     repeated: int = 0
     """How many further times an item was named; for the person's eyes alone."""
     unknown: int = 0
-    """How many items were left out because the catalogue has none such; for her eyes alone."""
+    """How many items were left out because the catalogue has none such; for the person's eyes."""
 
     @classmethod
     def of(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 
@@ -67,6 +68,18 @@ class Incidence:
 def _added(where: Numbers, values: Floats, size: int) -> Floats:
     """The sum of the values at each of ``size`` places."""
     return np.asarray(np.bincount(where, values, minlength=size), dtype=np.float64)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Linear algebra in one thread: for systems this small, a second one costs more than it helps.
+
+    On a busy computer threads that wait for each other made a plan forty times slower.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:

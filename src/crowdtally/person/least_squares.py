@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdtally.person.incidence import Floats, Incidence, solved
+from crowdtally.person.incidence import Floats, Incidence, one_thread, solved
 
 _RIDGE = 2.0**-20
 """The weight of ‖d‖² beside the squares, for items in groups of mean size: it makes the solution
@@ -29,6 +29,11 @@ def bounded_least_squares(sets: Incidence, sizes: Floats, target: Floats) -> Flo
         sizes: n > 0, how many items each group has.
         target: what the counts should be.
     """
+    with one_thread():
+        return _by_newton(sets, sizes, target)
+
+
+def _by_newton(sets: Incidence, sizes: Floats, target: Floats) -> Floats:
     ridge = _RIDGE * max(1.0, float(sizes.mean()))
     reach, scale = sets.spread(sizes), 1.0 + float(np.abs(target).max())
     nu = np.zeros(sets.columns)

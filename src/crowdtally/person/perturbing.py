@@ -70,7 +70,7 @@ def measure(history: History, plan: Plan, draws: Draws) -> NoisyCategories:
 
 
 def counted(history: History, plan: Plan) -> tuple[int, ...]:
-    """The exact counts of the measured categories: private, for ``measure`` and her own eyes."""
+    """The exact counts of the measured categories: private; ``measure`` alone uses them."""
     inside = np.zeros(len(plan.catalogue.items), dtype=np.bool_)
     inside[history.places] = True
     counts = [0] * len(plan.measured)

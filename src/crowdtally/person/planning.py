@@ -47,6 +47,8 @@ class Plan:
     """The groups of which nothing leaves (no release)."""
     noise: Rates
     """The rate of the noise on each measured category, and how near the optimum it is."""
+    found: str = ""
+    """How ε was found, in words, where nobody typed it."""
 
     def __post_init__(self) -> None:
         verify(self.noise.values, self.sets, self.budgets)
@@ -81,7 +83,7 @@ class Plan:
         measured = tuple(sorted({c for group in perturbed for c in group.categories}))
         number = {category: place for place, category in enumerate(measured)}
         sets = tuple(tuple(number[c] for c in group.categories) for group in perturbed)
-        budgets = tuple(_least(each, group) for group in perturbed)
+        budgets = _least(each, perturbed)
         rates = best_rates(sets, budgets, len(measured))
         return cls(
             catalogue, asked, typed, measured, perturbed, sets, budgets, passed, withheld, rates
@@ -170,7 +172,10 @@ def _contradiction(catalogue: Catalogue, each: tuple[Level, ...], group: Group) 
     )
 
 
-def _least(each: tuple[Level, ...], group: Group) -> Fraction:
-    """ε_i of the items of a perturbed group."""
-    found = (each[category].epsilon for category in group.categories)
-    return min(epsilon.value for epsilon in found if epsilon is not None)
+def _least(each: tuple[Level, ...], perturbed: tuple[Group, ...]) -> tuple[Fraction, ...]:
+    """ε_i of the items of each perturbed group: the least of its categories' levels."""
+    levels = [Fraction(0) if level.epsilon is None else level.epsilon.value for level in each]
+    ascending = sorted(set(levels))
+    rank = {value: place for place, value in enumerate(ascending)}
+    ranks = [rank[value] for value in levels]  # comparing rationals is slow
+    return tuple(ascending[min(ranks[c] for c in group.categories)] for group in perturbed)

@@ -27,7 +27,7 @@ _STEPS = 10**4
 
 @dataclass(frozen=True)
 class Policy:
-    """What a person, or who advises her, decides beforehand; public."""
+    """What a person, or an adviser, decides beforehand; public."""
 
     eta: Fraction = Fraction(1)
     """η > 0: by how much one more unit of ε must lower the mean error of a count to be worth it."""
@@ -76,3 +76,11 @@ def quantify(
     # ⌊√x·s⌋ = ⌊√⌊x·s²⌋⌋ for whole s: exact, and downwards.
     best = Fraction(isqrt(int(loss / wanted.eta * _STEPS**2)), _STEPS)
     return Epsilon(min(max(best, wanted.least.value), wanted.most.value))
+
+
+def found_words(found: Epsilon, policy: Policy) -> str:
+    """How an ε was found, in a sentence."""
+    return (
+        f"Epsilon {found} was found by a public policy (eta {show(policy.eta)}, between "
+        f"{policy.least} and {policy.most}), without a look at the history: {LABEL}."
+    )

@@ -19,7 +19,7 @@ def fingerprint(
 ) -> str:
     """HMAC-SHA256 of the history as a set, the catalogue, each category's level, the popularity.
 
-    Items of which nothing leaves are not in it: whether she has them changes nothing at all, also
+    Items of which nothing leaves are not in it: having them changes nothing at all, also
     not whether a draw is a new one.
     """
     used = [group.places for group in (*plan.groups, *plan.passed)]
@@ -39,7 +39,7 @@ def _weights(popularity: Popularity) -> list[tuple[str, str]]:
 
 
 def draws_of(look_up: Callable[[str], Charged | None], mark: str) -> Iterator[Charged]:
-    """All charges that were made for one request, in order: the first draw, the second and so on."""
+    """All charges that were made for one request: the first draw, the second, and so on."""
     number = 1
     while (found := look_up(request_id(mark, number))) is not None:
         yield found

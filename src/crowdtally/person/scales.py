@@ -63,6 +63,8 @@ def binding_sets(sets: Sets, budgets: Sequence[Fraction]) -> list[int]:
     A set inside another one has a smaller sum: its constraint follows unless its own budget is
     smaller than the other's.
     """
+    order = {budget: place for place, budget in enumerate(sorted(set(budgets)))}
+    rank = [order[budget] for budget in budgets]
     having: dict[int, set[int]] = {}
     for number, one in enumerate(sets):
         for category in one:
@@ -71,7 +73,7 @@ def binding_sets(sets: Sets, budgets: Sequence[Fraction]) -> list[int]:
         number
         for number, one in enumerate(sets)
         if not any(
-            other != number and budgets[other] <= budgets[number]
+            other != number and rank[other] <= rank[number]
             for other in set.intersection(*sorted((having[c] for c in one), key=len))
         )
     ]
@@ -90,10 +92,11 @@ def most_used(rates: Sequence[Fraction], sets: Sets, budgets: Sequence[Fraction]
     """The largest share of its budget that any set's rates use together, exact."""
     common = lcm(*(rate.denominator for rate in rates))
     whole = [rate.numerator * (common // rate.denominator) for rate in rates]
-    return max(
-        Fraction(sum(whole[category] for category in one)) / (budget * common)
-        for one, budget in zip(sets, budgets, strict=True)
-    )
+    largest: dict[Fraction, int] = {}
+    for one, budget in zip(sets, budgets, strict=True):
+        total = sum(whole[category] for category in one)
+        largest[budget] = max(total, largest.get(budget, 0))
+    return max(Fraction(total) / (budget * common) for budget, total in largest.items())
 
 
 def rounded_down(number: float) -> Fraction:

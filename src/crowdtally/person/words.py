@@ -5,8 +5,10 @@ Every sentence is made of the plan and of what was spent: it is the same whateve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
+from crowdtally.budget import Charged
 from crowdtally.budget.amounts import for_people
 from crowdtally.laws.odds import odds_words
 from crowdtally.person.planning import Plan
@@ -58,6 +60,8 @@ def reveals(plan: Plan) -> list[str]:
             f"By the levels of their categories, some items have less: {for_people(finer[0])} at "
             "the least."
         )
+    if plan.found:
+        said.append(plan.found)
     return [*said, user_level(cost.value)]
 
 
@@ -76,6 +80,17 @@ def guarantee(plan: Plan) -> str:
     return (
         f"Perturbed on the person's own device: epsilon {plan.cost} for each item of the history, "
         f"added or removed ({UNIT.neighbours}).{open_ones}"
+    )
+
+
+def so_far(charges: Sequence[Charged], spent: Fraction) -> str:
+    """What was drawn on this device before, and its total ε."""
+    stands = [one for one in charges if one.state != "voided"]
+    if not stands:
+        return "So far nothing was drawn or charged on this device."
+    return (
+        f"So far {_many(len(stands), 'draw')} on this device, epsilon {for_people(spent)} "
+        "together: at most so much was lost of any one item."
     )
 
 
