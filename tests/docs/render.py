@@ -37,6 +37,7 @@ _FLAT = (
     "export",
     "withdraw",
     "lab lookalike",
+    "lab recommend",
     "lab audit",
     "check",
 )

@@ -128,5 +128,7 @@ def test_in_python_it_is_a_frame_that_says_that_it_is_not_private() -> None:
     assert set(frame.recommender) == {"popular list", "item-based", "factorisation"}
     with pytest.raises(InputError, match="too few people"):
         lab.recommend(records, films, epsilon=1, people=60)
+    with pytest.raises(UsageError, match="would not fit the memory: give 200000 people or fewer"):
+        lab.recommend(records, films, epsilon=1, people=200_001)
     with pytest.raises(UsageError, match="longer than the catalogue's 100 items"):
         lab.recommend(records, films, epsilon=1, people=20, length=101)

@@ -59,9 +59,9 @@ def recommend(
     epsilon: Annotated[
         str, typer.Option(metavar="E[,E…]", help="What one item of a history may lose, exact.")
     ] = "0.1,0.3,1,2,4,8",
-    people: Annotated[int, _number("--people", "N", "How many to hold out.")] = 500,
-    hidden: Annotated[int, _number("--hidden", "N", "Items to hide of each of them.")] = 5,
-    length: Annotated[int, _number("--length", "K", "Of the lists that are recommended.")] = 10,
+    people: Annotated[int, _number("--people", "N", "People to hold out and recommend to.")] = 500,
+    hidden: Annotated[int, _number("--hidden", "N", "Items of each of them to hide.")] = 5,
+    length: Annotated[int, _number("--length", "K", "How long lists are.")] = 10,
     draws: Annotated[int, _number("--draws", "N", "How often to perturb at each epsilon.")] = 20,
     seed: Annotated[int, _number("--seed", "N", "Decides who is held out and what is hidden.")] = 1,
     as_json: options.JsonOption = False,

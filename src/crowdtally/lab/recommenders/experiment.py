@@ -29,6 +29,8 @@ from crowdtally.values.whole import whole_number
 
 USUAL_EPSILONS = "0.1,0.3,1,2,4,8"
 _MOST = 1_000_000
+_LARGEST = 20_000_000
+"""People times items whose weights and scores are held at once, in some ten arrays."""
 
 
 @dataclass(frozen=True)
@@ -135,11 +137,7 @@ def tried(
         progress: is told how many of how many draws are done.
         draws: where the noise comes from; the process's own unless another is given.
     """
-    if question.length > len(catalogue.items):
-        raise UsageError(
-            f"--length {question.length} is longer than the catalogue's {len(catalogue.items)} "
-            "items: give a smaller one."
-        )
+    _check_size(question, len(catalogue.items))
     stage("learning from the public people")
     apart = split(visits.matrix, question.people, question.hidden, question.seed)
     histories, popular = Histories(catalogue, apart), Popular(apart.public)
@@ -163,3 +161,16 @@ def tried(
         left_out=visits.left_out,
     )
     return Found(qualities, aggregates, facts)
+
+
+def _check_size(question: Question, items: int) -> None:
+    if question.length > items:
+        raise UsageError(
+            f"--length {question.length} is longer than the catalogue's {items} items: give a "
+            "smaller one."
+        )
+    if question.people * items > _LARGEST:
+        raise UsageError(
+            f"--people {question.people} with {items:,} items of the catalogue would not fit the "
+            f"memory: give {max(_LARGEST // items, 2)} people or fewer, or a smaller catalogue."
+        )

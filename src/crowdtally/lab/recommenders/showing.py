@@ -93,7 +93,8 @@ def facts_in_words(facts: Facts) -> Iterator[str]:
     yield (
         f"{facts.people:,} people to recommend to, {facts.mean_history:.1f} items in a history and "
         f"{facts.hidden} hidden of each; {facts.public:,} other people to learn from; "
-        f"{facts.items:,} items in {facts.categories:,} categories; {facts.draws} draws at each ε."
+        f"{facts.items:,} items in {facts.categories:,} categories; {facts.draws} "
+        f"{'draw' if facts.draws == 1 else 'draws'} at each ε."
     )
     yield (
         "ε is that of one item: a whole history of t items has t·ε, here "
