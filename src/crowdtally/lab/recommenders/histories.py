@@ -34,7 +34,7 @@ PERTURBED = "perturbed"
 UNIFORM = "uniform"
 WORDS = {
     RAW: "the history as it is: no privacy",
-    RANDOM: "as many items, chosen blindly: nothing is told",
+    RANDOM: "as many items, chosen blindly: the length alone is true",
     PERTURBED: "S-DPDP: noise of the least mean, rebuilt from the categories alone",
     UNIFORM: "the same with the noise of the global sensitivity on every category",
     "popularity prior": "perturbed; the items of a category set are chosen by public popularity",
