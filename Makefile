@@ -33,6 +33,7 @@ bench: $(VENV)/test
 	$(BIN)/python bench/release.py --records 1e7
 	$(BIN)/python bench/ledger.py
 	$(BIN)/python bench/reporting.py
+	$(BIN)/python bench/person.py
 
 bench-spark: $(VENV)/test java
 	$(BIN)/python bench/spark.py

@@ -66,7 +66,7 @@ def test_commands_and_options_exist(document: Path) -> None:
     """Also in blocks that are not run."""
     for words in (words for block in blocks(document) for words in typed(block)):
         name = " ".join(words[:2])
-        if name in ("crowdtally ledger", "crowdtally lab"):
+        if name in ("crowdtally ledger", "crowdtally lab", "crowdtally person"):
             name = " ".join(words[:3])
         assert name in COMMANDS, f"{document.name} calls {name}"
         known = {flag for parameter in COMMANDS[name].params for flag in parameter.opts}

@@ -66,6 +66,7 @@ class Catalogue:
                 f'{{"Alien": ["horror", "space"]}}: received a {type(mapping).__name__}.'
             )
         items = Axis.of(item, list(mapping))
+        _require_text(items)
         known: dict[tuple[object, ...], frozenset[str]] = {}  # many items have the same list
         named = [_names(categories, known) for categories in mapping.values()]
         without = sum(not names for names in named)
@@ -76,6 +77,7 @@ class Catalogue:
                 "out of the catalogue."
             )
         categories = Axis.of("category", sorted(set().union(*known.values())))
+        _require_text(categories)
         place = {name: number for number, name in enumerate(categories.values.tolist())}
         sets = {names: tuple(sorted(place[name] for name in names)) for names in known.values()}
         return cls(items, categories, _grouped([sets[names] for names in named]))
@@ -143,6 +145,16 @@ def _names(categories: object, known: dict[tuple[object, ...], frozenset[str]]) 
             raise UsageError("a category is called by a text that is not empty.")
         found = known[listed] = frozenset(listed)
     return found
+
+
+def _require_text(axis: Axis) -> None:
+    """Refuse what no file could hold: it would show when a draw is written, after the charge."""
+    try:
+        "".join(map(str, axis.values.tolist())).encode()
+    except UnicodeEncodeError:
+        raise InputError(
+            f"a value of {axis.name!r} in the catalogue is not text in Unicode: mend it."
+        ) from None
 
 
 def _grouped(sets: list[tuple[int, ...]]) -> tuple[Group, ...]:

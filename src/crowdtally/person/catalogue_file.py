@@ -12,6 +12,7 @@ from crowdtally.values.row_files import Row, opened
 
 USUAL = ("item", "category")
 """What the two columns are called where nobody says."""
+_USUAL_SEPARATOR = "|"
 
 
 def read_catalogue(
@@ -38,7 +39,22 @@ def read_catalogue(
         found = _gathered(path, rows, separator)
     if not found:
         raise InputError(f"the catalogue {str(path)!r} has no rows: give at least one item.")
-    return Catalogue.of(found, item=names[0])
+    made = Catalogue.of(found, item=names[0])
+    if separator is None:
+        _refuse_joined(path, made.categories)
+    return made
+
+
+def _refuse_joined(path: Path, categories: tuple[str, ...]) -> None:
+    """A row of several categories, read as one, would make a category of each combination."""
+    joined = sum(_USUAL_SEPARATOR in name for name in categories)
+    if joined:
+        raise UsageError(
+            f"{joined} of the {len(categories)} categories in {str(path)!r} have a "
+            f"{_USUAL_SEPARATOR!r} in their names. Where it stands between categories, type "
+            f"--separator '{_USUAL_SEPARATOR}'; where it is a part of names, give a text that "
+            "occurs in none, such as --separator '///'."
+        )
 
 
 def _gathered(path: Path, rows: Iterable[Row], separator: str | None) -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ from crowdtally.budget import (
     UnknownOutcomeError,
     VoidedError,
 )
-from crowdtally.errors import CrowdtallyError
+from crowdtally.errors import CrowdtallyError, StoppedError
 from crowdtally.person.drawn import Unfinished
 
 _AGAIN = "--again draws anew, and is charged anew."
@@ -118,6 +118,8 @@ def _saying(words: str) -> Iterator[None]:
         raise told.error from told.__cause__
     except CrowdtallyError as error:
         raise type(error)(f"{error} {words}") from error
+    except KeyboardInterrupt as error:
+        raise StoppedError(f"interrupted. {words}") from error
     except OSError as error:
         raise CrowdtallyError(
             f"{error.strerror or 'the disk reports an error'}. {words}"

@@ -74,7 +74,7 @@ def hand_over(made: Perturbed, plan: Plan, path: Path) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(raw)
         durable.flush(draft)
-        os.link(draft, path)  # unlike a renaming it replaces nothing
+        _named(draft, path, raw)
     except OSError as error:
         raise CrowdtallyError(
             f"{str(path)!r} cannot be written: {error.strerror or 'unknown reason'}. The draw is "
@@ -85,3 +85,15 @@ def hand_over(made: Perturbed, plan: Plan, path: Path) -> None:
         if draft is not None:
             with contextlib.suppress(OSError):
                 draft.unlink()
+
+
+def _named(draft: Path, path: Path, raw: bytes) -> None:
+    """Give a file its name; unlike a renaming this replaces nothing."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a memory stick has no links: then written once more, under its name
+        with open(path, "xb") as file:
+            file.write(raw)
+        durable.flush(path)

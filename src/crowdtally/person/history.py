@@ -42,6 +42,10 @@ class History:
                 are refused.
         """
         if isinstance(items, History):
+            if items.catalogue is not catalogue:
+                raise UsageError(
+                    "the history and the plan are of two catalogues: use one for both."
+                )
             return items
         if isinstance(items, str | bytes) or not isinstance(items, Iterable):
             raise UsageError(

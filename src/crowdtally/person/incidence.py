@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,10 +77,16 @@ def one_thread() -> Iterator[None]:
 
     On a busy computer threads that wait for each other made a plan forty times slower.
     """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"):
+    with _threads().limit(limits=1, user_api="blas"):
         yield
+
+
+@cache
+def _threads() -> Any:
+    """The thread pools of this process; looking for them takes a moment."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def solved(matrix: Floats, right: Floats) -> Floats:

@@ -13,6 +13,11 @@ from crowdtally.person.incidence import Floats, Incidence, one_thread, solved
 _RIDGE = 2.0**-20
 """The weight of ‖d‖² beside the squares, for items in groups of mean size: it makes the solution
 unique, and leaves the squares within this share of the least."""
+_FIRST = tuple(_RIDGE * 4.0**power for power in range(9, 0, -1))
+"""Larger weights to begin with, each started from the solution of the one before: a small weight
+alone can take hundreds of steps from piece to piece."""
+_ROUGH = 1.0
+"""How near to a count these need to come."""
 _MOST_STEPS = 1000
 _ROUNDING = 2.0**-50
 
@@ -34,15 +39,26 @@ def bounded_least_squares(sets: Incidence, sizes: Floats, target: Floats) -> Flo
 
 
 def _by_newton(sets: Incidence, sizes: Floats, target: Floats) -> Floats:
-    ridge = _RIDGE * max(1.0, float(sizes.mean()))
-    reach, scale = sets.spread(sizes), 1.0 + float(np.abs(target).max())
+    mean = max(1.0, float(sizes.mean()))
     nu = np.zeros(sets.columns)
+    for ridge in _FIRST:
+        nu = _descended(sets, sizes, target, (nu, ridge * mean), _ROUGH)
+    nu = _descended(sets, sizes, target, (nu, _RIDGE * mean), 0.0)
+    return np.clip(sets.sums(nu), 0, 1)
+
+
+def _descended(
+    sets: Incidence, sizes: Floats, target: Floats, ridged: tuple[Floats, float], near: float
+) -> Floats:
+    """The ν at which no slope is above ``near``, or floats can tell no better."""
+    nu, ridge = ridged
+    reach, scale = sets.spread(sizes), 1.0 + float(np.abs(target).max())
     for _ in range(_MOST_STEPS):
         raw = sets.sums(nu)
         slope = sets.spread(sizes * np.clip(raw, 0, 1)) - target + ridge * nu
         blurred = _ROUNDING * (reach * (1 + float(sets.sums(np.abs(nu)).max())) + scale)
-        if (np.abs(slope) <= blurred).all():
-            break  # floats can tell no better
+        if (np.abs(slope) <= np.maximum(blurred, near)).all():
+            break
         free = (raw >= 0) & (raw <= 1)
         curve = sets.gram(np.where(free, sizes, 0.0))
         curve[np.diag_indices_from(curve)] += ridge
@@ -51,7 +67,7 @@ def _by_newton(sets: Incidence, sizes: Floats, target: Floats) -> Floats:
         if length <= 0:
             break
         nu = nu + length * step
-    return np.clip(sets.sums(nu), 0, 1)
+    return nu
 
 
 def _lowest(

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
 from crowdtally.person.catalogue import Group
 from crowdtally.person.history import History
@@ -50,8 +49,6 @@ def perturb(
         popularity: a public weight ≥ 0 of each item; decides which items of a group are chosen.
     """
     known = History.of(history, plan.catalogue)
-    if known.catalogue is not plan.catalogue:
-        raise UsageError("the history and the plan are of two catalogues: use one for both.")
     noisy = measure(known, plan, draws)  # from here on the perturbed items see noisy counts alone
     chosen = rebuild(noisy, plan, draws, popularity)
     places = np.sort(np.concatenate([chosen, _as_they_are(known, plan.passed)]))

@@ -10,17 +10,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import ceil
 
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.person.catalogue import Catalogue, Group
 from crowdtally.person.levels import Level, Levels, checked
-from crowdtally.person.scales import Rates, best_rates, verify
+from crowdtally.person.scales import Rates, best_rates, most_used, verify
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import Number
 
 USUAL = Fraction(19, 20)
 """The level of a noise interval."""
+MOST_CATEGORIES = 4_000
+"""Matrices of categories × categories are held in memory."""
+_STEPS = 10**4
+"""What is charged is rounded up to a multiple of 1/10,000."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +77,12 @@ class Plan:
         [1.0, 2.0, 2.0]
         """
         asked, typed = checked(Epsilon.of(epsilon)), Levels.of(levels)
+        if len(catalogue.categories) > MOST_CATEGORIES:
+            raise UsageError(
+                f"the catalogue has {len(catalogue.categories):,} categories, and at most "
+                f"{MOST_CATEGORIES:,} are planned for: check that its column of categories is "
+                "the right one, or take coarser ones."
+            )
         typed.require_known(catalogue.categories)
         each = typed.each(catalogue.categories, asked)
         withheld, passed, perturbed = _divided(catalogue, each)
@@ -89,10 +100,11 @@ class Plan:
             catalogue, asked, typed, measured, perturbed, sets, budgets, passed, withheld, rates
         )
 
-    @property
+    @cached_property
     def cost(self) -> Epsilon:
-        """What a draw is charged: the most that any one item can lose."""
-        return Epsilon(max(self.budgets))
+        """What a draw is charged: the most that any one item can lose, rounded up."""
+        lost = most_used(self.rates, self.sets, (Fraction(1),) * len(self.sets))
+        return Epsilon(min(max(self.budgets), Fraction(ceil(lost * _STEPS), _STEPS)))
 
     @cached_property
     def categories(self) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ from crowdtally.person.planning import Plan
 from crowdtally.person.rounding import in_widths, systematic
 from crowdtally.person.sharing import Popularity, shared, weights_of
 
-_BEYOND = 4
-"""So many times the catalogue's size is as good as further beyond it, and floats can hold it."""
+_BEYOND = 1 << 20
+"""A count so far beyond the catalogue's size is as good as one further beyond, and floats can hold
+it; only an ε of about 1e-4 and less has such noise."""
 
 
 def rebuild(
@@ -67,6 +68,6 @@ def relaxed(noisy: NoisyCategories, plan: Plan) -> NDArray[np.float64]:
     if not isinstance(noisy, NoisyCategories) or noisy.categories != plan.categories:
         raise UsageError("phase 2 takes the noisy counts of the plan's own categories.")
     sizes = np.array([group.size for group in plan.groups], dtype=np.float64)
-    edge = int(_BEYOND * (1 + sizes.sum()))
+    edge = _BEYOND + 4 * int(sizes.sum())
     target = np.array([float(max(-edge, min(edge, value))) for value in noisy.values])
     return bounded_least_squares(Incidence(plan.sets, len(plan.measured)), sizes, target)

@@ -18,9 +18,14 @@ Popularity = Mapping[str | int, float]
 
 def weights_of(popularity: Popularity, catalogue: Catalogue) -> NDArray[np.float64]:
     """The weight of each item of the catalogue; items that it does not have are left out."""
+    if not isinstance(popularity, Mapping):
+        raise UsageError(
+            f'popularity is a mapping of items to weights, such as {{"Alien": 3.5}}: received a '
+            f"{type(popularity).__name__}."
+        )
     weights = np.zeros(len(catalogue.items))
     for item, weight in popularity.items():
-        if not isfinite(weight) or weight < 0:
+        if not isinstance(weight, int | float) or not isfinite(weight) or weight < 0:
             raise UsageError("the popularity of an item is a number of at least 0.")
         place = catalogue.place_of.get(str(item))
         if place is not None:

@@ -21,14 +21,14 @@ from fractions import Fraction
 
 from crowdtally.budget import Asked, Charge, Charged, DrawnBeforeError, Ledger, Part
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.person.drawn import encoded, kept, unfinished
+from crowdtally.person.drawn import decoded, encoded, kept, unfinished
 from crowdtally.person.failing import drawing, marking, placing, reserving, starting
 from crowdtally.person.history import History
 from crowdtally.person.home import Home
 from crowdtally.person.perturbing import Perturbed, perturb
 from crowdtally.person.planning import Plan
 from crowdtally.person.requests import draws_of, fingerprint, request_id
-from crowdtally.person.sharing import Popularity
+from crowdtally.person.sharing import Popularity, weights_of
 from crowdtally.person.words import UNIT
 
 DATASET = "history"
@@ -77,6 +77,8 @@ class Store:
             draws: where randomness comes from; for tests.
         """
         own = History.of(history, plan.catalogue)  # refused before anything is made
+        if popularity is not None:
+            weights_of(popularity, plan.catalogue)
         self.home.make()
         with Ledger.open(self.home.ledger, create=True) as ledger:
             mark = fingerprint(self.home.key(), own, plan, popularity)
@@ -96,24 +98,29 @@ class Store:
                     ledger.start_drawing(reserved.id, staged=draft.path)  # durable; one run gets it
                 with drawing(reserved):
                     made = perturb(own, plan, draws or SystemDraws(), popularity=popularity)
-                    digest = draft.write(encoded(made, plan))  # flushed, under another name
+                    raw = encoded(made, plan)
+                    digest = draft.write(raw)  # flushed, under another name
                 with marking(reserved, draft):
                     ledger.mark_published(reserved.id, digest)  # paid for, whatever happens
                 with placing(reserved):
                     draft.place(reserved.charge.release_id)  # only now can anybody find it
-            done = ledger.request(request_id(mark, number))
-            assert done is not None
-            # What is shown is what is kept, read again.
-            return Draw(kept(self.home.draws, done), number, done.id, new=True)
+            # What is shown is made of the bytes that are kept.
+            return Draw(decoded(raw), number, reserved.id, new=True)
 
-    def stored(self, history: History | Iterable[object], plan: Plan) -> list[Draw]:
+    def stored(
+        self,
+        history: History | Iterable[object],
+        plan: Plan,
+        *,
+        popularity: Popularity | None = None,
+    ) -> list[Draw]:
         """The draws of this request that are stored already, in order; changes nothing."""
         own = History.of(history, plan.catalogue)
         self.home.require_ours()
         if not self.home.is_made:
             return []
         with Ledger.open(self.home.ledger) as ledger:
-            mark = fingerprint(self.home.key(), own, plan)
+            mark = fingerprint(self.home.key(), own, plan, popularity)
             found = enumerate(draws_of(ledger.request, mark), 1)
             return [self._stored(one, n) for n, one in found if one.state == "published"]
 

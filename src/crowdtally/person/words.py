@@ -78,8 +78,8 @@ def guarantee(plan: Plan) -> str:
     """For whoever receives the perturbed history: one sentence, the same for every history."""
     open_ones = f" Items of {_named(plan, 'all')} are as they are." if plan.passed else ""
     return (
-        f"Perturbed on the person's own device: epsilon {plan.cost} for each item of the history, "
-        f"added or removed ({UNIT.neighbours}).{open_ones}"
+        f"Perturbed on the person's own device: epsilon {plan.cost} for each item of the history "
+        f"(neighbours: {UNIT.neighbours}).{open_ones}"
     )
 
 
@@ -89,8 +89,8 @@ def so_far(charges: Sequence[Charged], spent: Fraction) -> str:
     if not stands:
         return "So far nothing was drawn or charged on this device."
     return (
-        f"So far {_many(len(stands), 'draw')} on this device, epsilon {for_people(spent)} "
-        "together: at most so much was lost of any one item."
+        f"So far {_many(len(stands), 'draw')} charged on this device, epsilon {for_people(spent)} "
+        "in all: at most so much was lost of any one item."
     )
 
 

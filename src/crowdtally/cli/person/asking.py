@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from crowdtally.person.history import History
     from crowdtally.person.planning import Plan
     from crowdtally.person.quantify import Policy
+    from crowdtally.person.sharing import Popularity
 
 HistoryArgument = Annotated[
     str,
@@ -31,6 +32,14 @@ StoreOption = Annotated[
         "--store", metavar="DIR",
         help="Your own folder of draws and their ledger; else $CROWDTALLY_PERSON_STORE, else one "
         "in your data folder.",
+    ),
+]  # fmt: skip
+PopularityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--popularity", metavar="FILE[:COL]",
+        help="Public weights of the items: which of those with the same categories are taken; "
+        "else chance decides evenly.",
     ),
 ]  # fmt: skip
 DropUnknownOption = Annotated[
@@ -161,6 +170,13 @@ def history_from(source: str, catalogue: Catalogue, *, drop_unknown: bool) -> Hi
 
     ids = read_history(source, catalogue.item_axis.name)
     return History.of(ids, catalogue, drop_unknown=drop_unknown)
+
+
+def popularity_from(source: str | None, catalogue: Catalogue) -> Popularity | None:
+    """The public weights that were named, if any were."""
+    from crowdtally.person.popularity_file import read_popularity
+
+    return None if source is None else read_popularity(source, catalogue)
 
 
 def left_out(history: History) -> list[str]:

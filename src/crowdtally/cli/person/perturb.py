@@ -31,6 +31,7 @@ def perturb(
             "printed.",
         ),
     ] = None,
+    popularity: asking.PopularityOption = None,
     drop_unknown: asking.DropUnknownOption = False,
     store: asking.StoreOption = None,
     as_json: options.JsonOption = False,
@@ -47,9 +48,10 @@ def perturb(
     target = None if output is None else checked_target(output)
     plan, kept = make_plan(), Store(store)
     own = asking.history_from(history, plan.catalogue, drop_unknown=drop_unknown)
+    weights = asking.popularity_from(popularity, plan.catalogue)
     for words in asking.left_out(own):
         remark(words)
-    draw = kept.perturb(own, plan, again=again)  # stored when it returns
+    draw = kept.perturb(own, plan, again=again, popularity=weights)  # stored when it returns
     for words in _told(draw, plan, kept):
         remark(words)
     if target is not None:

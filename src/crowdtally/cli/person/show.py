@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def show(
     make_plan: Callable[[], Any],
     history: asking.HistoryArgument,
+    popularity: asking.PopularityOption = None,
     drop_unknown: asking.DropUnknownOption = False,
     store: asking.StoreOption = None,
     as_json: options.JsonOption = False,
@@ -36,7 +37,8 @@ def show(
 
     plan, kept = make_plan(), Store(store)
     own = asking.history_from(history, plan.catalogue, drop_unknown=drop_unknown)
-    draws, rows = kept.stored(own, plan), category_rows(plan)
+    weights = asking.popularity_from(popularity, plan.catalogue)
+    draws, rows = kept.stored(own, plan, popularity=weights), category_rows(plan)
     said = [*leaves(plan), *reveals(plan), so_far(kept.charges(), kept.spent())]
     if as_json:
         facts = {
