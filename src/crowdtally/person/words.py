@@ -90,7 +90,7 @@ def so_far(charges: Sequence[Charged], spent: Fraction) -> str:
         return "So far nothing was drawn or charged on this device."
     return (
         f"So far {_many(len(stands), 'draw')} charged on this device, epsilon {for_people(spent)} "
-        "in all: at most so much was lost of any one item."
+        "in all: at most so much was lost of any one item that did not leave as it is."
     )
 
 
