@@ -42,6 +42,7 @@ _FLAT = (
     "person show",
     "person page",
     "lab lookalike",
+    "lab recommend",
     "lab audit",
     "check",
 )

@@ -13,6 +13,7 @@ _HOMES: dict[str, str] = {
     "compare": "comparing.comparison",
     "lookalike": "lookalikes.writing",
     "measured": "metrics",
+    "recommend": "recommenders.experiment",
 }
 
 __all__ = list(_HOMES)

@@ -36,8 +36,24 @@ def rebuild(
         draws: where the one offset of the rounding comes from.
         popularity: a public weight ≥ 0 of each item; decides which items of a group are chosen.
     """
-    values = relaxed(noisy, plan)
     weights = None if popularity is None else weights_of(popularity, plan.catalogue)
+    return chosen(relaxed(noisy, plan), plan, draws, weights)
+
+
+def chosen(
+    values: NDArray[np.float64],
+    plan: Plan,
+    draws: Draws,
+    weights: NDArray[np.float64] | None = None,
+) -> NDArray[np.int64]:
+    """The places of items chosen so that each group has its share, in no particular order.
+
+    Args:
+        values: the share of each perturbed group's items, from :func:`relaxed`.
+        plan: everything public.
+        draws: where the one offset of the rounding comes from.
+        weights: a public weight ≥ 0 of each item of the catalogue; None: all alike.
+    """
     widths = [
         shared(group, width, weights)
         for group, width in zip(plan.groups, in_widths(values).tolist(), strict=True)

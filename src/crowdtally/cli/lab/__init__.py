@@ -8,6 +8,7 @@ from crowdtally.cli.grouping import GroupedCommand
 from crowdtally.cli.lab.audit import audit, audit_request
 from crowdtally.cli.lab.compare import compare
 from crowdtally.cli.lab.lookalike import lookalike
+from crowdtally.cli.lab.recommend import recommend
 
 app = typer.Typer(
     help="For researchers who hold the true data: nothing that it prints is private.",
@@ -24,5 +25,6 @@ def lab() -> None:
 
 app.command("compare", cls=GroupedCommand)(compare)
 app.command()(lookalike)
+app.command("recommend")(recommend)
 app.command("audit")(audit)
 app.command("audit-request", cls=GroupedCommand)(audit_request)

@@ -104,7 +104,7 @@ def compare(
         subject = make_subject()
         with _bar(stages, quiet) as progress:
             found = compared(
-                subject, question, output, called=_typed(), stage=stages.stage, progress=progress
+                subject, question, output, called=typed(), stage=stages.stage, progress=progress
             )
         stages.stage("drawing the pictures")
         write(found, output)
@@ -121,7 +121,7 @@ def _check_engine(engine: str | None, settings: Any) -> None:
         )
 
 
-def _typed() -> str:
+def typed() -> str:
     """What was typed, without passwords."""
     from crowdtally.values.records import without_secrets
 
