@@ -107,7 +107,7 @@ def test_two_clicks_make_one_draw(
     drawn, may = storing.perturb, threading.Event()
 
     def slow(*given: Any, **named: Any) -> Any:
-        may.wait(1.5)
+        may.wait(0.7)
         return drawn(*given, **named)
 
     monkeypatch.setattr(storing, "perturb", slow)
@@ -197,10 +197,13 @@ FORM = """<meta name=referrer content={policy}>
 def test_a_forged_form_draws_nothing_even_with_the_secret(
     browser: Browser, served: PageServed
 ) -> None:
-    for policy in ("same-origin", "no-referrer", "unsafe-url"):
+    for policy, names in (
+        ("no-referrer", ["127.0.0.1", "localhost"]),
+        ("unsafe-url", ["127.0.0.1"]),
+    ):
         forged = FORM.format(policy=policy, target=served.url)
         with elsewhere(lambda _, html=forged: html) as evil, browser.roaming() as page:
-            for name in ("127.0.0.1", "localhost"):
+            for name in names:
                 with page.expect_response(lambda got: got.url.endswith("/draw")) as got:
                     page.goto(evil.replace("127.0.0.1", name))
                 assert got.value.status == 403, (policy, name)

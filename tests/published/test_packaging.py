@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -28,6 +29,14 @@ KINDS = (
 """Kinds of release that differ in their columns, types or NULLs."""
 REAL = ("top in contexts",)
 """A real release of --top."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_other_limit() -> Iterator[None]:
+    """Frictionless lets the whole process read longer fields of CSV: until these tests end."""
+    limit = csv.field_size_limit()
+    yield
+    csv.field_size_limit(limit)
 
 
 @pytest.fixture(scope="module")

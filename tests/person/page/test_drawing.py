@@ -137,9 +137,9 @@ def test_a_draw_is_finished_although_the_browser_went_away(
 
 
 def test_no_limit_of_time_cuts_a_draw_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "SECONDS", 0.5)
+    monkeypatch.setattr(answering, "SECONDS", 0.1)
     with page_of(desk_in(tmp_path)) as page, slowly(monkeypatch) as (begun, may):
-        threading.Timer(1.5, may.set).start()
+        threading.Timer(0.5, may.set).start()
         answer = page.send("draw", **dict(ONE.fields))
         assert begun.is_set()
         assert answer.status == 303
@@ -149,12 +149,12 @@ def test_no_limit_of_time_cuts_a_draw_off(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_server_that_stops_finishes_what_is_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowdtally.web.serving.running.GRACE", 0.2)
+    monkeypatch.setattr("crowdtally.web.serving.running.GRACE", 0.1)
     desk = desk_in(tmp_path)
     with slowly(monkeypatch) as (begun, may), page_of(desk) as page:
         connection = page.begin("draw", **dict(ONE.fields))
         assert begun.wait(20)
-        threading.Timer(1.0, may.set).start()
+        threading.Timer(0.5, may.set).start()
     connection.close()
     assert page.charges() == ["published"]
     assert len(page.told) == 1

@@ -165,6 +165,7 @@ def test_numbers_are_written_as_the_reader_does(read: PageServed) -> None:
     assert "2.8" in read.ask("?epsilon=1&levels=").text
 
 
+@pytest.mark.long
 def test_a_thousand_categories_with_levels_of_their_own(tmp_path: Path) -> None:
     films = {f"i{n}": [f"c{n % 1000:04}", f"d{n % 7}"] for n in range(2000)}
     desk = desk_in(tmp_path, films=films, own=("i1", "i2", "i1001"))
