@@ -52,6 +52,22 @@ def test_the_file_says_the_same_whichever_draw_it_is(home: Town) -> None:
     assert {**facts, "items": 0} == {**other, "items": 0}
 
 
+def test_counts_are_sent_where_they_are_asked_for_and_cost_nothing_more(home: Town) -> None:
+    plain = crowdtally("person", "perturb", "own.csv", *PUBLIC, "-o", "out.json")
+    assert "Charged epsilon 1" in plain.err
+    told = crowdtally("person", "perturb", "own.csv", *PUBLIC, "--counts", "-o", "more.json")
+    assert "Nothing was charged" in told.err
+    facts, more = (json.loads((home.folder / f"{one}.json").read_text()) for one in ("out", "more"))
+    counts = more.pop("categories")
+    assert more == facts
+    assert counts
+    assert all(isinstance(count, int) for count in counts.values())
+    shown = crowdtally("person", "perturb", "own.csv", *PUBLIC, "--counts", "--json")
+    assert json.loads(shown.out)["categories"] == counts
+    noisy = crowdtally("person", "show", "own.csv", *PUBLIC, "--json")
+    assert all(str(count) in noisy.out for count in counts.values())
+
+
 def test_a_preview_shows_widths_only_and_charges_nothing(home: Town) -> None:
     before = home.state()
     shown = crowdtally("person", "show", "own.csv", *PUBLIC)
@@ -144,6 +160,8 @@ PERTURB = ("person", "perturb", "own.csv", "--catalogue", "films.csv")
         ((*PERTURB, "--epsilon", "1", "--item", "film"), USAGE, ["no column 'film'"]),
         ((*PERTURB, "--epsilon", "1", "-o", "films.csv"), USAGE, ["exists"]),
         ((*PERTURB, "--epsilon", "1", "-o", "out.parquet"), USAGE, ["ends in none of"]),
+        ((*PERTURB, "--epsilon", "1", "--counts"), USAGE, ["add --json, or -o FILE.json"]),
+        ((*PERTURB, "--epsilon", "1", "--counts", "-o", "out.csv"), USAGE, ["end 'out.csv' in"]),
         ((*PERTURB, "--epsilon", "1", "--store", "films.csv"), USAGE, ["is not a folder"]),
         (("person", "perturb", "no.csv", *PUBLIC), INPUT, ["is not a file"]),
         (("person", "perturb", "odd.csv", *PUBLIC), INPUT, ["item 2 of", "--drop-unknown"]),

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import declared
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.values.registry import Registry
-from docs.answer_tables import answer_tables
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # a script knows its own folder alone
+from docs.answer_tables import answer_tables  # noqa: E402
 
 _DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = _DOCS / "api.md"

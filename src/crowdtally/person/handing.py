@@ -1,7 +1,8 @@
 """The file for the recommender: the perturbed items, and nothing that tells where they come from.
 
 No time, no store, no entry of the ledger, no number of the draw. The fields are the same for every
-history, and items come in the catalogue's order.
+history, and items come in the catalogue's order. Where it is asked for, the noisy counts of the
+categories stand beside them: the items were made of these, so both together cost what they cost.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from crowdtally import durable
 from crowdtally.errors import CrowdtallyError, UsageError
@@ -21,10 +23,24 @@ from crowdtally.person.planning import Plan
 from crowdtally.person.words import guarantee
 from crowdtally.showing import printable_json
 
+_JSON = ".json"
 
-def as_json(made: Perturbed, plan: Plan) -> str:
-    """One object: the items, ε, and the guarantee in words."""
-    facts = {"items": list(made.items), "epsilon": str(plan.cost), "guarantee": guarantee(plan)}
+
+def as_json(made: Perturbed, plan: Plan, *, counts: bool = False) -> str:
+    """One object: the items, ε, and the guarantee in words.
+
+    Args:
+        made: what was drawn.
+        plan: everything public about it.
+        counts: whether the noisy counts of the categories are in it too.
+    """
+    facts: dict[str, Any] = {
+        "items": list(made.items),
+        "epsilon": str(plan.cost),
+        "guarantee": guarantee(plan),
+    }
+    if counts:
+        facts["categories"] = dict(zip(made.noisy.categories, made.noisy.values, strict=True))
     return printable_json(facts)
 
 
@@ -42,15 +58,22 @@ def _lines(made: Perturbed, plan: Plan) -> str:
 
 FORMS: Mapping[str, Callable[[Perturbed, Plan], str]] = {
     ".csv": _csv,
-    ".json": lambda made, plan: as_json(made, plan) + "\n",
+    _JSON: lambda made, plan: as_json(made, plan) + "\n",
     ".txt": _lines,
 }
 """How a file is written, by its suffix."""
 
 
-def checked_target(name: str | os.PathLike[str]) -> Path:
-    """Where to write, as far as it can be told before anything is charged."""
+def checked_target(name: str | os.PathLike[str], *, counts: bool = False) -> Path:
+    """Where to write, as far as it can be told before anything is charged.
+
+    Args:
+        name: of the file.
+        counts: whether noisy counts shall be in it, which only JSON has a place for.
+    """
     path = Path(os.fspath(name))
+    if counts and path.suffix.lower() != _JSON:
+        raise UsageError(f"counts are written as JSON: end {str(path)!r} in {_JSON}.")
     if path.suffix.lower() not in FORMS:
         raise UsageError(
             f"{str(path)!r} ends in none of {', '.join(FORMS)}: its end says how it is written."
@@ -64,9 +87,17 @@ def checked_target(name: str | os.PathLike[str]) -> Path:
     return path
 
 
-def hand_over(made: Perturbed, plan: Plan, path: Path) -> None:
-    """Write the file: whole and new, or not at all."""
-    raw = FORMS[path.suffix.lower()](made, plan).encode()
+def hand_over(made: Perturbed, plan: Plan, path: Path, *, counts: bool = False) -> None:
+    """Write the file: whole and new, or not at all.
+
+    Args:
+        made: what was drawn.
+        plan: everything public about it.
+        path: where to, as :func:`checked_target` found it.
+        counts: whether the noisy counts of the categories are in it too.
+    """
+    text = FORMS[path.suffix.lower()](made, plan)
+    raw = (as_json(made, plan, counts=True) + "\n" if counts else text).encode()
     draft: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)

@@ -9,6 +9,7 @@ import typer
 
 from crowdtally.cli import options
 from crowdtally.cli.person import asking
+from crowdtally.errors import UsageError
 
 if TYPE_CHECKING:
     from crowdtally.person.planning import Plan
@@ -31,6 +32,14 @@ def perturb(
             "printed.",
         ),
     ] = None,
+    counts: Annotated[
+        bool,
+        typer.Option(
+            "--counts",
+            help="Send the noisy counts of the categories too, as JSON: it costs nothing more, and "
+            "a recommender can make more of them.",
+        ),
+    ] = False,
     popularity: asking.PopularityOption = None,
     drop_unknown: asking.DropUnknownOption = False,
     store: asking.StoreOption = None,
@@ -45,7 +54,9 @@ def perturb(
     from crowdtally.showing import plainly
 
     remark = options.remark(quiet)
-    target = None if output is None else checked_target(output)
+    if counts and output is None and not as_json:
+        raise UsageError("counts are written as JSON: add --json, or -o FILE.json.")
+    target = None if output is None else checked_target(output, counts=counts)
     plan, kept = make_plan(), Store(store)
     own = asking.history_from(history, plan.catalogue, drop_unknown=drop_unknown)
     weights = asking.popularity_from(popularity, plan.catalogue)
@@ -55,9 +66,9 @@ def perturb(
     for words in _told(draw, plan, kept):
         remark(words)
     if target is not None:
-        hand_over(draw.perturbed, plan, target)
+        hand_over(draw.perturbed, plan, target, counts=counts)
     if as_json:
-        print(in_json(draw.perturbed, plan))
+        print(in_json(draw.perturbed, plan, counts=counts))
     elif target is None:
         for item in draw.perturbed.items:
             print(plainly(item))
