@@ -19,7 +19,7 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.values.registry import Registry
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # a script knows its own folder alone
-from docs.answer_tables import answer_tables  # noqa: E402
+from docs.answer_tables import answer_tables
 
 _DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = _DOCS / "api.md"
