@@ -16,6 +16,7 @@ from html import escape, unescape
 from importlib.resources import files
 from typing import Any
 
+from crowdtally.patience import go_on
 from crowdtally.showing import plainly
 from crowdtally.web.extras import needs
 
@@ -69,6 +70,7 @@ def svg(chart: Chart, *, variables: bool = True) -> str:
         variables: whether colours become the style's variables; else they stay those of light.
     """
     needs("vl_convert", "a chart", "report")
+    go_on()  # a report has a dozen drawings, and nobody may wait for it any more
     drawn = _converted(json.dumps({**chart.spec, "config": CONFIG, "background": None}))
 
     def tag(found: re.Match[str]) -> str:

@@ -16,7 +16,7 @@ from crowdtally.web.serving.refusing import Refused
 
 LONGEST = 60
 """Letters of a name."""
-_GRACE = 3.0
+_GRACE = 5.0
 """Seconds that what is being made has to end."""
 
 
