@@ -139,6 +139,7 @@ def test_ticks_change_the_list_and_the_address(browser: Browser, server: Served)
         page.get_by_role("heading", name="Where day = Fri", exact=True).wait_for()
         ticked = page.get_by_label("Fri", exact=True), page.get_by_label("Sun", exact=True)
         assert [one.is_checked() for one in ticked] == [True, False], "the form goes back too"
+        page.wait_for_load_state("load")  # the script that follows the way back is there
         page.evaluate("history.back()")
         page.get_by_role("heading", name="Overall").wait_for()
         assert [one.is_checked() for one in ticked] == [False, False]

@@ -11,6 +11,7 @@ from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.explorer.asked import Asked
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.pages.tables import special_numbers
+from crowdtally.reader.report.charts import top_numbers
 from crowdtally.web.numbers import between, chance, grouped
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown
@@ -44,44 +45,25 @@ def paging(asked: Asked, number: int, more: bool) -> Paging:
     return Paging(number, before, f"?{asked.query(page=number + 1)}" if more else "")
 
 
-def item_links(opened: Opened, items: Sequence[object]) -> list[str]:
+def item_links(items: Sequence[object]) -> list[str]:
     """The address of each item's own page."""
     return [f"item?{urlencode({'item': str(one)})}" for one in items]
 
 
-def item_table(opened: Opened, asked: Asked, found: TopList, where: str) -> Shown:
-    """A list of items with all that is known of each."""
-    name, rows = opened.source.name, found.rows
-    noisy = any(row.count is not None for row in rows)
-    told = any(row.chance_in_top is not None for row in rows)
-    cells = [
-        (
-            value(name(row.item)),
-            grouped(row.rank),
-            grouped(row.estimate),
-            between(row.estimate_low, row.estimate_high),
-            *[chance(row.chance_in_top)] * told,
-            *[grouped(row.count), grouped(row.noise_std)][: 2 * noisy],
-            "above" if row.above_floor else "not above",
-        )
-        for row in rows
-    ]
-    heads = (
-        "Item", "Rank", f"Estimate ({found.counted})", "95% interval",
-        *[f"Chance to be in the top {found.k}"] * told,
-        *["Noisy count", "Typical noise"][: 2 * noisy], "Noise floor",
-    )  # fmt: skip
-    caption = f"Items {where}".strip()
-    return Shown(caption, heads, cells, links=item_links(opened, [row.item for row in rows]))
+def item_table(opened: Opened, found: TopList, where: str) -> Shown:
+    """A list of items with all that is known of each, each leading to its own page."""
+    links = item_links([row.item for row in found.rows])
+    shown = top_numbers(found, opened.source.name)
+    return replace(shown, caption=f"Items {where}".strip(), links=links)
 
 
-def linked_special(opened: Opened, asked: Asked, found: Recommendations) -> Shown | None:
+def linked_special(opened: Opened, found: Recommendations) -> Shown | None:
     """Recommendations, each leading to its item; None where there are none."""
     name = opened.source.name
     if found.by != POPULAR:
         shown = special_numbers(found, name, found.where)
         special = [row.item for row in found.rows if row.lift is not None and row.lift > 1]
-        return None if shown is None else replace(shown, links=item_links(opened, special))
+        return None if shown is None else replace(shown, links=item_links(special))
     rows = [
         (
             value(name(row.item)),
@@ -100,4 +82,4 @@ def linked_special(opened: Opened, asked: Asked, found: Recommendations) -> Show
         f"Chance to be in the top {found.k}", "Noisy count there",
     )  # fmt: skip
     caption = f"What is popular {found.where}".strip()
-    return Shown(caption, heads, rows, links=item_links(opened, [row.item for row in found.rows]))
+    return Shown(caption, heads, rows, links=item_links([row.item for row in found.rows]))

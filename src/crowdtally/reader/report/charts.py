@@ -111,13 +111,14 @@ def _stroke(found: TopList) -> str:
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
     """A list of items with all that is known of each."""
     noisy = any(row.count is not None for row in found.rows)
+    told = any(row.chance_in_top is not None for row in found.rows)
     rows = [
         (
             value(name(row.item)),
-            str(row.rank),
+            grouped(row.rank),
             grouped(row.estimate),
             between(row.estimate_low, row.estimate_high),
-            chance(row.chance_in_top),
+            *[chance(row.chance_in_top)] * told,
             *[grouped(row.count), grouped(row.noise_std)][: 2 * noisy],
             "above" if row.above_floor else "not above",
         )
@@ -125,8 +126,8 @@ def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
     ]
     heads = (
         "Item", "Rank", f"Estimate ({found.counted})", "95% interval",
-        f"Chance to be in the top {found.k or len(rows)}",
-        *["Noisy count", "Noise, std"][: 2 * noisy], "Noise floor",
+        *[f"Chance to be in the top {found.k or len(rows)}"] * told,
+        *["Noisy count", "Typical noise"][: 2 * noisy], "Noise floor",
     )  # fmt: skip
     return Shown(f"The largest items{where}", heads, rows)
 

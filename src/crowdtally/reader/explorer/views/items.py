@@ -60,7 +60,7 @@ def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
         found = replace(listed, rows=listed.rows[:PAGE])
     return {
         "found": None if found is None or not found.rows else
-        item_table(opened, asked, found, "found, the largest first"),
+        item_table(opened, found, "found, the largest first"),
         "contexts": [] if not text else list(_values(opened, text)),
         "paging": paging(asked, number, more),
         "items": len(opened.item),

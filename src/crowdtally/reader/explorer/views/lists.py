@@ -81,7 +81,7 @@ def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     contexts = asked.pairs("context")
     return {
         "where": where_words(contexts),
-        "table": item_table(opened, asked, rows, f"in {where_words(contexts)}" if contexts else ""),
+        "table": item_table(opened, rows, f"in {where_words(contexts)}" if contexts else ""),
         "has_picture": number == 1 and sort != "list" and bool(rows.rows),
         "words": "" if not rows.rows else _picture_words(rows),
         "warning": noise_warning(rows.rows, "items"),
@@ -148,7 +148,7 @@ def _picture_words(found: TopList) -> str:
 def overview_list(opened: Opened, asked: Asked, k: int) -> Shown:
     """The largest items of all, for the first page."""
     found = _top(opened, asked, k, raw=not opened.is_ready)
-    return item_table(opened, asked, found, "with the largest counts")
+    return item_table(opened, found, "with the largest counts")
 
 
 TOP = View(
@@ -199,7 +199,7 @@ def _recommend_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     found = _recommended(opened, asked, 20)
     return {
         "where": found.where,
-        "table": linked_special(opened, asked, found),
+        "table": linked_special(opened, found),
         "notes": found.notes,
     }
 
