@@ -22,6 +22,7 @@ def templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "a_page" / "__init__.py").touch()
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "a_page", raising=False)  # of another test
+    pages._environment.cache_clear()
     return tmp_path / "a_page"
 
 
