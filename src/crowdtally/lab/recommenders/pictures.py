@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.lab.compared.pictures.axes import Axis, encoded, fitted
-from crowdtally.lab.compared.pictures.charts import COLOURS, WARNING, as_svg
+from crowdtally.lab.compared.pictures.charts import COLOURS, as_svg, framed
 from crowdtally.lab.recommenders.found import Found, Quality
 from crowdtally.lab.recommenders.histories import DRAWN, RANDOM, RAW
 from crowdtally.lab.recommenders.showing import (
@@ -135,23 +135,6 @@ def _level_layers(levels: Values, y: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _whole(words: str, panels: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    text = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 12,
-            "titleFontSize": 13, "titleFontWeight": "normal"}  # fmt: skip
-    return {
-        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
-        "background": "white",
-        "padding": 8,
-        "title": {"text": WARNING, "subtitle": words, "anchor": "start", "frame": "bounds",
-                  "fontSize": 11, "color": "#A4262C", "subtitleFontSize": 14,
-                  "subtitleColor": _INK, "subtitlePadding": 5, "offset": 14},
-        "hconcat": list(panels),
-        "spacing": 30,
-        "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "shared")},
-        "config": {
-            "font": "sans-serif",
-            "axis": text | {"gridColor": "#e4e4e4", "domainColor": "#777", "tickColor": "#777"},
-            "legend": text,
-            "view": {"stroke": None},
-            "aria": False,
-        },
-    }  # fmt: skip
+    shared = dict.fromkeys(("color", "shape", "strokeDash"), "shared")
+    view = {"hconcat": list(panels), "spacing": 30, "resolve": {"scale": shared}}
+    return framed(words, view, labels=12)

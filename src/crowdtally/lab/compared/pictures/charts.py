@@ -54,9 +54,9 @@ def lines(title: str, x: Axis, y: Axis, series: Sequence[Line]) -> dict[str, Any
         for number, part in enumerate(parts)
     ]
     if len(panels) == 1:
-        return _whole(title, panels[0])
+        return framed(title, panels[0])
     own = {"scale": dict.fromkeys(("color", "shape", "strokeDash"), "independent")}
-    return _whole(title, {"vconcat": panels, "resolve": own})
+    return framed(title, {"vconcat": panels, "resolve": own})
 
 
 def dots(title: str, names: str, y: Axis, series: Sequence[Line]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def dots(title: str, names: str, y: Axis, series: Sequence[Line]) -> dict[str, A
             "encoding": {"y": rows, "x": x},
         },
     ]
-    return _whole(title, {"width": 340, "height": _ROW * max(len(series), 2),
+    return framed(title, {"width": 340, "height": _ROW * max(len(series), 2),
                           "data": {"values": values}, "layer": layers})  # fmt: skip
 
 
@@ -196,8 +196,15 @@ def _fitted_to_bars(axis: Axis, series: Sequence[Line]) -> Axis:
     return fitted(axis, lows, [m + e for m, e in zip(means, errors, strict=True)])
 
 
-def _whole(title: str, view: Mapping[str, Any]) -> dict[str, Any]:
-    text = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": 13,
+def framed(title: str, view: Mapping[str, Any], *, labels: int = 13) -> dict[str, Any]:
+    """A whole picture of the lab, which says first that it is not private.
+
+    Args:
+        title: what it shows.
+        view: what is drawn.
+        labels: the size of labels.
+    """
+    text = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": labels,
             "titleFontSize": 13, "titleFontWeight": "normal"}  # fmt: skip
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
