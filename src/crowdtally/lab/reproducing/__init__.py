@@ -1,0 +1,1 @@
+"""Every table and figure of the four papers, in our numbers, beside what the papers state."""
