@@ -16,10 +16,11 @@ import pytest
 import crowdtally as ct
 from crowdtally import lab
 from crowdtally.errors import CrowdtallyError
+from crowdtally.lab.apart.running import Worker
+from crowdtally.lab.apart.worker import answer
 from crowdtally.lab.comparing import running
 from crowdtally.lab.comparing.measuring import Bench
 from crowdtally.lab.comparing.tasks import Outcome, Task
-from crowdtally.lab.comparing.worker import _answer
 from crowdtally.values.records import Records
 from kit.command import crowdtally
 
@@ -36,9 +37,9 @@ def test_a_process_that_dies_loses_only_its_task(
 ) -> None:
     """Two processes, one of which is killed at the first outcome."""
     processes: list[subprocess.Popen[str]] = []
-    real_start, real_keep = running._Worker.__init__, running.Outcome.of
+    real_start, real_keep = Worker.__init__, running.Outcome.of
 
-    def started(worker: running._Worker, *given: object) -> None:
+    def started(worker: Worker, *given: object) -> None:
         real_start(worker, *given)  # type: ignore[arg-type]
         processes.append(worker.process)
 
@@ -49,7 +50,7 @@ def test_a_process_that_dies_loses_only_its_task(
 
     folder = tmp_path / "cmp"
     with (
-        mock.patch.object(running._Worker, "__init__", started),
+        mock.patch.object(Worker, "__init__", started),
         mock.patch.object(running.Outcome, "of", killing),
         pytest.raises(CrowdtallyError, match=r"ended by signal 9.*the same command goes on"),
     ):
@@ -77,11 +78,12 @@ def test_a_process_that_dies_loses_only_its_task(
 
 
 def test_a_failure_in_a_process_is_told_in_words_without_a_value() -> None:
-    bench, task = mock.Mock(), Task((), 1)
-    bench.run.side_effect = ValueError("visitor-99")
-    assert _answer(bench, task) == {"failed": "an unforeseen failure (ValueError)."}
-    bench.run.side_effect = CrowdtallyError("the disk is full.")
-    assert _answer(bench, task) == {"failed": "the disk is full."}
+    def failing(error: Exception) -> None:
+        raise error
+
+    told = answer(failing, ValueError("visitor-99"))
+    assert told == {"failed": "an unforeseen failure (ValueError)."}
+    assert answer(failing, CrowdtallyError("the disk is full.")) == {"failed": "the disk is full."}
 
 
 def _words(visits: Path, folder: Path) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
 from crowdtally.errors import UsageError
+from crowdtally.lab.apart.machine import cores
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.whole import is_whole, received, whole_number
 
@@ -77,13 +77,6 @@ def jobs_of(given: object) -> int:
     if given is None:
         return cores()
     return whole_number(given, "--jobs", 1, _MOST_JOBS)
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def names_of(given: object) -> tuple[str, ...] | None:

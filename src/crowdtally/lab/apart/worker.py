@@ -1,7 +1,7 @@
-"""A process that runs tasks: one on each line that it reads, its outcomes on a line of the answer.
+"""A process that runs tasks: one on each line that it reads, its answer on a line of its own.
 
 It is started as a program of its own, so that nothing of the script or notebook that asked for the
-comparison is run again in it.
+work is run again in it.
 """
 
 from __future__ import annotations
@@ -11,35 +11,32 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.errors import CrowdtallyError
-from crowdtally.lab.comparing.measuring import Bench
 
-COMMAND = "from crowdtally.lab.comparing.worker import main; main()"
+COMMAND = "from crowdtally.lab.apart.worker import main; main()"
 
 
 def main() -> None:
     """Run tasks until there are no more: until whoever asked closes the pipe, or is gone."""
-    # Whoever is at the terminal interrupts the comparison, which ends its processes itself.
+    # Whoever is at the terminal interrupts the work, which ends its processes itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    given_path, settings = sys.argv[1], json.loads(sys.argv[2])
     # A pickle of our own, in a folder that nobody else may write to.
-    given, tasks = pickle.loads(Path(given_path).read_bytes())
+    opened, given, tasks = pickle.loads(Path(sys.argv[1]).read_bytes())
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
-    with DuckDBEngine(settings=settings) as engine:
-        bench = Bench(given, engine)
+    with opened(given, json.loads(sys.argv[2])) as run:
         for line in sys.stdin:
-            print(json.dumps(_answer(bench, tasks[int(line)])), file=answers, flush=True)
+            print(json.dumps(answer(run, tasks[int(line)])), file=answers, flush=True)
 
 
-def _answer(bench: Bench, task: Any) -> Mapping[str, Any]:
+def answer(run: Callable[[Any], Any], task: Any) -> Mapping[str, Any]:
+    """What a task came to, or why it failed."""
     try:
-        return {"outcomes": [outcome.to_dict() for outcome in bench.run(task)]}
+        return {"done": run(task)}
     except CrowdtallyError as error:
         return {"failed": str(error)}
     except Exception as error:  # its own words may quote a record
