@@ -20,6 +20,7 @@ import numpy as np
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.sizes import filter_cut
 from crowdtally.curator.publishing.summary import Summary
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
@@ -42,7 +43,7 @@ def occupied(cells: int, n: int) -> Counts:
 def sparse(counts: Counts, size: int) -> tuple[float, Summary]:
     """Seconds from the counts to the published cells, the choice of all parameters included."""
     start = time.perf_counter()
-    cut = filter_cut(counts.size, size, SCALE)
+    cut = filter_cut(counts.size, size, DiscreteLaplace(SCALE))
     summary = priority_summary(counts, EPSILON, SystemDraws(), size=size, cut=cut)
     return time.perf_counter() - start, summary
 

@@ -77,7 +77,7 @@ def test_both_tables_have_their_own_noise_around_the_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"bound": 9}, {"epsilon": Epsilon(Fraction(1, 10))}, {"bound": 4}]
+    "wrong", [{"bound": 9}, {"price": Epsilon(Fraction(1, 10))}, {"bound": 4}]
 )
 def test_another_price_or_bound_than_the_first_is_refused(wrong: dict[str, Any]) -> None:
     draws = Noted()

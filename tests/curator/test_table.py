@@ -73,10 +73,13 @@ def test_a_bound_that_is_yet_to_be_chosen_is_not_published() -> None:
 
 def test_bounds_of_tables() -> None:
     pairs = Pairs(AXES[0])
-    assert table_bound(SRA(5), CELLS) == (5, 1)
-    assert table_bound(SRA(5), pairs) == (10, 1)
+    assert table_bound(SRA(5), CELLS, "records") == (5, 1, 25)
+    assert table_bound(SRA(5), CELLS, "users") == (5, 1, 5)
+    assert table_bound(SRA(5), pairs, "records") == (10, 1, 36)
+    assert table_bound(SRA(5), pairs, "users") == (10, 1, 10)
     scaled = DPSenseS.of(completed({"max_records": 3, "scalings": "1,1.5", "choose": "dpsense"}))
-    assert table_bound(scaled, CELLS) == (3 * GRID, Fraction(3, 2) / GRID)
+    squared = 3 * GRID**2  # binary rows
+    assert table_bound(scaled, CELLS, "users") == (3 * GRID, Fraction(3, 2) / GRID, squared)
 
 
 def test_each_sketch_has_hashes_of_its_own() -> None:

@@ -43,8 +43,14 @@ class Tripled:
     def factor(self, cells: Layout) -> int:
         return 3
 
+    def l2_factor(self, cells: Layout) -> int:
+        return 9
+
     def apply(self, counts: Counts, cells: Layout) -> Counts:
-        return replace(counts, values=3 * counts.values, l1_bound=3 * counts.l1_bound)
+        return replace(
+            counts, values=3 * counts.values, l1_bound=3 * counts.l1_bound,
+            squared=9 * counts.l1_bound**2,
+        )  # fmt: skip
 
     def tree(self, cells: Layout) -> Dyadic | None:
         return None
@@ -76,7 +82,7 @@ class Rounded:
         return Keeping()
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        noisy = dense(charged.counts, charged.epsilon, draws)
+        noisy = dense(charged.counts, charged.price, draws)
         return replace(noisy, values=np.rint(noisy.values / 10).astype(np.int64) * 10)
 
 

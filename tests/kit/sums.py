@@ -40,4 +40,5 @@ def table_of(facts: dict[str, Any], scale: Fraction, cells: int) -> TableFacts:
 
 def told_by(summary: Summary) -> Sampled:
     """How a summary was made, as its facts tell a reader."""
-    return Sampled.of(table_of(summary.facts(), summary.scale, summary.size))
+    scale = Fraction(summary.cost["sensitivity"]) / Fraction(summary.cost["epsilon"])
+    return Sampled.of(table_of(summary.facts(), scale, summary.size))

@@ -15,6 +15,7 @@ import pytest
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.counts import Counts
@@ -56,7 +57,7 @@ def rows(rule: Keeping, seed: int) -> list[np.ndarray]:
     table = np.tile(TABLE, RUNS)
     cells = np.flatnonzero(table)
     counts = Counts(table.size, cells, table[cells], 3)
-    cells, values = draw_sample(counts, SCALE, rule, SystemDraws(Seeded(seed)))
+    cells, values = draw_sample(counts, DiscreteLaplace(SCALE), rule, SystemDraws(Seeded(seed)))
     ends = np.searchsorted(cells, np.arange(RUNS + 1) * len(TABLE))
     return [values[a:b] for a, b in pairwise(ends)]
 
@@ -81,7 +82,7 @@ def test_empty_tables_have_the_error_that_is_foretold():
     for rule in RULES:
         cell = empty_cell(SCALE, rule)
         counts = Counts(40 * RUNS, [], [], 3)
-        cells, values = draw_sample(counts, SCALE, rule, SystemDraws(Seeded(2)))
+        cells, values = draw_sample(counts, DiscreteLaplace(SCALE), rule, SystemDraws(Seeded(2)))
         sums = np.bincount(
             cells // 40, weights=sampled(rule, SCALE).adjusted(values), minlength=RUNS
         )

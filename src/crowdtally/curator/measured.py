@@ -43,7 +43,7 @@ class Measured:
     """The part of the split that pays for it."""
     layout: Layout
     """The public cells that are counted and published, all of them."""
-    epsilon: Epsilon
+    price: Epsilon
     """What it costs."""
     phantoms: int = 0
     """D: cells of true count 0 that are drawn beside the others, and show the common shift."""
@@ -61,6 +61,11 @@ class Measured:
     def __post_init__(self) -> None:
         if self.layout.size % self.blocks:
             raise self._broken(f"{self.blocks} blocks that do not divide them")
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """What it costs."""
+        return self.price
 
     @property
     def cells(self) -> Layout:
@@ -86,7 +91,7 @@ class Measured:
     def law(self) -> IntervalNoise:
         """The law of its noise."""
         return IntervalNoise(
-            self.epsilon.value, self.layout.size // self.blocks, self.phantoms, blocks=self.blocks
+            self.price.value, self.layout.size // self.blocks, self.phantoms, blocks=self.blocks
         )
 
     @property
@@ -102,7 +107,7 @@ class Measured:
     def charge(self) -> Part:
         """What the ledger is told about it."""
         parameters = {"range_bound": 1, "cells": self.layout.size, "phantoms": self.phantoms}
-        return Part(self.part, self.epsilon, self.law.kind, parameters | self._blocks())
+        return Part(self.part, self.price, self.law.kind, parameters | self._blocks())
 
     def _blocks(self) -> dict[str, int]:
         return {"blocks": self.blocks} if self.blocks > 1 else {}
@@ -123,7 +128,7 @@ class Measured:
         noisy = within_64_bits(exact_sum(units, self.law.draw(draws, counted.size)))
         facts = {
             "transform": self.transform.facts(),
-            "epsilon": show(self.epsilon.value),
+            "epsilon": show(self.price.value),
             "sensitivity": self.l1_bound,
             "publishing": self.publishing.name,
             **self.facts,

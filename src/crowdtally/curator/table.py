@@ -11,18 +11,19 @@ from fractions import Fraction
 from functools import cached_property
 
 from crowdtally.budget import Part
+from crowdtally.curator.pricing import noise_of, part_of, pure
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.publishing import Charged, Publishing
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import CrowdtallyError
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.layout import Layout
 from crowdtally.values.rational import show
@@ -38,7 +39,7 @@ class Table:
     """The part of the split that pays for it."""
     cells: Layout
     """The public cells that are counted."""
-    epsilon: Epsilon
+    price: Price
     """What it costs."""
     bound: int
     """What one user can change in its counts, in L1, in units; see :attr:`settled`."""
@@ -50,6 +51,13 @@ class Table:
     """Which noisy counts are published."""
     settled: bool = True
     """Whether bound and unit are known; else they are the most that a private choice may take."""
+    squared: int | None = None
+    """The square of what one user can change in its counts in L2; None where L1 says no less."""
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """What it costs, where that is pure ε."""
+        return pure(self.price)
 
     @cached_property
     def layout(self) -> Layout:
@@ -62,9 +70,19 @@ class Table:
         return self.bound * self.transform.factor(self.cells)
 
     @property
-    def law(self) -> DiscreteLaplace:
+    def l2_squared(self) -> int:
+        """The square of what one user can change in L2 in what is published, in units squared.
+
+        A transform adds a user's cells up, so that what is known of their L2 norm is lost.
+        """
+        if self.squared is not None and isinstance(self.transform, Untransformed):
+            return self.squared
+        return self.bound**2 * self.transform.l2_factor(self.cells)
+
+    @property
+    def law(self) -> CellNoise:
         """The law of its noise."""
-        return DiscreteLaplace(self.l1_bound / self.epsilon.value, self.unit)
+        return noise_of(self, self.price)
 
     @cached_property
     def tree(self) -> Dyadic | None:
@@ -79,19 +97,19 @@ class Table:
     @property
     def expected_empty(self) -> float:
         """How many cells are published on average if nobody is in any."""
-        return expected_size(self.layout.size, self.law.scale, self.keeping)
+        return expected_size(self.layout.size, self.law, self.keeping)
 
-    def settle(self, bound: int, unit: Fraction) -> Table:
+    def settle(self, bound: int, unit: Fraction, squared: int | None = None) -> Table:
         """The same table once its bound was chosen; never beyond what was charged for."""
         if self.settled or bound > self.bound or unit > self.unit:
             raise self._broken(f"a bound of {bound}·{show(unit)}")
-        return replace(self, bound=bound, unit=unit, settled=True)
+        return replace(self, bound=bound, unit=unit, squared=squared, settled=True)
 
     def charge(self) -> Part:
         """What the ledger is told about it."""
         key = "l1_bound" if self.settled else "l1_bound_at_most"
         parameters = {key: self.l1_bound, "unit": show(self.unit)}
-        return Part(self.part, self.epsilon, self.law.kind, parameters)
+        return part_of(self.part, self.price, self.law.kind, parameters)
 
     def publish(self, counts: Counts, draws: Draws) -> NoisyTable:
         """The table with its noise; it stops where the counts are not those it was charged for.
@@ -102,14 +120,15 @@ class Table:
         """
         made = self.transform.apply(counts, self.cells)
         self._check(made)
-        charged = Charged(made, self.epsilon, self.keeping, self.tree)
+        charged = Charged(made, self.price, self.keeping, self.tree)
         noisy = self.publishing.draw(charged, draws)
         facts = {"transform": self.transform.facts(), **noisy.facts}
         return NoisyTable(self.name, self.layout, noisy.values, self.law, facts, cells=noisy.cells)
 
     def _check(self, made: Counts) -> None:
-        charged = (self.l1_bound, self.unit, self.layout.size)
-        if not self.settled or (made.l1_bound, made.unit, made.size) != charged:
+        charged = (self.l1_bound, self.l2_squared, self.unit, self.layout.size)
+        found = (made.l1_bound, made.l2_squared, made.unit, made.size)
+        if not self.settled or found != charged:
             raise self._broken(f"{made.size} cells of bound {made.l1_bound}·{show(made.unit)}")
 
     def _broken(self, received: str) -> CrowdtallyError:

@@ -152,6 +152,22 @@ class DiscreteLaplace:
             rate = 1 / as_ball(self.scale)
             return float(2 * (-rate * (width + 1)).exp() / (1 + (-rate).exp()))
 
+    def cut(self, share: Fraction) -> int:
+        """The least κ ≥ 1 with Pr[X ≥ κ] ≤ share: ⌈log(share·(1+α))/log α⌉.
+
+        The logarithms' ratio is never an integer, as α is not algebraic, so some precision tells on
+        which side of one it lies.
+
+        >>> DiscreteLaplace(Fraction(10)).cut(Fraction(1, 20))
+        24
+        """
+
+        def steps() -> arb:
+            rate = as_ball(1 / self.scale)
+            return -(as_ball(share) * (1 + (-rate).exp())).log() / rate
+
+        return max(certified_ceiling(steps), 1)
+
     def inclusion(self, keeping: Keeping) -> arb:
         """The probability that an empty cell is kept; see :func:`~crowdtally.laws.tails`."""
         return tails.inclusion(1 / as_ball(self.scale), keeping)

@@ -129,6 +129,13 @@ class NoiseLaw(Protocol):
         """The law that a table's ``noise`` describes."""
 
 
+class CellNoise(NoiseLaw, Protocol):
+    """Noise that is independent on every cell, so that cells can be cut and drawn one by one."""
+
+    def cut(self, share: Fraction) -> int:
+        """The least κ ≥ 1 with Pr[X ≥ κ] ≤ share for one cell, certified."""
+
+
 def as_counts(units: Any, unit: Fraction) -> Any:
     """Units as counts: integers where a unit is one, else the nearest floats.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -21,8 +21,8 @@ class Counts:
     """The non-zero cells of a table, not yet private, over a public domain of any size.
 
     Contract: adding or removing one user changes the whole table, zeros included, by at most
-    ``l1_bound`` in L1, in the integer units that ``values`` are in. A listed cell may hold 0:
-    listing it changes no law.
+    ``l1_bound`` in L1 and by at most the root of ``l2_squared`` in L2, in the integer units that
+    ``values`` are in. A listed cell may hold 0: listing it changes no law.
 
     >>> Counts(10**30, [5, 10**29], [1, 2], l1_bound=1).cells.dtype
     dtype('O')
@@ -40,6 +40,8 @@ class Counts:
     """What one unit of ``values`` means as a count. Public."""
     signed: bool = False
     """Whether a count may be negative although nobody was removed (a difference of counts)."""
+    squared: int | None = field(default=None, kw_only=True)
+    """Δ²: the square of what one user can change in L2, where that is known to be less than L²."""
 
     def __post_init__(self) -> None:
         for name in ("size", "l1_bound"):
@@ -49,6 +51,13 @@ class Counts:
                 raise UsageError(
                     f"the {words} must be a whole number of at least 1: received {value!r}."
                 )
+        if self.squared is not None and (
+            not is_whole(self.squared) or not 1 <= self.squared <= self.l1_bound**2
+        ):
+            raise UsageError(
+                "the square of an L2 bound is a whole number from 1 to the square of the L1 bound: "
+                f"received {self.squared!r}."
+            )
         object.__setattr__(self, "cells", as_kind(integers(self.cells), self.size))
         object.__setattr__(self, "values", integers(self.values))
         if self.cells.shape != self.values.shape or self.cells.ndim != 1:
@@ -57,6 +66,11 @@ class Counts:
             raise UsageError(f"a cell lies outside the domain of {self.size} cells.")
         if not (self.cells[1:] > self.cells[:-1]).all():
             raise UsageError("the cells must be listed in ascending order, each once.")
+
+    @property
+    def l2_squared(self) -> int:
+        """Δ²: what is known, or L², which no user exceeds in L2 either."""
+        return self.l1_bound**2 if self.squared is None else self.squared
 
     def dense(self) -> NDArray[np.int64]:
         """All cells in order, zeros included."""

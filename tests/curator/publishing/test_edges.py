@@ -14,6 +14,7 @@ from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.errors import UsageError
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
@@ -99,7 +100,9 @@ def test_without_noise_the_rule_decides_alone(rule):
     values = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 20, -1, -5, -8, -20])
     size = 100 if rule.keeps_all or (rule.sides == "one" and rule.least == 0) else 10**15
     counts = sparse(size, np.arange(len(values)), values)
-    cells, found = draw_sample(counts, Fraction(1, 1000), rule, SystemDraws(Seeded(3)))
+    cells, found = draw_sample(
+        counts, DiscreteLaplace(Fraction(1, 1000)), rule, SystemDraws(Seeded(3))
+    )
     kept = dict(zip(cells.tolist(), found.tolist(), strict=True))
     for cell, value in enumerate(values.tolist()):
         weight = abs(value) if rule.sides == "two" else value
@@ -118,7 +121,7 @@ def test_listing_a_zero_changes_nothing():
     sums = []
     for cells in (np.arange(0, 40_000, 2), np.arange(0)):
         counts = sparse(40_000, cells, np.zeros(len(cells), dtype=np.int64))
-        found, values = draw_sample(counts, scale, rule, SystemDraws(Seeded(5)))
+        found, values = draw_sample(counts, DiscreteLaplace(scale), rule, SystemDraws(Seeded(5)))
         sums.append((len(found), np.abs(values).sum()))
     (first, total), (second, other) = sums
     assert abs(first - second) < 6 * (first + second) ** 0.5

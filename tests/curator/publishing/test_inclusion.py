@@ -11,6 +11,7 @@ from flint import arb
 
 from crowdtally.curator.publishing import empty
 from crowdtally.curator.publishing.empty import empty_values, inclusion_probability
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.tails import empty_cell, tail
 from crowdtally.noise.balls import Real, as_ball, precision
 from crowdtally.noise.draws import SystemDraws
@@ -37,7 +38,9 @@ def equals(p, bracket: tuple[int, int]) -> bool:
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("rule", RULES, ids=named)
 def test_the_probability_is_the_exact_sum(rule, scale):
-    assert equals(inclusion_probability(scale, rule), laborious.inclusion(scale, rule))
+    assert equals(
+        inclusion_probability(DiscreteLaplace(scale), rule), laborious.inclusion(scale, rule)
+    )
 
 
 def printed(scale: Fraction, rule: Keeping, whole: bool) -> Real:
@@ -83,7 +86,7 @@ def test_a_two_sided_cut_of_zero_by_the_formula_is_no_probability():
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.keeps_all], ids=named)
 def test_a_float_is_caught(rule):
     scale = Fraction(4)
-    p = inclusion_probability(scale, rule)
+    p = inclusion_probability(DiscreteLaplace(scale), rule)
     rounded = Real.exact(Fraction(float(p.enclose(200))))
     assert not equals(rounded, laborious.inclusion(scale, rule))
 
@@ -94,7 +97,10 @@ def test_far_tails_and_small_rates_keep_their_precision():
         (Fraction(10**12), Keeping(1, Fraction(3, 2))),
         (Fraction(10), Keeping(10**6, Fraction(10**7, 3), "one")),
     ]:
-        assert inclusion_probability(scale, rule).enclose(1000).rel_accuracy_bits() >= 1000
+        assert (
+            inclusion_probability(DiscreteLaplace(scale), rule).enclose(1000).rel_accuracy_bits()
+            >= 1000
+        )
 
 
 def test_tails_are_sums():
@@ -156,7 +162,7 @@ def test_the_value_of_an_empty_cell_has_the_exact_conditional_law(rule, scale):
     """The proposal's law times its acceptance is α^ν·min(ν, τ), up to one constant, in balls."""
     least, tau = max(rule.cut, 1), rule.threshold
     draws = Recorder()
-    empty_values(2000, scale, rule, draws)
+    empty_values(2000, DiscreteLaplace(scale), rule, draws)
     assert draws.rates == {1 / scale}
     rising = [coin for coin in draws.coins if coin != Fraction(1, 2)]
     assert bool(rising) == (tau >= least + scale)

@@ -13,6 +13,7 @@ import pytest
 
 from crowdtally.curator.publishing import empty, sampling
 from crowdtally.curator.publishing.sampling import draw_sample
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.balls import Real, as_ball
 from crowdtally.values.counts import Counts
 from crowdtally.values.keeping import Keeping
@@ -38,7 +39,7 @@ def sparse(table: list[int]) -> Counts:
 
 def short_cut(table: list[int], rule: Keeping, reach: int = 7) -> Law:
     def run(draws):
-        cells, values = draw_sample(sparse(table), SCALE, rule, draws)
+        cells, values = draw_sample(sparse(table), DiscreteLaplace(SCALE), rule, draws)
         return tuple(cells.tolist()), tuple(values.tolist())
 
     return law(run, reach, floor=3e-6)
@@ -87,8 +88,8 @@ def caught(rule: Keeping) -> bool:
 def test_mutant_hits_on_listed_cells_are_kept(monkeypatch):
     """Locations may repeat: an occupied cell then has a second chance."""
 
-    def repeated(counts, scale, keeping, draws):
-        return draws.hits(empty.inclusion_probability(scale, keeping), counts.size)
+    def repeated(counts, law, keeping, draws):
+        return draws.hits(empty.inclusion_probability(law, keeping), counts.size)
 
     monkeypatch.setattr(sampling, "empty_cells", repeated)
     assert caught(Keeping(1))
@@ -109,9 +110,9 @@ def test_mutant_unsorted_output(monkeypatch):
 def test_mutant_drawn_again_until_large_enough(monkeypatch):
     once = sampling.draw_sample
 
-    def again(counts, scale, keeping, draws):
+    def again(counts, law, keeping, draws):
         for _ in range(3):
-            cells, values = once(counts, scale, keeping, draws)
+            cells, values = once(counts, law, keeping, draws)
             if len(cells):
                 break
         return cells, values
@@ -121,15 +122,15 @@ def test_mutant_drawn_again_until_large_enough(monkeypatch):
 
 
 def test_mutant_rational_threshold_by_the_formula_for_whole_ones(monkeypatch):
-    def wrong(scale, keeping):
+    def wrong(law, keeping):
         tau = keeping.threshold
 
         def ball(bits):
-            x = as_ball(1 / scale)
+            x = as_ball(1 / law.scale)
             a, rest = (-x).exp(), (-x * as_ball(tau)).exp()
             return 2 * a * (1 - rest) / (as_ball(tau) * (1 - a**2))
 
-        return Real.ball(("wrong", scale, tau), ball)
+        return Real.ball(("wrong", law, tau), ball)
 
     rule = Keeping(0, Fraction(3))
     monkeypatch.setattr(empty, "inclusion_probability", wrong)
@@ -141,8 +142,8 @@ def test_mutant_rational_threshold_by_the_formula_for_whole_ones(monkeypatch):
 def test_mutant_random_sign_at_a_cut_of_zero(monkeypatch, sides):
     """A coin for the sign makes 0 twice as likely as its neighbours allow."""
 
-    def signed(size, scale, keeping, draws):
-        weights = draws.geometric(1 / scale, size) + keeping.cut
+    def signed(size, law, keeping, draws):
+        weights = draws.geometric(1 / law.scale, size) + keeping.cut
         return np.where(draws.bernoulli(Fraction(1, 2), size), weights, -weights)
 
     monkeypatch.setattr(sampling, "empty_values", signed)
@@ -163,7 +164,7 @@ def test_mutant_values_by_the_printed_distribution_function(monkeypatch):
     jumps = [(v, cumulated(v) - cumulated(v - 1)) for v in range(-9, 10)]
     kept = [(v, p) for v, p in jumps if p > 0]
 
-    def printed(size, scale, keeping, draws):
+    def printed(size, law, keeping, draws):
         return np.array([draws._choose(kept) for _ in range(size)], dtype=np.int64)
 
     monkeypatch.setattr(sampling, "empty_values", printed)
@@ -198,6 +199,6 @@ def test_mutant_one_sided_by_the_two_sided_probability(monkeypatch):
     monkeypatch.setattr(
         empty,
         "inclusion_probability",
-        lambda scale, rule: right(scale, Keeping(rule.cut, rule.threshold, "two")),
+        lambda law, rule: right(law, Keeping(rule.cut, rule.threshold, "two")),
     )
     assert caught(Keeping(1, None, "one"))

@@ -20,6 +20,7 @@ from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
 from crowdtally.curator.publishing.empty import empty_values
 from crowdtally.curator.publishing.priority import priority_summary
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
@@ -158,7 +159,7 @@ def test_one_number_many_times(number: int, size: int) -> None:
 @pytest.mark.parametrize("size", [0, 40])
 def test_values_of_empty_cells(threshold: Fraction | int, size: int) -> None:
     keeping = Keeping(0, Fraction(threshold))
-    values = empty_values(size, Fraction(10), keeping, SystemDraws(Seeded(3)))
+    values = empty_values(size, DiscreteLaplace(Fraction(10)), keeping, SystemDraws(Seeded(3)))
     assert len(values) == size
     assert all(values != 0)
 

@@ -22,7 +22,7 @@ ONE = Epsilon.of(1)
 def sample(values: list[int], threshold: Fraction | None = None, cut: int = 0) -> Summary:
     cells = np.arange(len(values)) * 10
     return Summary(
-        "threshold", cells, np.array(values), 10**6, ONE, 1, Keeping(cut, threshold), threshold
+        "threshold", cells, np.array(values), 10**6, {}, Keeping(cut, threshold), threshold
     )
 
 
@@ -99,7 +99,7 @@ def test_weights_of_zero_have_no_priority():
 
 def test_values_beyond_64_bits():
     values = np.array([10**30, 5, -(10**31)], dtype=object)
-    before = Summary("threshold", np.arange(3), values, 3, ONE, 1, Keeping(0, Fraction(9, 2)))
+    before = Summary("threshold", np.arange(3), values, 3, {}, Keeping(0, Fraction(9, 2)))
     found = prioritised(before, 1, Tickets(2**125, 2**125, 2**125))
     assert found.values.tolist() == [-(10**31)]
     assert found.threshold == 2 * 10**30

@@ -183,9 +183,7 @@ def test_sums_do_not_wrap():
 
 
 def summary(cells, values, size, publishing="filter") -> Summary:
-    return Summary(
-        publishing, np.array(cells), np.array(values), size, Epsilon.of(1), 1, Keeping(1)
-    )
+    return Summary(publishing, np.array(cells), np.array(values), size, {}, Keeping(1))
 
 
 def orphans_by_definition(cells: list[int], tree: Dyadic) -> list[int]:

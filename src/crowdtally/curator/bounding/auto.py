@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.values.counts import What
 from crowdtally.values.features import Features
 
 Aim = Literal["counts", "top", "recommend"]
@@ -54,6 +55,10 @@ class Auto:
     def l1_bound(self) -> int:
         """The most that one user may change in the items' table, in units."""
         return GRID * LARGEST_THETA
+
+    def l2_squared(self, what: What) -> int:
+        """No less than in L1."""
+        return self.l1_bound**2
 
     @property
     def unit(self) -> Fraction:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from crowdtally.values.counts import What
+
 
 @dataclass(frozen=True)
 class Everyone:
@@ -29,6 +31,10 @@ class Everyone:
     def l1_bound(self) -> int:
         """The most that one user changes *each* cell by: of their sum there is no bound."""
         return 1
+
+    def l2_squared(self, what: What) -> int:
+        """There is none: she may be in all cells."""
+        raise TypeError("where nobody is bounded there is no L2 bound")
 
     @property
     def unit(self) -> Fraction:

@@ -5,8 +5,8 @@ records of the cell count together, up to the cap). Where its sum RC exceeds θ 
 row is scaled by θ/RC, on an integer grid of g units per count: a cell with x ≤ cap weighs g·x if
 RC ≤ θ, else ⌊g·θ·x / RC⌋, by integer division, before anything is summed.
 
-Contract: one user changes the table by at most g·θ units in L1, for every database. The proof
-note is ``dpsense.md``.
+Contract: one user changes the table by at most g·θ units in L1, and with a cap of 1 by at most g·√θ
+in L2, for every database. The proof note is ``dpsense.md``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.choosing.dpsense_s import given_scalings
 from crowdtally.curator.engine.census import countable
 from crowdtally.curator.engine.relations import Rows, either, smaller
+from crowdtally.values.counts import What
 from crowdtally.values.whole import whole_number
 
 GRID = 2**20
@@ -57,6 +58,13 @@ class DPSense:
     def l1_bound(self) -> int:
         """What one user can change, in units."""
         return GRID * self.theta
+
+    def l2_squared(self, what: What) -> int:
+        """At most g²θ where a cell has the same weight as every other of its row, else g²θ².
+
+        A row of RC cells ≤ θ has RC·g² ≤ g²θ; a longer one has RC·⌊gθ/RC⌋² ≤ g²θ²/RC < g²θ.
+        """
+        return GRID**2 * self.theta if self.cap == 1 else self.l1_bound**2
 
     @property
     def unit(self) -> Fraction:

@@ -45,6 +45,9 @@ class Rule(Protocol):
     def l1_bound(self) -> int:
         """What one user can change in a table of cells, in L1, in units."""
 
+    def l2_squared(self, what: What) -> int:
+        """The square of what one user can change in a table of cells, in L2, in units squared."""
+
     @property
     def unit(self) -> Fraction:
         """What one unit means as a count."""
@@ -92,6 +95,10 @@ class RecordRule:
     def l1_bound(self) -> int:
         """At most l kept records, each of which counts at most C times: see ``quantity.md``."""
         return self.limit * self.times
+
+    def l2_squared(self, what: What) -> int:
+        """A user counts once in each of at most l cells; but l records may be in one cell."""
+        return self.limit if what == "users" else self.l1_bound**2
 
     @property
     def unit(self) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crowdtally.curator.bounding.dpsense import DPSense
+from crowdtally.curator.bounding.pairs import pairs_l1, pairs_l2_squared
 from crowdtally.curator.bounding.rule import SamplingRule
 from crowdtally.curator.counting.cells import Cells, cells_of, fold, tally, total
 from crowdtally.curator.counting.reading import Parts, Read, computed, dropped_in
@@ -49,7 +50,7 @@ def count(
                     found = _items_and_edges(engine, kept, domain, what, times)
                 tallies.append((*found, dropped))
     items, others, dropped_in_parts = zip(*tallies, strict=True)
-    counts = _counts(domain, total(items), total(others), rule.limit * times, pairs=pairs)
+    counts = _counts(domain, total(items), total(others), rule.limit * times, what, pairs=pairs)
     return Read(counts, Dropped.total(dropped_in_parts))
 
 
@@ -80,7 +81,7 @@ def count_rows(engine: Engine, prepared: Prepared) -> Read[Two]:
     each = engine.materialise(each, "persons")  # (cell, times), with what has no cell
     inside = each.filter(each.cell.notnull()).select("cell", "times")
     edges = cells_of(engine.columns(inside), "times", domain)
-    counts = _counts(domain, fold(edges, domain.contexts_size), edges, 1)
+    counts = _counts(domain, fold(edges, domain.contexts_size), edges, 1, "users")
     return Read(counts, dropped_in(engine, each))
 
 
@@ -100,16 +101,22 @@ def count_scaled(
     weights = rule.weights(same)  # (cell, weight)
     found = weights.group_by("cell").agg(total=held_sum(weights.weight))
     cells, values = cells_of(engine.columns(found), "total", prepared.domain)
-    counts = Counts(size, cells, values, rule.l1_bound, rule.unit)
+    squared = rule.l2_squared("users" if rule.cap == 1 else "records")
+    counts = Counts(size, cells, values, rule.l1_bound, rule.unit, squared=squared)
     return Read(counts, dropped_in(engine, same))
 
 
-def _counts(domain: Domain, items: Cells, others: Cells, bound: int, *, pairs: bool = False) -> Two:
+def _counts(
+    domain: Domain, items: Cells, others: Cells, bound: int, what: What, *, pairs: bool = False
+) -> Two:
+    """Both tables; a user who counts once in a cell is in at most as many cells as the bound."""
     first = domain.axes[:1] if domain.has_items else domain.axes
-    of_items = Counts(grid(first).size, *items, bound)
+    squared = bound if what == "users" else bound**2
+    of_items = Counts(grid(first).size, *items, bound, squared=squared)
     if pairs:
-        return of_items, Counts(Pairs(domain.items).size, *others, bound * (bound - 1) // 2)
-    return of_items, Counts(domain.size, *others, bound)
+        size, most = Pairs(domain.items).size, pairs_l1(bound)
+        return of_items, Counts(size, *others, most, squared=pairs_l2_squared(bound, what))
+    return of_items, Counts(domain.size, *others, bound, squared=squared)
 
 
 def _items_met(kept: Rows, width: int, what: What) -> Rows:

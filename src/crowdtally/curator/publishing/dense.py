@@ -1,8 +1,9 @@
-"""Dense publishing: every cell of the public table, its count plus discrete Laplace noise.
+"""Dense publishing: every cell of the public table, its count plus noise.
 
-Contract: for counts of L1 bound L the result satisfies ε-differential privacy for the unit that
-the bound is about. Output law: independently for each cell, count + X with
-Pr[X = k] ∝ e^(−|k|·ε/L). The proof note is ``dense.md``.
+Contract: for counts of L1 bound L a price of ε satisfies ε-differential privacy for the unit that
+the bound is about, and for counts of L2 bound Δ a price of ρ satisfies ρ-zCDP. Output law:
+independently for each cell, count + X with Pr[X = k] ∝ e^(−|k|·ε/L), or ∝ e^(−k²·ρ/Δ²). The proof
+note is ``dense.md``.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.publishing.publishing import Charged, Noisy
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.integers import exact_sum, within_64_bits
 from crowdtally.values.keeping import Keeping, Sides
-from crowdtally.values.rational import show
 
 
 @dataclass(frozen=True)
@@ -50,23 +51,18 @@ class Dense:
         """All."""
         return None
 
-    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """Nothing is dropped."""
         return Keeping()
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
         """The whole table."""
-        return dense(charged.counts, charged.epsilon, draws)
+        return dense(charged.counts, charged.price, draws)
 
 
-def dense(counts: Counts, epsilon: Epsilon, draws: Draws) -> Noisy:
-    """Every cell with noise of scale L/ε, zeros included."""
-    law = DiscreteLaplace(counts.l1_bound / epsilon.value, counts.unit)
+def dense(counts: Counts, price: Price, draws: Draws) -> Noisy:
+    """Every cell with the noise that the price asks for, zeros included."""
+    law = noise_of(counts, price)
     # Held within 64 bits after the sum, which is post-processing, so it costs nothing.
     noisy = within_64_bits(exact_sum(counts.dense(), law.draw(draws, counts.size)))
-    facts: dict[str, Any] = {
-        "epsilon": show(epsilon.value),
-        "sensitivity": counts.l1_bound,
-        "publishing": "dense",
-    }
-    return Noisy(noisy, None, facts)
+    return Noisy(noisy, None, {**cost_facts(counts, price), "publishing": "dense"})

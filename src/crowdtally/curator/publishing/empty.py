@@ -9,7 +9,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crowdtally.laws.tails import inclusion
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.balls import Probability, Real, as_ball
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
@@ -17,33 +18,35 @@ from crowdtally.values.integers import Integers, exact_product, exact_sum, posit
 from crowdtally.values.keeping import Keeping
 
 
-def inclusion_probability(scale: Fraction, keeping: Keeping) -> Probability:
+def inclusion_probability(law: CellNoise, keeping: Keeping) -> Probability:
     """The exact probability that an empty cell is kept, as ever smaller balls around it."""
     if keeping.keeps_all:
         return Fraction(1)
-    return Real.ball(
-        ("inclusion", scale, keeping), lambda bits: inclusion(as_ball(1 / scale), keeping)
-    )
+    return Real.ball(("inclusion", law, keeping), lambda bits: law.inclusion(keeping))
 
 
-def empty_cells(counts: Counts, scale: Fraction, keeping: Keeping, draws: Draws) -> Integers:
+def empty_cells(counts: Counts, law: CellNoise, keeping: Keeping, draws: Draws) -> Integers:
     """Returns, sorted, the kept ones among the cells that are not listed.
 
     Each is kept independently with exactly the probability above. Skip sampling runs over *all*
     cells, and hits on listed ones are discarded: the others are as if these did not exist.
     """
-    hits = draws.hits(inclusion_probability(scale, keeping), counts.size)
+    hits = draws.hits(inclusion_probability(law, keeping), counts.size)
     _, listed = positions(counts.cells, hits)
     return hits[~listed]
 
 
-def empty_values(size: int, scale: Fraction, keeping: Keeping, draws: Draws) -> Integers:
-    """Returns ``size`` values distributed as the noise of an empty cell, given that it is kept.
-
-    Pr[v] ∝ α^|v|·min(w/τ, 1) on the weights w ≥ κ, with both signs or the positive one.
-    """
+def empty_values(size: int, law: CellNoise, keeping: Keeping, draws: Draws) -> Integers:
+    """Returns ``size`` values distributed as the noise of an empty cell, given that it is kept."""
     if keeping.keeps_all:
-        return draws.laplace(scale, size)
+        return law.draw(draws, size)
+    if isinstance(law, DiscreteLaplace):
+        return _laplace_values(size, law.scale, keeping, draws)
+    raise TypeError(f"no empty cells are drawn with {law.kind} noise")
+
+
+def _laplace_values(size: int, scale: Fraction, keeping: Keeping, draws: Draws) -> Integers:
+    """Pr[v] ∝ α^|v|·min(w/τ, 1) on the weights w ≥ κ, with both signs or the positive one."""
     if keeping.samples and keeping.threshold is not None:
         weights = _accepted(size, _proposal(scale, keeping.least, keeping.threshold, draws))
     else:

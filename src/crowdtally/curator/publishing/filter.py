@@ -1,9 +1,9 @@
 """FILTER(κ): the noisy counts of weight κ or more.
 
-Contract. Relation: counts whose L1 distance is at most L. Output law: that of the whole noisy table
-(scale L/ε), restricted to the cells with |v| ≥ κ, or with v ≥ κ if one-sided, sorted by cell: a
-function of an ε-differentially private table. Two-sided κ = 0 keeps every cell: dense publishing.
-The proof is in ``filter.md``.
+Contract. Relation: counts whose distance is within their bound. Output law: that of the whole noisy
+table (``dense.py``), restricted to the cells with |v| ≥ κ, or with v ≥ κ if one-sided, sorted by
+cell: a function of a private table, at its price. Two-sided κ = 0 keeps every cell, as dense
+publishing does. The proof is in ``filter.md``.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.publishing.ancestors import without_orphans
 from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy, given_cut
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.sizes import cut_for, given_size
 from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.errors import UsageError
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.keeping import Keeping, Sides
 
 
@@ -53,7 +54,7 @@ class Filter:
         """No fixed number."""
         return None
 
-    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """κ and nothing else."""
         return Keeping(cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides)
 
@@ -65,24 +66,23 @@ class Filter:
 def filtered(charged: Charged, draws: Draws) -> Summary:
     """What passes the cut; of a tree, with all its ancestors."""
     cut, sides = charged.keeping.cut, charged.keeping.sides
-    summary = filter_summary(charged.counts, charged.epsilon, draws, cut=cut, sides=sides)
+    summary = filter_summary(charged.counts, charged.price, draws, cut=cut, sides=sides)
     return summary if charged.tree is None else without_orphans(summary, charged.tree)
 
 
 def filter_summary(
-    counts: Counts, epsilon: Epsilon, draws: Draws, *, cut: int, sides: Sides = "two"
+    counts: Counts, price: Price, draws: Draws, *, cut: int, sides: Sides = "two"
 ) -> Summary:
     """The filtered table.
 
     Args:
         counts: the non-zero cells.
-        epsilon: the cost.
+        price: the cost.
         draws: where the noise comes from.
         cut: κ, public. One-sided, 0 keeps zeros too.
         sides: ``two`` for the noisy table, ``one`` for its positive part.
     """
     keeping = Keeping(cut, None, sides)
-    scale = counts.l1_bound / epsilon.value
-    cells, values = draw_sample(counts, scale, keeping, draws)
+    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
     name: SampleName = "dense" if keeping.keeps_all else "filter"
-    return Summary(name, cells, values, counts.size, epsilon, counts.l1_bound, keeping)
+    return Summary(name, cells, values, counts.size, cost_facts(counts, price), keeping)

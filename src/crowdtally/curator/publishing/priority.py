@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.publishing.filter import filtered
 from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy, given_cut
 from crowdtally.curator.publishing.sizes import (
@@ -29,10 +30,10 @@ from crowdtally.curator.publishing.sizes import (
 from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.errors import UsageError
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.integers import Integers, exact_product
 from crowdtally.values.keeping import Keeping, Sides
 
@@ -66,7 +67,7 @@ class Priority:
         """S."""
         return self.wanted
 
-    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """τ and nothing else."""
         return _sampling(0, self.threshold, self.wanted, cells, law, self.sides)
 
@@ -104,7 +105,7 @@ class FilterPriority:
         """S."""
         return self.wanted
 
-    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """κ and τ; of a tree κ alone, because its ancestor rule needs the whole filter."""
         cut = cut_for(self.cut, self.wanted, cells, law, self.sides)
         if tree:
@@ -126,26 +127,26 @@ def _needed_size(options: Mapping[str, Any]) -> int:
 
 
 def _sampling(
-    cut: int, threshold: Fraction | None, size: int, cells: int, law: DiscreteLaplace, sides: Sides
+    cut: int, threshold: Fraction | None, size: int, cells: int, law: CellNoise, sides: Sides
 ) -> Keeping:
     """The rule of the threshold sample that a priority sample is chosen from."""
     if threshold is not None:
         return Keeping(cut, threshold / law.unit, sides)
-    tau = priority_threshold(cells, size, law.scale, cut=cut, sides=sides)
+    tau = priority_threshold(cells, size, law, cut=cut, sides=sides)
     return Keeping(cut, tau, sides)
 
 
 def _prioritised(charged: Charged, draws: Draws, size: int) -> Summary:
     keeping = charged.keeping
     return priority_summary(
-        charged.counts, charged.epsilon, draws,
+        charged.counts, charged.price, draws,
         size=size, cut=keeping.cut, threshold=keeping.threshold, sides=keeping.sides,
     )  # fmt: skip
 
 
 def priority_summary(
     counts: Counts,
-    epsilon: Epsilon,
+    price: Price,
     draws: Draws,
     *,
     size: int,
@@ -157,7 +158,7 @@ def priority_summary(
 
     Args:
         counts: the non-zero cells.
-        epsilon: the cost.
+        price: the cost.
         draws: where the noise comes from.
         size: S, public.
         cut: κ, public; 0 for none.
@@ -166,9 +167,9 @@ def priority_summary(
     """
     check_size(size)
     if threshold is None:
-        scale = counts.l1_bound / epsilon.value
-        threshold = priority_threshold(counts.size, size, scale, cut=cut, sides=sides)
-    sample = threshold_summary(counts, epsilon, draws, threshold=threshold, cut=cut, sides=sides)
+        law = noise_of(counts, price)
+        threshold = priority_threshold(counts.size, size, law, cut=cut, sides=sides)
+    sample = threshold_summary(counts, price, draws, threshold=threshold, cut=cut, sides=sides)
     return prioritised(sample, size, draws)
 
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, Protocol, Self
 
 from numpy.typing import NDArray
 
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
 from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.keeping import Keeping, Sides
 from crowdtally.values.whole import whole_number
 
@@ -26,7 +26,7 @@ class Charged:
 
     counts: Counts
     """Not yet private."""
-    epsilon: Epsilon
+    price: Price
     """The cost."""
     keeping: Keeping
     """What :meth:`Publishing.keeping` said."""
@@ -49,8 +49,8 @@ class Noisy:
 class Publishing(Protocol):
     """A public rule that says which noisy counts are published.
 
-    Contract: for counts of L1 bound L, :meth:`draw` satisfies ε-differential privacy for the unit
-    that the bound is about. Everything else here follows from public numbers.
+    Contract: for counts whose bounds are true, :meth:`draw` costs the unit that they are about no
+    more than the price: ε, or ρ of zCDP. Everything else here follows from public numbers.
     """
 
     name: ClassVar[str]
@@ -78,7 +78,7 @@ class Publishing(Protocol):
     def wanted(self) -> int | None:
         """S: the most cells that are published, where that is fixed."""
 
-    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """The rule by which cells are kept, in units.
 
         Of the nodes of a ``tree`` those below a dropped one go too, before any are sampled.

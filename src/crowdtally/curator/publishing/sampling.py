@@ -1,20 +1,19 @@
 """One sample of a noisy table that is never built: all sparse publishings start here.
 
-Contract. Relation: counts whose L1 distance is at most L. Output law: as if every one of the N
-cells had been given independent discrete Laplace noise of scale b and then been kept or dropped by
-the rule, listed in the order of the cells. With b = L/ε that is ε-differentially private. Time and
-memory are those of the listed cells and of the output, whatever N is. The proof is in ``empty.md``.
+Contract. Relation: counts whose distance is within their bound. Output law: as if every one of the
+N cells had been given independent noise of the law and then been kept or dropped by the rule,
+listed in the order of the cells: a function of the dense table, at its price. Time and memory are
+those of the listed cells and of the output, whatever N is. The proof is in ``empty.md``.
 """
 
 from __future__ import annotations
-
-from fractions import Fraction
 
 import numpy as np
 
 from crowdtally.curator.publishing.empty import empty_cells, empty_values, kept_by_chance
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.errors import UsageError
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
 from crowdtally.values.integers import Integers, exact_sum
@@ -25,24 +24,24 @@ LARGEST_SAMPLE = 300_000_000
 
 
 def draw_sample(
-    counts: Counts, scale: Fraction, keeping: Keeping, draws: Draws
+    counts: Counts, law: CellNoise, keeping: Keeping, draws: Draws
 ) -> tuple[Integers, Integers]:
     """Returns (cells, noisy values) of the kept cells, sorted by cell."""
-    refuse(counts, scale, keeping)
-    cells, values = _occupied(counts, scale, keeping, draws)
-    empty = empty_cells(counts, scale, keeping, draws)
-    noise = empty_values(len(empty), scale, keeping, draws)
+    refuse(counts, law, keeping)
+    cells, values = _occupied(counts, law, keeping, draws)
+    empty = empty_cells(counts, law, keeping, draws)
+    noise = empty_values(len(empty), law, keeping, draws)
     return _merged(cells, values, empty, noise)
 
 
-def refuse(counts: Counts, scale: Fraction, keeping: Keeping) -> None:
+def refuse(counts: Counts, law: CellNoise, keeping: Keeping) -> None:
     """Refuse, by public facts alone, what has no meaning or would not fit."""
     if counts.signed and keeping.sides == "one":
         raise UsageError(
             "one-sided publishing drops negative values, and here they are half of the "
             "information (Haar coefficients, sketch buckets): use two-sided publishing."
         )
-    expected = expected_size(counts.size, scale, keeping)
+    expected = expected_size(counts.size, law, keeping)
     if expected > LARGEST_SAMPLE:
         raise UsageError(
             f"of {counts.size} cells about {expected:.3g} empty ones would be published, and at "
@@ -51,10 +50,10 @@ def refuse(counts: Counts, scale: Fraction, keeping: Keeping) -> None:
 
 
 def _occupied(
-    counts: Counts, scale: Fraction, keeping: Keeping, draws: Draws
+    counts: Counts, law: CellNoise, keeping: Keeping, draws: Draws
 ) -> tuple[Integers, Integers]:
     """The listed cells: noise, then the rule, one by one."""
-    noisy = exact_sum(counts.values, draws.laplace(scale, len(counts.values)))
+    noisy = exact_sum(counts.values, law.draw(draws, len(counts.values)))
     weights = np.abs(noisy) if keeping.sides == "two" else noisy
     passed = np.flatnonzero(weights >= keeping.least)
     if keeping.samples and keeping.threshold is not None:

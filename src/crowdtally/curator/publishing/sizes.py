@@ -16,8 +16,8 @@ from flint import arb
 
 from crowdtally.curator.publishing.empty import inclusion_probability
 from crowdtally.errors import UsageError
-from crowdtally.laws.balls import as_ball, certified_ceiling, precision
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.balls import as_ball, precision
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.balls import Real
 from crowdtally.values.keeping import Keeping, Sides
 from crowdtally.values.rational import exact
@@ -49,38 +49,28 @@ def given_threshold(options: Mapping[str, Any]) -> Fraction | None:
     return None if given is None else Keeping(0, exact(given, "--threshold")).threshold
 
 
-def cut_for(
-    cut: int | None, size: int | None, cells: int, law: DiscreteLaplace, sides: Sides
-) -> int:
-    """κ in units: as given, or from the public N, S and scale."""
+def cut_for(cut: int | None, size: int | None, cells: int, law: CellNoise, sides: Sides) -> int:
+    """κ in units: as given, or from the public N, S and law."""
     if cut is not None:
         return int(cut / law.unit)
-    return filter_cut(cells, size or 1, law.scale, sides=sides)
+    return filter_cut(cells, size or 1, law, sides=sides)
 
 
-def filter_cut(cells: int, size: int, scale: Fraction, *, sides: Sides = "two") -> int:
+def filter_cut(cells: int, size: int, law: CellNoise, *, sides: Sides = "two") -> int:
     """The smallest κ ≥ 1 at which no more than ``size`` of ``cells`` empty cells are expected.
 
-    That is ⌈log((1+α)S/(2N))/log α⌉, and without the 2 if one-sided. The logarithms' ratio is never
-    an integer, as α is not algebraic, so some precision tells on which side of one it lies.
-
-    >>> filter_cut(10**6, 10**5, Fraction(10))
+    >>> from crowdtally.laws.laplace import DiscreteLaplace
+    >>> filter_cut(10**6, 10**5, DiscreteLaplace(Fraction(10)))
     24
     """
     check_size(size)
-    share = Fraction(size, (2 if sides == "two" else 1) * cells)
-
-    def steps() -> arb:
-        rate = as_ball(1 / scale)
-        return -(as_ball(share) * (1 + (-rate).exp())).log() / rate
-
-    return max(certified_ceiling(steps), 1)
+    return law.cut(Fraction(size, (2 if sides == "two" else 1) * cells))
 
 
 def sampling_threshold(
     cells: int,
     size: int,
-    scale: Fraction,
+    law: CellNoise,
     *,
     cut: int = 0,
     sides: Sides = "two",
@@ -91,17 +81,18 @@ def sampling_threshold(
     Expected are N·p(κ, τ) empty cells, and total/τ cells for a public guess of the total count.
     Where even τ = max(κ, 1), which keeps all that passes the cut, expects fewer, it is that.
 
-    >>> sampling_threshold(10**6, 10**5, Fraction(10), total=10**7)
+    >>> from crowdtally.laws.laplace import DiscreteLaplace
+    >>> sampling_threshold(10**6, 10**5, DiscreteLaplace(Fraction(10)), total=10**7)
     Fraction(51157, 256)
     """
     check_size(size)
     if isinstance(total, bool) or not isinstance(total, int | Fraction) or total < 0:
         raise UsageError(f"the guess of the total must be an exact number ≥ 0: received {total!r}.")
-    return _largest_threshold(cells, Fraction(size), scale, cut, sides, Fraction(total))
+    return _largest_threshold(cells, Fraction(size), law, cut, sides, Fraction(total))
 
 
 def priority_threshold(
-    cells: int, size: int, scale: Fraction, *, cut: int = 0, sides: Sides = "two"
+    cells: int, size: int, law: CellNoise, *, cut: int = 0, sides: Sides = "two"
 ) -> Fraction:
     """A τ at which a threshold sample has more than S cells, but with a chance of about 10^-8.
 
@@ -111,24 +102,22 @@ def priority_threshold(
     """
     check_size(size)
     wanted = size + 1 + 6 * isqrt(size + 1) + 42
-    return _largest_threshold(cells, Fraction(wanted), scale, cut, sides, Fraction(0))
+    return _largest_threshold(cells, Fraction(wanted), law, cut, sides, Fraction(0))
 
 
-def expected_size(
-    cells: int, scale: Fraction, keeping: Keeping, total: Fraction | int = 0
-) -> float:
+def expected_size(cells: int, law: CellNoise, keeping: Keeping, total: Fraction | int = 0) -> float:
     """How many cells are expected if all were empty, and of a guessed total beside them."""
     with precision(_BITS):
-        return float(_expected(cells, scale, keeping, Fraction(total)))
+        return float(_expected(cells, law, keeping, Fraction(total)))
 
 
 def _largest_threshold(
-    cells: int, wanted: Fraction, scale: Fraction, cut: int, sides: Sides, total: Fraction
+    cells: int, wanted: Fraction, law: CellNoise, cut: int, sides: Sides, total: Fraction
 ) -> Fraction:
     def enough(threshold: Fraction) -> bool:
         keeping = Keeping(cut, threshold, sides)
         with precision(_BITS):
-            return bool(_expected(cells, scale, keeping, total) >= as_ball(wanted))
+            return bool(_expected(cells, law, keeping, total) >= as_ball(wanted))
 
     base = Fraction(max(cut, 1))
     if not enough(base):
@@ -142,8 +131,8 @@ def _largest_threshold(
     return base + base * low / _STEPS
 
 
-def _expected(cells: int, scale: Fraction, keeping: Keeping, total: Fraction) -> arb:
-    p = inclusion_probability(scale, keeping)
+def _expected(cells: int, law: CellNoise, keeping: Keeping, total: Fraction) -> arb:
+    p = inclusion_probability(law, keeping)
     chance = p.enclose(_BITS) if isinstance(p, Real) else as_ball(p)
     guessed = as_ball(total / keeping.threshold) if keeping.threshold else as_ball(0)
     return cells * chance + guessed

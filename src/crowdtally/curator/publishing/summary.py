@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 from crowdtally.curator.publishing.publishing import Noisy
-from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.integers import Integers
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import show
@@ -29,10 +29,8 @@ class Summary:
     """Their noisy counts, as drawn: what a reader makes of them depends on ``threshold``."""
     size: int
     """N: cells of the public domain. Those not listed were dropped."""
-    epsilon: Epsilon
-    """The cost."""
-    l1_bound: int
-    """L: what one user can change."""
+    cost: Mapping[str, Any]
+    """The price, and what one user can change, as ``release.json`` says them."""
     keeping: Keeping
     """The public rule by which cells were kept."""
     threshold: Fraction | None = None
@@ -44,17 +42,11 @@ class Summary:
     consistency: Literal["none", "ancestors"] = "none"
     """Whether nodes below a dropped node were dropped too."""
 
-    @property
-    def scale(self) -> Fraction:
-        """Scale of the discrete Laplace noise: L/ε."""
-        return self.l1_bound / self.epsilon.value
-
     def facts(self) -> dict[str, Any]:
         """What ``release.json`` says about it: all a reader needs, and nothing that is private."""
         return {
             "publishing": self.publishing,
-            "epsilon": show(self.epsilon.value),
-            "sensitivity": self.l1_bound,
+            **self.cost,
             "domain_cells": self.size,
             "published_cells": len(self.cells),
             "sides": self.keeping.sides,

@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.sizes import given_size, given_threshold, sampling_threshold
 from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.errors import UsageError
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.keeping import Keeping, Sides
 from crowdtally.values.whole import whole_number
 
@@ -57,23 +58,22 @@ class Threshold:
         """No fixed number."""
         return None
 
-    def keeping(self, cells: int, law: DiscreteLaplace, *, tree: bool) -> Keeping:
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """τ and nothing else."""
         if self.threshold is not None:
             return Keeping(0, self.threshold / law.unit, self.sides)
         guess = int(self.guess_total / law.unit)
-        tau = sampling_threshold(cells, self.size or 1, law.scale, sides=self.sides, total=guess)
+        tau = sampling_threshold(cells, self.size or 1, law, sides=self.sides, total=guess)
         return Keeping(0, tau, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
         """The sample."""
-        counts, epsilon = charged.counts, charged.epsilon
-        return threshold_sample(counts, epsilon, draws, charged.keeping).noisy()
+        return threshold_sample(charged.counts, charged.price, draws, charged.keeping).noisy()
 
 
 def threshold_summary(
     counts: Counts,
-    epsilon: Epsilon,
+    price: Price,
     draws: Draws,
     *,
     threshold: Fraction,
@@ -84,19 +84,18 @@ def threshold_summary(
 
     Args:
         counts: the non-zero cells.
-        epsilon: the cost.
+        price: the cost.
         draws: where the noise comes from.
         threshold: τ > 0, public; any rational.
         cut: κ, public; 0 for none.
         sides: ``two`` for the noisy table, ``one`` for its positive part.
     """
-    return threshold_sample(counts, epsilon, draws, Keeping(cut, threshold, sides))
+    return threshold_sample(counts, price, draws, Keeping(cut, threshold, sides))
 
 
-def threshold_sample(counts: Counts, epsilon: Epsilon, draws: Draws, keeping: Keeping) -> Summary:
+def threshold_sample(counts: Counts, price: Price, draws: Draws, keeping: Keeping) -> Summary:
     """The same by a rule that has a τ."""
-    scale = counts.l1_bound / epsilon.value
-    cells, values = draw_sample(counts, scale, keeping, draws)
+    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
     name: SampleName = "filter-threshold" if keeping.cut else "threshold"
-    size, bound = counts.size, counts.l1_bound
-    return Summary(name, cells, values, size, epsilon, bound, keeping, keeping.threshold)
+    facts = cost_facts(counts, price)
+    return Summary(name, cells, values, counts.size, facts, keeping, keeping.threshold)

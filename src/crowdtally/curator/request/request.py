@@ -121,7 +121,7 @@ class Request:
         """The same request with another ε: every share of it is as before."""
 
         def paid(table: AnyTableT) -> AnyTableT:
-            return replace(table, epsilon=epsilon * self.shares[table.part])
+            return replace(table, price=epsilon * self.shares[table.part])
 
         tables: tuple[AnyTable, ...] = tuple(map(paid, self.measured or self.bounded))
         popularity = None if self.popularity is None else paid(self.popularity)
@@ -253,7 +253,7 @@ def _checked(
         selection = top_request(domain, asked, epsilon_of)
     if method.popularity_records is not None and domain is not None:
         popularity = popularity_table(
-            domain, method.popularity_records, epsilon_of(POPULARITY.name)
+            domain, method.popularity_records, epsilon_of(POPULARITY.name), method.what
         )
     if method.discover:
         check_names([str(asked.records.item)])

@@ -9,8 +9,10 @@ from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
+from crowdtally.curator.bounding.pairs import pairs_l1, pairs_l2_squared
 from crowdtally.curator.bounding.rule import RecordRule, Rule
 from crowdtally.curator.measured import AnyTable, Measured
+from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.request.method import Method
@@ -21,8 +23,9 @@ from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform, fits
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import phantoms_for
+from crowdtally.values.counts import What
 from crowdtally.values.domain import RESERVED, Domain
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.layout import Layout, Pairs, grid
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
@@ -36,8 +39,8 @@ _AUTO_SIZE = 1_000_000
 """About how many ``auto`` publishes of more."""
 _LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
 
-Shares = Callable[[str], Epsilon]
-"""The ε of a part of the split."""
+Shares = Callable[[str], Price]
+"""The price of a part of the split."""
 
 
 def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str], Layout]:
@@ -55,23 +58,24 @@ def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str]
 
 
 def make_tables(
-    domain: Domain | None, method: Method, options: Mapping[str, Any], epsilon_of: Shares
+    domain: Domain | None, method: Method, options: Mapping[str, Any], price_of: Shares
 ) -> tuple[AnyTable, ...]:
     """The tables of counts."""
     if isinstance(method.rule, Auto):
-        return (_auto_table(domain, method.rule, options, epsilon_of(AUTO_PART)),)
+        return (_auto_table(domain, method.rule, options, price_of(AUTO_PART)),)
     if isinstance(method.rule, Everyone):
-        return _measured(counted_cells(domain, pairs=False), epsilon_of)
+        return _measured(counted_cells(domain, pairs=False), price_of)
     tables = []
     for (name, part), cells in counted_cells(domain, pairs=method.pairs).items():
-        bound, unit = table_bound(method.rule, cells)
-        made = formed(name, cells, epsilon_of(part), options, bound=bound, unit=unit)
-        tables.append(replace(made, part=part, settled=method.choose is None))
+        bound, unit, squared = table_bound(method.rule, cells, method.what)
+        made = formed(name, cells, price_of(part), options, bound=bound, unit=unit)
+        settled = method.choose is None
+        tables.append(replace(made, part=part, squared=squared, settled=settled))
     return tuple(tables)
 
 
 def _auto_table(
-    domain: Domain | None, rule: Auto, options: Mapping[str, Any], epsilon: Epsilon
+    domain: Domain | None, rule: Auto, options: Mapping[str, Any], price: Price
 ) -> Table:
     """The items' table of ``auto``: its ε and its bound are at most these.
 
@@ -80,13 +84,11 @@ def _auto_table(
     ((name, _), cells), *_ = counted_cells(domain, pairs=False).items()
     if cells.size > LARGEST_DENSE_AUTO:
         options = {**options, "publishing": "filter-priority", "size": _AUTO_SIZE}
-    made = formed(name, cells, epsilon, options, bound=rule.l1_bound, unit=rule.unit)
+    made = formed(name, cells, price, options, bound=rule.l1_bound, unit=rule.unit)
     return replace(made, part=AUTO_PART, settled=False)
 
 
-def _measured(
-    counted: Mapping[tuple[str, str], Layout], epsilon_of: Shares
-) -> tuple[Measured, ...]:
+def _measured(counted: Mapping[tuple[str, str], Layout], price_of: Shares) -> tuple[Measured, ...]:
     """Tables of distinct users with interval noise, with as many phantoms as make it least."""
     tables = []
     for (name, part), cells in counted.items():
@@ -96,14 +98,14 @@ def _measured(
                 f"most {MOST_MEASURED}, because its noise grows with their number: shorten the "
                 "lists, use fewer contexts, or remove --noise interval."
             )
-        tables.append(Measured(name, part, cells, epsilon_of(part), phantoms_for(cells.size)))
+        tables.append(Measured(name, part, cells, pure(price_of(part)), phantoms_for(cells.size)))
     return tuple(tables)
 
 
 def formed(
     name: str,
     cells: Layout,
-    epsilon: Epsilon,
+    price: Price,
     options: Mapping[str, Any],
     *,
     bound: int,
@@ -117,29 +119,33 @@ def formed(
     publishing: Publishing = PUBLISHINGS.load(options["publishing"]).of(options)
     if not fits(transform, cells):
         transform = Untransformed()
-    return Table(name, name, cells, epsilon, bound, unit, transform, publishing)
+    return Table(name, name, cells, price, bound, unit, transform, publishing)
 
 
-def popularity_table(domain: Domain, records: int, epsilon: Epsilon) -> Table:
+def popularity_table(domain: Domain, records: int, price: Price, what: What) -> Table:
     """The noisy item counts that rank items for a rule; at most d₀ records of a user count."""
-    return Table(POPULARITY.name, POPULARITY.name, grid([domain.items]), epsilon, records)
+    name, rule = POPULARITY.name, RecordRule(records)
+    return Table(
+        name, name, grid([domain.items]), price, rule.l1_bound, squared=rule.l2_squared(what)
+    )
 
 
-def table_bound(rule: Rule, cells: Layout) -> tuple[int, Fraction]:
-    """What one user can change in a table, in units, and what a unit means.
+def table_bound(rule: Rule, cells: Layout, what: What) -> tuple[int, Fraction, int]:
+    """What one user can change in a table, in units; what a unit means; and the L2 bound, squared.
 
     >>> from crowdtally.curator.bounding.sra import SRA
     >>> from crowdtally.values.domain import Axis
     >>> axis = Axis.of("item", ["a", "b", "c"])
-    >>> table_bound(SRA(10), grid([axis])), table_bound(SRA(10), Pairs(axis))
-    ((10, Fraction(1, 1)), (45, Fraction(1, 1)))
-    >>> table_bound(SRA(10, times=3), grid([axis]))  # records that count up to 3 times
-    (30, Fraction(1, 1))
+    >>> table_bound(SRA(10), grid([axis]), "users")
+    (10, Fraction(1, 1), 10)
+    >>> table_bound(SRA(10), Pairs(axis), "records")
+    (45, Fraction(1, 1), 625)
+    >>> table_bound(SRA(10, times=3), grid([axis]), "records")  # that count up to 3 times
+    (30, Fraction(1, 1), 900)
     """
     if isinstance(cells, Pairs):
-        # Unordered pairs of at most l kept records, never a record with itself.
-        return rule.l1_bound * (rule.l1_bound - 1) // 2, rule.unit
-    return rule.l1_bound, rule.unit
+        return pairs_l1(rule.l1_bound), rule.unit, pairs_l2_squared(rule.l1_bound, what)
+    return rule.l1_bound, rule.unit, rule.l2_squared(what)
 
 
 def check_tables(tables: Sequence[AnyTable], epsilon: Epsilon, rule: Rule) -> None:
@@ -177,7 +183,7 @@ def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
     if isinstance(table, Measured):
         check_measured(table, epsilon, "shorten the lists")
         return
-    if table.law.scale * table.unit <= _LARGEST_SCALE:
+    if table.law.std() <= _LARGEST_SCALE:
         return
     if table.name == POPULARITY.name:
         raise UsageError(
@@ -205,10 +211,10 @@ def _check_odds(table: AnyTable) -> None:
     keeping = table.keeping
     if (
         keeping.least == 0 and not keeping.keeps_all
-        and table.epsilon.value > _LARGEST_EPSILON
+        and isinstance(table.price, Epsilon) and table.price.value > _LARGEST_EPSILON
     ):  # fmt: skip
         raise UsageError(
-            f"with epsilon {show(table.epsilon.value)} for {table.name!r} no empty cell would ever "
+            f"with epsilon {show(table.price.value)} for {table.name!r} no empty cell would ever "
             f"be dropped: give --cut 1, or an epsilon of at most {_LARGEST_EPSILON}."
         )
 

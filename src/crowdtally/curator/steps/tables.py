@@ -48,7 +48,7 @@ class SampledTables:
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """Every table with its noise."""
         rule, found = counted.found
-        settled = [_settled(table, rule) for table in self.tables]
+        settled = [_settled(table, rule, self.what) for table in self.tables]
         bounds = {table.name: Bound(rule.limit) for table in settled}
         return _published(settled, found, replace(released, bounds=bounds), draws)
 
@@ -89,7 +89,7 @@ class ScaledTables:
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """Every table with its noise."""
         rules, found = counted.found
-        settled = [_settled(table, rules[table.name]) for table in self.tables]
+        settled = [_settled(table, rules[table.name], "users") for table in self.tables]
         bounds = {name: Bound(rule.theta, rule.scaling) for name, rule in rules.items()}
         return _published(settled, found, replace(released, bounds=bounds), draws)
 
@@ -115,9 +115,9 @@ class RowTables:
         return _published(self.tables, counted.found, replace(released, bounds=bounds), draws)
 
 
-def _settled(table: Table, rule: Any) -> Table:
+def _settled(table: Table, rule: Any, what: What) -> Table:
     """The table with the bound that its records were cut to."""
-    return table if table.settled else table.settle(*table_bound(rule, table.cells))
+    return table if table.settled else table.settle(*table_bound(rule, table.cells, what))
 
 
 def _published(

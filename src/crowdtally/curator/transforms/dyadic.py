@@ -53,6 +53,10 @@ class DyadicTransform:
         """One node for each combination of levels."""
         return self.tree(cells).factor
 
+    def l2_factor(self, cells: Layout) -> int:
+        """Each of them by one."""
+        return self.factor(cells)
+
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         """The nodes' counts."""
         return dyadic_counts(counts, self.tree(cells))
@@ -104,8 +108,9 @@ def dyadic_counts(counts: Counts, tree: Dyadic) -> Counts:
     order = np.argsort(numbers, kind="stable")
     bound = counts.l1_bound * tree.factor
     return Counts(
-        tree.size, numbers[order], integers(values[order]), bound, counts.unit, signed=counts.signed
-    )
+        tree.size, numbers[order], integers(values[order]), bound, counts.unit,
+        signed=counts.signed, squared=counts.l1_bound**2 * tree.factor,
+    )  # fmt: skip
 
 
 def _with_ancestors(

@@ -1,11 +1,11 @@
 """The integer Haar transform along one ordered axis: the total, and left − right of every node.
 
-Contract. If the table's counts have L1 bound L, the coefficients have L·(k+1): a record changes the
-total and one difference on each of k levels, each by 1. All coefficients are integers of one scale,
-so every zero coefficient gets the same noise, which the short cut of the sparse publishings needs;
-the orthonormal transform has neither property. Coefficients are signed, so only two-sided
-publishing fits, and no ancestor rule: a small difference says nothing about those below it. Nothing
-is drawn here. The proof is in ``haar.md``.
+Contract. If the table's counts have L1 bound L, the coefficients have L·(k+1), and L·√(k+1) in L2:
+a record changes the total and one difference on each of k levels, each by 1. All coefficients are
+integers of one scale, so every zero coefficient gets the same noise, which the short cut of the
+sparse publishings needs; the orthonormal transform has neither property. Coefficients are signed,
+so only two-sided publishing fits, and no ancestor rule: a small difference says nothing about those
+below it. Nothing is drawn here. The proof is in ``haar.md``.
 """
 
 from __future__ import annotations
@@ -62,6 +62,10 @@ class HaarTransform:
         """The total, and one difference on each level."""
         found = self.layout(cells)
         return DyadicAxis(len(found.axes[found.along])).levels + 1
+
+    def l2_factor(self, cells: Layout) -> int:
+        """Each of them by one."""
+        return self.factor(cells)
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         """Their values."""
@@ -127,4 +131,8 @@ def haar_counts(counts: Counts, lengths: Sequence[int], axis: int = 0) -> Counts
     order = np.argsort(all_numbers, kind="stable")
     coefficients = np.concatenate([values for _, values in found])[order]
     bound = counts.l1_bound * (along.levels + 1)
-    return Counts(size, all_numbers[order], integers(coefficients), bound, counts.unit, signed=True)
+    squared = counts.l1_bound**2 * (along.levels + 1)
+    return Counts(
+        size, all_numbers[order], integers(coefficients), bound, counts.unit, signed=True,
+        squared=squared,
+    )  # fmt: skip

@@ -37,6 +37,10 @@ class Untransformed:
         """A record counts in one cell."""
         return 1
 
+    def l2_factor(self, cells: Layout) -> int:
+        """In one cell, by one."""
+        return 1
+
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         """The counts."""
         return counts

@@ -61,6 +61,10 @@ class SketchTransform:
         """One bucket in each row."""
         return self.rows
 
+    def l2_factor(self, cells: Layout) -> int:
+        """Each of them by one."""
+        return self.rows
+
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         """Their sums."""
         return sketch_counts(counts, self.layout(cells).sketching)
@@ -100,4 +104,5 @@ def sketch_counts(counts: Counts, sketching: Sketching) -> Counts:
         bound,
         counts.unit,
         signed=True,
+        squared=counts.l1_bound**2 * sketching.rows,
     )

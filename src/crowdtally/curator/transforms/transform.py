@@ -40,6 +40,9 @@ class Transform(Protocol):
     def factor(self, cells: Layout) -> int:
         """In how many of them one record counts."""
 
+    def l2_factor(self, cells: Layout) -> int:
+        """The most, squared, that one unit of one cell changes in L2."""
+
     def apply(self, counts: Counts, cells: Layout) -> Counts:
         """Their counts."""
 

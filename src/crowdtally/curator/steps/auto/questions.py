@@ -56,7 +56,7 @@ class AllItems:
         """Every item; the items' own table as it is published, all of it or the most of it."""
         if self.name != self.design.table.name:
             return _laplace(self.name, self.design.cells, epsilon, self.bound)
-        return replace(self.design.table, epsilon=epsilon).settle(GRID * self.bound, UNIT)
+        return replace(self.design.table, price=epsilon).settle(GRID * self.bound, UNIT)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more."""

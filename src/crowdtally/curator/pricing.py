@@ -1,0 +1,65 @@
+"""The noise that a price asks for, and what ``release.json`` says of both.
+
+Contract. A price of ε buys discrete Laplace noise of scale L/ε for counts that one user changes by
+at most L in L1: ε-differential privacy. A price of ρ buys discrete Gaussian noise of variance
+Δ²/(2ρ) for counts that one user changes by at most Δ in L2: ρ-zCDP (Canonne, Kamath, Steinke 2020).
+Both are exact rationals: nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Protocol
+
+from crowdtally.budget import Part
+from crowdtally.errors import CrowdtallyError
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.laws.law import CellNoise
+from crowdtally.values.epsilon import Epsilon, Price
+from crowdtally.values.rational import show
+
+
+class Bounded(Protocol):
+    """Counts, or a table of them: what one user can change, in units."""
+
+    @property
+    def l1_bound(self) -> int:
+        """In L1."""
+
+    @property
+    def l2_squared(self) -> int:
+        """The square of it in L2."""
+
+    @property
+    def unit(self) -> Fraction:
+        """What one unit means as a count."""
+
+
+def noise_of(counts: Bounded, price: Price) -> CellNoise:
+    """The law of the noise on every cell."""
+    if isinstance(price, Epsilon):
+        return DiscreteLaplace(counts.l1_bound / price.value, counts.unit)
+    raise TypeError("GaussianNoise")
+
+
+def part_of(name: str, price: Price, mechanism: str, parameters: Mapping[str, Any]) -> Part:
+    """What the ledger is told about one mechanism."""
+    return Part(name, pure(price), mechanism, parameters)
+
+
+def pure(price: Price) -> Epsilon:
+    """The ε of what is paid for in ε; a fault of the program where it is not."""
+    if not isinstance(price, Epsilon):
+        raise CrowdtallyError(
+            "what is paid for in rho was taken for pure epsilon: this is a fault of the program, "
+            "and nothing is released."
+        )
+    return price
+
+
+def cost_facts(counts: Bounded, price: Price) -> dict[str, Any]:
+    """The price and the bound that it was paid for."""
+    if isinstance(price, Epsilon):
+        return {"epsilon": show(price.value), "sensitivity": counts.l1_bound}
+    return {"rho": show(price.value), "sensitivity_squared": counts.l2_squared}
