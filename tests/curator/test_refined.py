@@ -76,9 +76,7 @@ def test_both_tables_have_their_own_noise_around_the_counts() -> None:
     assert np.cov(first, second)[0, 1] == pytest.approx(second.var(), rel=0.15)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"bound": 9}, {"price": Epsilon(Fraction(1, 10))}, {"bound": 4}]
-)
+@pytest.mark.parametrize("wrong", [{"bound": 9}, {"price": Epsilon(Fraction(1, 10))}, {"bound": 4}])
 def test_another_price_or_bound_than_the_first_is_refused(wrong: dict[str, Any]) -> None:
     draws = Noted()
     table = replace(finer(look(draws)), **wrong)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from crowdtally.budget import Part
 from crowdtally.errors import CrowdtallyError
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import CellNoise
 from crowdtally.values.epsilon import Epsilon, Price
@@ -40,7 +41,7 @@ def noise_of(counts: Bounded, price: Price) -> CellNoise:
     """The law of the noise on every cell."""
     if isinstance(price, Epsilon):
         return DiscreteLaplace(counts.l1_bound / price.value, counts.unit)
-    raise TypeError("GaussianNoise")
+    return GaussianNoise(counts.l2_squared / (2 * price.value), counts.unit)
 
 
 def part_of(name: str, price: Price, mechanism: str, parameters: Mapping[str, Any]) -> Part:

@@ -9,6 +9,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.balls import Probability, Real, as_ball
@@ -42,7 +43,9 @@ def empty_values(size: int, law: CellNoise, keeping: Keeping, draws: Draws) -> I
         return law.draw(draws, size)
     if isinstance(law, DiscreteLaplace):
         return _laplace_values(size, law.scale, keeping, draws)
-    raise TypeError(f"no empty cells are drawn with {law.kind} noise")
+    if isinstance(law, GaussianNoise) and not keeping.samples:
+        return draws.gaussian_beyond(law.variance, keeping.least, keeping.sides, size)
+    raise TypeError(f"no empty cells are drawn with {law.kind} noise by this rule")
 
 
 def _laplace_values(size: int, scale: Fraction, keeping: Keeping, draws: Draws) -> Integers:

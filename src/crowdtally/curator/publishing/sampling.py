@@ -8,11 +8,14 @@ those of the listed cells and of the output, whatever N is. The proof is in ``em
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from crowdtally.curator.publishing.empty import empty_cells, empty_values, kept_by_chance
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.errors import UsageError
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
@@ -26,8 +29,14 @@ LARGEST_SAMPLE = 300_000_000
 def draw_sample(
     counts: Counts, law: CellNoise, keeping: Keeping, draws: Draws
 ) -> tuple[Integers, Integers]:
-    """Returns (cells, noisy values) of the kept cells, sorted by cell."""
+    """Returns (cells, noisy values) of the kept cells, sorted by cell.
+
+    Of Gaussian noise what passes the cut is drawn, and sampled afterwards, which is post-processing.
+    """
     refuse(counts, law, keeping)
+    if keeping.samples and isinstance(law, GaussianNoise):
+        whole = draw_sample(counts, law, replace(keeping, threshold=None), draws)
+        return _by_chance(*whole, keeping, draws)
     cells, values = _occupied(counts, law, keeping, draws)
     empty = empty_cells(counts, law, keeping, draws)
     noise = empty_values(len(empty), law, keeping, draws)
@@ -49,6 +58,17 @@ def refuse(counts: Counts, law: CellNoise, keeping: Keeping) -> None:
         )
 
 
+def _by_chance(
+    cells: Integers, values: Integers, keeping: Keeping, draws: Draws
+) -> tuple[Integers, Integers]:
+    """Each with min(w/τ, 1), w being its weight."""
+    if keeping.threshold is None:
+        return cells, values
+    weights = np.abs(values) if keeping.sides == "two" else values
+    kept = np.flatnonzero(kept_by_chance(weights, keeping.threshold, draws))
+    return cells[kept], values[kept]
+
+
 def _occupied(
     counts: Counts, law: CellNoise, keeping: Keeping, draws: Draws
 ) -> tuple[Integers, Integers]:
@@ -56,9 +76,8 @@ def _occupied(
     noisy = exact_sum(counts.values, law.draw(draws, len(counts.values)))
     weights = np.abs(noisy) if keeping.sides == "two" else noisy
     passed = np.flatnonzero(weights >= keeping.least)
-    if keeping.samples and keeping.threshold is not None:
-        passed = passed[kept_by_chance(weights[passed], keeping.threshold, draws)]
-    return counts.cells[passed], noisy[passed]
+    found = counts.cells[passed], noisy[passed]
+    return _by_chance(*found, keeping, draws) if keeping.samples else found
 
 
 def _merged(
