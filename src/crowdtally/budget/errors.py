@@ -105,7 +105,8 @@ class OverBudgetError(BudgetError):
             return "The budget is used up: nothing more can be released from this dataset."
         wishes = []
         if asked.rho > left.rho or (either and asked.rho):
-            wishes.append(f"Ask for ρ of at most {for_people(left.rho)}.")
+            most = f"Ask for ρ of at most {for_people(left.rho)}." if left.rho else "No ρ is left."
+            wishes.append(most)
         if asked.epsilon > left.epsilon:
             wishes.append(f"Ask for ε of at most {for_people(left.epsilon)}.")
         if asked.delta > left.delta:

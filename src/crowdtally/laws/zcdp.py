@@ -77,7 +77,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     if not 0 < delta < 1:
         raise UsageError(f"a delta between 0 and 1 is needed: received {show(delta)}.")
     rho, delta = _up(rho), _down(delta)
-    order = Fraction(_order_for_epsilon(_decimal(rho), -_log(delta)))
+    order = Fraction(_order_for_epsilon(_decimal(rho), _surprise(delta)))
     with precision(_BITS):
         ball = (_shape(order) - as_ball(delta).log()) / as_ball(order)
         found = as_ball((1 + order) * rho) + ball
@@ -91,16 +91,16 @@ def rho_of(epsilon: Epsilon | Fraction, delta: Delta | Fraction) -> Fraction:
     of this ρ. Rounded to 12 digits, so that what is recorded is short.
 
     >>> rho_of(Fraction(1), Fraction(1, 10**9))
-    Fraction(302461077, 25000000000)
+    Fraction(29946115347, 2000000000000)
     """
     allowed = epsilon.value if isinstance(epsilon, Epsilon) else epsilon
     left = approximate(delta) if isinstance(delta, Delta) else delta
     if allowed <= 0 or left <= 0:
         return Fraction(0)
-    candidate = _granted(_decimal(allowed), -_log(left))
+    candidate = _granted(_decimal(allowed), _surprise(left))
     # The first one fits but for a rounding at the very edge, which the next step is far beyond.
     while delta_of(candidate, allowed) > left:
-        candidate = rounded_down(candidate * (1 - Fraction(1, 10 ** (_DIGITS - 1))))
+        candidate = rounded_down(candidate * (1 - Fraction(1, 10**_DIGITS)))
     return candidate
 
 
@@ -167,7 +167,9 @@ def _digit(number: Fraction) -> Fraction:
 
 def _shape(order: Fraction) -> arb:
     """Ln of (1−1/a)^a/(a−1) at a = 1 + ``order``, which is (a−1)·ln(1−1/a) − ln a."""
-    return as_ball(order) * (as_ball(-1 / (1 + order))).log1p() - as_ball(order).log1p()
+    u = as_ball(order)
+    kept = (-1 / (1 + u)).log1p() if order > 1 else u.log() - u.log1p()  # both are ln(1−1/a)
+    return u * kept - u.log1p()
 
 
 def _order_for_delta(rho: Decimal, epsilon: Decimal) -> Decimal:
@@ -227,9 +229,10 @@ def _decimal(number: Fraction) -> Decimal:
         return Decimal(number.numerator) / Decimal(number.denominator)
 
 
-def _log(number: Fraction) -> Decimal:
+def _surprise(delta: Fraction) -> Decimal:
+    """ln(1/δ)."""
     with localcontext(_CHOOSING):
-        return _decimal(number).ln()
+        return -_decimal(delta).ln()
 
 
 def _upper(ball: arb) -> Fraction:
