@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from crowdtally.budget.errors import LedgerError, NotAllowedError
 from crowdtally.budget.limits import kept_file
-from crowdtally.budget.limits.limits_file import OfficerFile, read_limits
+from crowdtally.budget.limits.limits_file import Allowance, OfficerFile, read_limits
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.authors import this_author
-from crowdtally.budget.record.balance import Balance, amount
+from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.events import LimitSet, LimitsFile
 from crowdtally.budget.record.names import WHOLE_LEDGER
+from crowdtally.budget.wording import amount
 from crowdtally.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,6 +69,12 @@ def require_creator(
             f"the limits of dataset {dataset!r} are in {file.path}: {amount(allowed.total)} in all"
             f"{single}. Leave out --epsilon and the other limits; to change them, change the file."
         )
+
+
+def allowance(book: Book, dataset: str) -> Allowance | None:
+    """What the officer's file allows a dataset; ``None`` without a file."""
+    file = _file(book)
+    return None if file is None else file.allowance(dataset)
 
 
 def require_no_file(book: Book) -> None:
@@ -132,6 +139,9 @@ def _file(book: Book) -> OfficerFile | None:
 
 def _with_limits(file: OfficerFile, balance: Balance) -> Balance:
     allowed = file.allowance(balance.dataset)
+    balance.require_limit(allowed.total)
+    if allowed.each is not None:
+        balance.require_limit(allowed.each)
     return replace(balance, limit=allowed.total, each=allowed.each, limits_file=file.sha256)
 
 

@@ -31,7 +31,7 @@ def draw_sample(
 ) -> tuple[Integers, Integers]:
     """Returns (cells, noisy values) of the kept cells, sorted by cell.
 
-    Of Gaussian noise what passes the cut is drawn, and sampled afterwards, which is post-processing.
+    Of Gaussian noise what passes the cut is drawn, and sampled afterwards: post-processing.
     """
     refuse(counts, law, keeping)
     if keeping.samples and isinstance(law, GaussianNoise):
