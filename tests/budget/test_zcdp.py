@@ -14,8 +14,8 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.budget.ledger_kit import USER, charge, publish
 
+from budget.ledger_kit import USER, charge, publish
 from crowdtally.budget import (
     Asked,
     Balance,
