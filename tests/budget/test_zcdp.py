@@ -513,7 +513,7 @@ def test_checking_judges_as_charging_does(books: Ledger) -> None:
     with pytest.raises(OverBudgetError):
         books.check("d", USER, "0.5", rho=left.rho / 2)
     many = of(*(pure("0.02", name=str(n)) for n in range(60)))
-    books.check_charge("d", USER, many)  # as ρ: one part of 1.2 would not fit
+    books.check("d", USER, many)  # as ρ: one part of 1.2 would not fit
     with pytest.raises(OverBudgetError):
         books.check("d", USER, "1.2")
     assert books.reserve("d", USER, many).after.spent.epsilon == Fraction(12, 10)
