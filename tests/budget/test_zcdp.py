@@ -337,6 +337,14 @@ def test_all_of_an_epsilon_delta_budget_can_be_granted_as_rho() -> None:
         charged(whole, gaussian("1e-6"))
 
 
+def test_what_is_reported_is_rounded_up() -> None:
+    for rho in ("0.001", "0.007", "1/77"):
+        spent = charged(FRESH, gaussian(rho))
+        true = epsilon_at(spent.spent, BILLIONTH)
+        assert true is not None
+        assert true <= spent.reported.epsilon <= true * (1 + Fraction(1, 10**11))
+
+
 def test_the_same_delta_is_not_spent_twice() -> None:
     granted = rho_of(Fraction(1), BILLIONTH)
     with pytest.raises(OverBudgetError):

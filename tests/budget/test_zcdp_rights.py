@@ -125,6 +125,11 @@ FORGERIES: dict[str, tuple[dict[str, Any], Change, str]] = {
          "parts": [{**PART, "delta": "1/100000000000"}] * 2},
         _spent(rho="1/500", delta="1/100000000000"), "more than it states",
     ),
+    "pure epsilon in the room that rho left": (
+        {"version": 4, "epsilon": "9/10", "rho": "1/100", "parts": [
+            {**PART, "rho": "0", "epsilon": "9/10"}, {**PART, "rho": "1/100"}]},
+        _spent(epsilon="9/10", rho="1/100", pure_rho="81/200"), "does not fit",
+    ),
     "a selection too cheap": (
         {**GAUSSIAN, "rho": "1/10000", "parts": [
             {**PART, "rho": "0", "epsilon": "1/10", "selects": True}]},
