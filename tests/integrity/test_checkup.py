@@ -13,6 +13,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import published
+from crowdtally.budget import Loss
 from crowdtally.budget import Ledger
 from crowdtally.checkup import check_release
 from crowdtally.values.epsilon import Delta, Epsilon
@@ -38,7 +39,7 @@ class Entry:
     charge: object = field(init=False)
 
     def __post_init__(self) -> None:
-        cost = SimpleNamespace(epsilon=Epsilon.of(self.epsilon), delta=Delta.of(self.delta))
+        cost = SimpleNamespace(loss=Loss.of(Epsilon.of(self.epsilon), Delta.of(self.delta)))
         object.__setattr__(self, "charge", cost)
 
 
