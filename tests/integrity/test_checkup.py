@@ -13,8 +13,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import published
-from crowdtally.budget import Loss
-from crowdtally.budget import Ledger
+from crowdtally.budget import Ledger, Loss
 from crowdtally.checkup import check_release
 from crowdtally.values.epsilon import Delta, Epsilon
 from kit.command import Ended, crowdtally
