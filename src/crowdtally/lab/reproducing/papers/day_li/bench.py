@@ -18,7 +18,7 @@ from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.rows import row_totals
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading
 from crowdtally.lab.auto_estimates import AutoEstimates, estimate_auto
@@ -46,10 +46,6 @@ class Bench:
     """The declaration."""
     domain: Domain
     """The public list of columns."""
-    engine: DuckDBEngine
-    """What counts."""
-    prepared: Prepared
-    """The records, matched with the list."""
     rows: BinaryRows
     """All that DPSense needs of them."""
     dropped: Dropped
@@ -64,8 +60,8 @@ class Bench:
     def gs(self, epsilon: Epsilon, runs: int) -> Iterator[Floats]:
         """GS, told the longest row as in the paper; one sample orders the columns of all runs."""
         method = GS.of(self.request(epsilon).subject, self.rows.most)
-        reading = Reading(self.engine, self.prepared)
-        rough = method.sampled.count(keyed(reading, _SEED))[ITEMS.name]
+        with reading(self.records, self.domain) as records:
+            rough = method.sampled.count(keyed(records, _SEED))[ITEMS.name]
         counted = {ITEMS.name: Pair(rough, self.rows.whole())}
         for _ in range(runs):
             yield method.release(counted, epsilon, self.draws)[ITEMS.name]
@@ -87,23 +83,28 @@ class Bench:
 
     def auto(self, epsilon: Epsilon, runs: int) -> Iterator[AutoEstimates]:
         """Our own method: what a reader makes of a release of it."""
-        rehearsal = Rehearsal(self.request(epsilon), self.engine, self.prepared)
-        for _ in range(runs):
-            yield estimate_auto(rehearsal.request, rehearsal.run(_SEED, self.draws))
+        with reading(self.records, self.domain) as records:
+            rehearsal = Rehearsal(self.request(epsilon), records.engine, records.prepared)
+            for _ in range(runs):
+                yield estimate_auto(rehearsal.request, rehearsal.run(_SEED, self.draws))
 
 
-@contextmanager
-def bench_on(path: Path, draws: Draws | None = None) -> Iterator[Bench]:
+def bench_on(path: Path, draws: Draws | None = None) -> Bench:
     """The records of a look-alike; its items lie beside it."""
     records = Records(str(path), "user_id", "item_id", record_id="record_id")
     domain = Domain(_items(path.with_name(f"{path.stem}.items.parquet")))
+    with reading(records, domain) as opened:
+        read = row_totals(opened.engine, opened.prepared, 1, width=1)
+    rows = BinaryRows.of(read.found, domain.size)
+    return Bench(records, domain, rows, read.dropped, SystemDraws() if draws is None else draws)
+
+
+@contextmanager
+def reading(records: Records, domain: Domain) -> Iterator[Reading]:
+    """The records in an engine of their own, so that what it held of them is gone afterwards."""
     request = make_request(records, domain, epsilon=1, count="users")
     with DuckDBEngine() as engine:
-        prepared = prepare(engine, request.records, request.domain, request.sources)
-        read = row_totals(engine, prepared, 1, width=1)
-        rows = BinaryRows.of(read.found, domain.size)
-        noise = SystemDraws() if draws is None else draws
-        yield Bench(records, domain, engine, prepared, rows, read.dropped, noise)
+        yield Reading(engine, prepare(engine, request.records, request.domain, request.sources))
 
 
 def _items(path: Path) -> list[int]:

@@ -41,14 +41,14 @@ def measured(
         autos: runs of ``auto`` at both ε.
         sampled: whether rows that are sampled are compared with rows that are scaled.
     """
-    with bench_on(given.data.lookalike(name, scale)) as bench:
-        found = [*_properties(bench, title), *curve_numbers(bench, name, title, runs)]
-        if scale != _WHOLE and not given.data.is_quick:
-            found += full_size_numbers(name, title)
-        compared = Comparison(bench, name, title, largest, runs, autos).numbers()
-        found += _along(compared, found, name)
-        if sampled:
-            found += sampling_numbers(bench, title, runs)
+    bench = bench_on(given.data.lookalike(name, scale))
+    found = [*_properties(bench, title), *curve_numbers(bench, name, title, runs)]
+    if scale != _WHOLE and not given.data.is_quick:
+        found += full_size_numbers(name, title)
+    compared = Comparison(bench, name, title, largest, runs, autos).numbers()
+    found += _along(compared, found, name)
+    if sampled:
+        found += sampling_numbers(bench, title, runs)
     return [*found, *_regrets(Numbers(found), name, title)]
 
 

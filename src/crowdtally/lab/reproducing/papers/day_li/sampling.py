@@ -13,7 +13,7 @@ from crowdtally.lab.metrics import mae
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.lab.reproducing.numbers import Number
 from crowdtally.lab.reproducing.papers.day_li import panels
-from crowdtally.lab.reproducing.papers.day_li.bench import Bench, Floats
+from crowdtally.lab.reproducing.papers.day_li.bench import Bench, Floats, reading
 from crowdtally.lab.reproducing.papers.day_li.budgets import LARGE
 from crowdtally.lab.reproducing.papers.day_li.dpsense import Scaling
 
@@ -36,8 +36,9 @@ def _sampled(bench: Bench, limit: int, runs: int) -> Iterator[Floats]:
     """One sample of every row, and fresh noise for each run."""
     epsilon = LARGE.epsilon * _PUBLISHED
     request = bench.request(epsilon, bounding="sra", max_records=limit)
-    rehearsal = Rehearsal(request, bench.engine, bench.prepared)
-    halfway = rehearsal.halfway(_SEED, bench.draws)
+    with reading(bench.records, bench.domain) as records:
+        rehearsal = Rehearsal(request, records.engine, records.prepared)
+        halfway = rehearsal.halfway(_SEED, bench.draws)
     for _ in range(runs):
         yield estimate(rehearsal.finish(halfway, bench.draws).tables[0])
 
