@@ -225,12 +225,12 @@ def little_to_gain(numbers: Numbers) -> Judged:
 
 def alike(numbers: Numbers) -> Judged:
     """Sampling a row and scaling it have the same error."""
-    off = {}
-    for one in SETS:
-        if one.sampled:
-            scaled = numbers.mean(panels.SAMPLING, panels.NORMALISED, one.title)
-            sampled = numbers.mean(panels.SAMPLING, panels.SAMPLED, one.title)
-            off[one.title] = 100 * (sampled / scaled - 1)
+    line = panels.error_line(LARGE)
+    off = {
+        one.title: 100 * (numbers.mean(panels.SAMPLING, line, one.title) - 1)
+        for one in SETS
+        if one.sampled
+    }
     holds = {title: abs(share) <= _SIMILAR for title, share in off.items()}
     found = (
         f"the MAE of sampling against that of normalisation, at the same θ and noise, ln 3: "

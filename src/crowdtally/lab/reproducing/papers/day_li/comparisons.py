@@ -71,7 +71,7 @@ MAE = Figure(
     (
         *_by_set("mae", "mean absolute error of a count"),
         Panel(panels.SCALINGS, "The factors that DPSense-S chooses", _SET,
-              Axis("mean factor s", False, (1.0, 2.0)), is_bars=True),
+              Axis("mean factor s", True, (1.0, 2.0)), is_bars=True),
         Panel(panels.bias(LARGE), "Mean error with its sign, ε = ln 3", _SET,
               Axis("% of the mean column count", False), is_bars=True),
     ),

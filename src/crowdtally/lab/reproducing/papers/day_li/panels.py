@@ -10,7 +10,6 @@ HALF = "half the mean column count"
 OPTIMUM, GAP, GAP_KEPT = "optimum", "gap", "gap-kept"
 REGRET, SAMPLING = "regret", "sampling"
 SCALINGS, BIAS = "scalings", "bias"
-NORMALISED, SAMPLED = "normalised", "sampled"
 FULL = ", full size"
 
 

@@ -46,7 +46,7 @@ class BinaryRows:
     @cached_property
     def sums(self) -> RowSums:
         """How many rows have which length."""
-        lengths, places = np.unique(self.table.sums, return_inverse=True)
+        lengths, places = self._lengths
         ones = np.zeros(len(lengths), dtype=np.int64)
         np.add.at(ones, places, self.table.totals)
         return RowSums(lengths, ones // lengths)  # a row of ρ ones was met ρ times
@@ -73,14 +73,20 @@ class BinaryRows:
 
     def scaled(self, rule: DPSense) -> Counts:
         """What a release with this rule counts, in its units."""
-        sums, theta = self.table.sums, rule.theta
-        weights = np.where(sums <= theta, GRID, GRID * theta // sums)
-        values = self._by_column(weights * self.table.totals)
+        lengths, places = self._lengths
+        weights = np.where(lengths <= rule.theta, GRID, GRID * rule.theta // lengths)
+        values = self._by_column(weights[places] * self.table.totals)
         return Counts(self.cells, np.arange(self.cells), values, rule.l1_bound, rule.unit)
 
     def whole(self) -> Counts:
         """What is counted where nobody is cut, because the bound is the longest row's length."""
         return Counts(self.cells, np.arange(self.cells), self.truth, self.most)
+
+    @cached_property
+    def _lengths(self) -> tuple[Ints, NDArray[np.int32]]:
+        """Every length of a row, ascending, and which of them each entry has."""
+        lengths = np.unique(self.table.sums)
+        return lengths, np.searchsorted(lengths, self.table.sums).astype(np.int32)
 
     @cached_property
     def _starts(self) -> tuple[Ints, Ints]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
+from math import hypot
 
 import numpy as np
 
@@ -23,13 +25,15 @@ _PUBLISHED = Fraction(9, 10)
 
 
 def sampling_numbers(bench: Bench, title: str, runs: int) -> Iterator[Number]:
-    """The error of both ways at the θ of the best quality, with the same noise, at ε = ln 3."""
+    """The error of sampling over that of scaling, at the θ of the best quality, at ε = ln 3."""
     scaling = Scaling.of(bench, LARGE.epsilon)
     rule = DPSense(scaling.best)
     counts = bench.rows.scaled(rule)
-    scaled = [scaling.published(rule, counts) for _ in range(runs)]
-    yield _number(bench, panels.NORMALISED, title, scaled)
-    yield _number(bench, panels.SAMPLED, title, list(_sampled(bench, rule.theta, runs)))
+    scaled = _error(bench, [scaling.published(rule, counts) for _ in range(runs)])
+    sampled = _error(bench, list(_sampled(bench, rule.theta, runs)))
+    ratio = sampled.mean / scaled.mean
+    spread = hypot(sampled.standard_error / sampled.mean, scaled.standard_error / scaled.mean)
+    yield replace(sampled, x=title, mean=ratio, standard_error=ratio * spread)
 
 
 def _sampled(bench: Bench, limit: int, runs: int) -> Iterator[Floats]:
@@ -43,6 +47,6 @@ def _sampled(bench: Bench, limit: int, runs: int) -> Iterator[Floats]:
         yield estimate(rehearsal.finish(halfway, bench.draws).tables[0])
 
 
-def _number(bench: Bench, line: str, title: str, estimates: list[Floats]) -> Number:
+def _error(bench: Bench, estimates: list[Floats]) -> Number:
     errors = [mae(bench.rows.truth, np.maximum(one, 0)) for one in estimates]
-    return Number.over(panels.SAMPLING, line, title, errors)
+    return Number.over(panels.SAMPLING, panels.error_line(LARGE), "", errors)
