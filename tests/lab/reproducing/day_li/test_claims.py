@@ -116,8 +116,8 @@ def test_no_claim_of_figure_1_is_forgotten() -> None:
 def test_the_full_size_stands_for_a_set_that_was_made_smaller() -> None:
     place = f"Document{panels.FULL}"
     full = Number(panels.OPTIMUM, panels.quality_line(LARGE), place, 2.5)
-    two = ("Document", "AOL", "Kosarak")
-    small = where("optimum", "MAE, ln 3", lambda one: 0.8 if one.x in two else one.mean)
+    three = ("Document", "AOL", "Kosarak")
+    small = where("optimum", "MAE, ln 3", lambda one: 0.8 if one.x in three else one.mean)
     assert claims1.between(changed(figure1(), small)).verdict == "differs"
     found = claims1.between(changed([*figure1(), full], small))
     assert found.verdict == "agrees"

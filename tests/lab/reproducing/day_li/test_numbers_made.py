@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from crowdtally.lab.reproducing.papers.day_li.budgets import BUDGETS, LARGE
 from crowdtally.lab.reproducing.papers.day_li.curves import curve_numbers, full_size_numbers
 from crowdtally.lab.reproducing.papers.day_li.errors import Comparison
 from crowdtally.lab.reproducing.papers.day_li.sampling import sampling_numbers
+from kit.silent import SilentDraws
 
 NAME, TITLE = "transaction", "Transaction"
 
@@ -45,6 +47,26 @@ def test_the_curves_of_a_bench_without_noise(bench: Bench) -> None:
     best = numbers.mean(panels.OPTIMUM, panels.error_line(LARGE), TITLE)
     least = min(found, key=lambda x: found[x].mean)
     assert best == pytest.approx(float(least) / bench.rows.row_mean)
+
+
+def test_negative_counts_are_set_to_0_in_the_curve(bench: Bench) -> None:
+    low = replace(bench, draws=Lowering())
+    found = Numbers(curve_numbers(low, NAME, TITLE, 1))
+    numbers = found.curve(panels.curves(NAME), panels.error_line(LARGE))
+    # Every count falls far below 0, and so to 0: all of it is lost.
+    assert [one.mean for one in numbers.values()] == pytest.approx(
+        [bench.rows.column_mean] * len(numbers)
+    )
+    # With negative counts kept the average is far from half of it.
+    gap = found.mean(panels.GAP_KEPT, panels.average_line(LARGE), TITLE)
+    assert gap > 100 * found.mean(panels.GAP, panels.average_line(LARGE), TITLE)
+
+
+class Lowering(SilentDraws):
+    """The same large noise below 0 for every count."""
+
+    def laplace(self, scale: Any, size: int) -> Any:
+        return np.full(size, -(2**45), dtype=np.int64)
 
 
 def test_the_errors_of_a_bench_without_noise(bench: Bench) -> None:
