@@ -91,7 +91,7 @@ def _legend(lines: Sequence[str]) -> dict[str, Any]:
 def _lines(panel: Panel, own: Sequence[Number], y: Axis, lines: Sequence[str]) -> list[Any]:
     places = sorted({float(one.x) for one in own})
     across = encoded("x", fitted(panel.x, places or [0.0], places or [1.0]))
-    across["axis"] |= {"format": ".4~g", "labelOverlap": "greedy"}
+    across["axis"] |= {"format": ",.6~g", "labelOverlap": "greedy"}
     if len(places) <= _FEW:
         across["axis"] |= {"values": places}
     up = encoded("value", y)

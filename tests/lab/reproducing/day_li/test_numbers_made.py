@@ -158,5 +158,5 @@ def test_every_set_is_work_of_its_own(made: Data) -> None:
     whole = {part.name: part.arguments for part in setting.parts(made, False)}
     assert list(whole) == [one.name for one in setting.SETS]
     assert {arguments["runs"] for arguments in whole.values()} == {30}
-    assert whole["netflix"]["autos"] == 5
-    assert {a["autos"] for name, a in whole.items() if name != "netflix"} == {30}
+    assert whole["netflix"]["autos"] == 5  # of which a run takes a minute
+    assert all(a["autos"] >= 20 for name, a in whole.items() if name != "netflix")

@@ -33,7 +33,7 @@ class Set:
     mean: float
     """ac(D): the average column count."""
     largest: int
-    """The largest θ that DPSense-S chooses from: public, about ten times the mean row."""
+    """The largest θ that DPSense-S chooses from: public, about seven times the mean row."""
     scale: str = "1"
     """The share of the rows that the look-alike has."""
     autos: int = RUNS
@@ -48,12 +48,12 @@ class Set:
 
 
 SETS = (
-    Set("netflix", "Netflix", 480_189, 17_770, 17_653, 5_654.50, 2_000, autos=5, sampled=False),
-    Set("transaction", "Transaction", 515_597, 1_657, 164, 2_031.99, 300),
-    Set("movielens-10m", "Movielens", 71_567, 10_681, 7_359, 936.25, 1_500),
-    Set("document", "Document", 8_200_000, 141_043, 436, 3_427.68, 600, "0.05"),
-    Set("aol", "AOL", 657_426, 46_176, 27_027, 498.85, 400),
-    Set("kosarak", "Kosarak", 990_002, 41_270, 2_497, 194.31, 300),
+    Set("netflix", "Netflix", 480_189, 17_770, 17_653, 5_654.50, 1_500, autos=5, sampled=False),
+    Set("transaction", "Transaction", 515_597, 1_657, 164, 2_031.99, 200),
+    Set("movielens-10m", "Movielens", 71_567, 10_681, 7_359, 936.25, 1_000),
+    Set("document", "Document", 8_200_000, 141_043, 436, 3_427.68, 400, "0.05", autos=20),
+    Set("aol", "AOL", 657_426, 46_176, 27_027, 498.85, 300, autos=20),
+    Set("kosarak", "Kosarak", 990_002, 41_270, 2_497, 194.31, 200),
 )
 """Table 2 of the paper."""
 SMALLER = tuple(one for one in SETS if one.scale != "1")
