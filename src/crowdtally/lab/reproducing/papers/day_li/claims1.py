@@ -54,8 +54,8 @@ def symmetric(numbers: Numbers) -> Judged:
     found = (
         f"while the MAE goes from its least to its largest, the average moves by this share of it: "
         f"{listed(shares, '%')}. Called symmetrical up to {100 * _SYMMETRIC:.0f}%: "
-        f"{sum(holds.values())} of {len(holds)}. It moves down where negative counts are set to 0, "
-        "because the noise of columns that hardly anybody has is then halved."
+        f"{sum(holds.values())} of {len(holds)}. Where it moves, it falls with θ: negative counts "
+        "are set to 0, which halves the noise of the many columns that hardly anybody has."
     )
     return judged(mostly(holds), found)
 
@@ -74,8 +74,10 @@ def close_to_half(numbers: Numbers) -> Judged:
     holds = {case: gap <= _CLOSE for case, gap in cut.items()}
     found = (
         f"the mean distance over all θ, in % of ac(D): {listed(cut, '%')}. Called close up to "
-        f"{_CLOSE:.0f}%: {sum(holds.values())} of {len(holds)}. With negative counts kept, for "
-        f"which the paper's explanation is made: {listed(kept, '%')}."
+        f"{_CLOSE:.0f}%: {sum(holds.values())} of {len(holds)}. The paper's explanation forgets "
+        "that negative counts are set to 0 (line 11 of its Algorithm 1). With negative counts kept "
+        f"{sum(gap <= _CLOSE for gap in kept.values())} of {len(kept)} are close: "
+        f"{listed(kept, '%')}."
     )
     return judged(mostly(holds), found)
 

@@ -20,7 +20,7 @@ from crowdtally.lab.reproducing.papers.day_li.bench import Bench
 from crowdtally.lab.reproducing.papers.day_li.budgets import BUDGETS, Budget
 from crowdtally.lab.reproducing.papers.day_li.dpsense import Scaling, best
 
-_TIMES = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 16)
+_TIMES = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 10)
 """θ over the mean row count."""
 
 
