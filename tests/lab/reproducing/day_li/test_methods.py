@@ -69,7 +69,8 @@ def test_choices_are_drawn_anew_for_each_run(path: Path) -> None:
     rules = list(Scaling.of(bench, LARGE.epsilon).chosen(20))
     assert all(1 <= rule.theta <= bench.domain.size for rule in rules)
     assert len({rule.theta for rule in rules}) > 1
-    factors = list(ScalingUp.of(bench, LARGE.epsilon, 30).chosen(20))
+    up = ScalingUp.of(bench, LARGE.epsilon, 30)
+    factors = list(up.chosen(up.scores(), 20))
     assert all(1 <= rule.theta <= 30 and 1 <= rule.scaling <= 2 for rule in factors)
     assert len({rule.scaling for rule in factors}) > 1
 
@@ -78,7 +79,8 @@ def test_choices_have_the_best_score_where_nothing_is_random(bench: Bench) -> No
     scaling = Scaling.of(bench, LARGE.epsilon)
     assert next(scaling.chosen(1)).theta == scaling.best
     up = ScalingUp.of(bench, LARGE.epsilon, 30)
-    rule = next(up.chosen(1))
+    rule = next(up.chosen(up.scores(), 1))
+    assert rule == up.best(up.scores())
     scores = up.choice.scores(bench.rows.table)
     place = up.choice.scalings.index(rule.scaling)
     assert scores[rule.theta - 1, place] == scores.max()

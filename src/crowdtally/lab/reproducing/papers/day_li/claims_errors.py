@@ -8,7 +8,7 @@ from crowdtally.lab.reproducing.figure import Claim, Judged
 from crowdtally.lab.reproducing.numbers import Number, Numbers, Place
 from crowdtally.lab.reproducing.papers.day_li import panels
 from crowdtally.lab.reproducing.papers.day_li.budgets import BUDGETS, LARGE, Budget
-from crowdtally.lab.reproducing.papers.day_li.judging import judged, less, listed, mostly, short
+from crowdtally.lab.reproducing.papers.day_li.judging import judged, less, listed, mostly
 from crowdtally.lab.reproducing.papers.day_li.setting import METHODS, SETS
 
 _FACTOR, _AROUND = 1.1, 0.1
@@ -90,11 +90,9 @@ def _worse(one: Number, best: Number, most_first: bool) -> bool:
     return less(one, best) if most_first else less(best, one)
 
 
-def _factors(numbers: Numbers) -> dict[str, float]:
+def _factors(numbers: Numbers, line: str) -> dict[str, float]:
     return {
-        f"{one.title} {budget.words}": numbers.mean(
-            panels.SCALINGS, panels.scaling_line(budget), one.title
-        )
+        f"{one.title} {budget.words}": numbers.mean(panels.scalings(budget), line, one.title)
         for one in SETS
         for budget in BUDGETS
     }
@@ -102,21 +100,27 @@ def _factors(numbers: Numbers) -> dict[str, float]:
 
 def close_to_factor(numbers: Numbers) -> Judged:
     """The scaling factors of DPSense-S."""
-    factors = _factors(numbers)
+    factors, best = _factors(numbers, "dpsense-s"), _factors(numbers, panels.BEST)
     holds = {case: abs(one - _FACTOR) <= _AROUND for case, one in factors.items()}
     found = (
         f"the mean factor chosen: {listed(factors)}. Between {_FACTOR - _AROUND:.1f} and "
-        f"{_FACTOR + _AROUND:.1f}: {sum(holds.values())} of {len(holds)}."
+        f"{_FACTOR + _AROUND:.1f}: {sum(holds.values())} of {len(holds)}. The factors with the "
+        f"best score are {listed(best)}. In look-alikes long rows have the same columns as short "
+        "ones, so that a small θ with a large factor corrects nearly all of what was cut; real "
+        "rows need not allow that."
     )
     return judged(mostly(holds), found)
 
 
 def two_is_enough(numbers: Numbers) -> Judged:
-    """No mean factor comes near the largest candidate."""
-    factors = _factors(numbers)
-    most = max(factors, key=factors.__getitem__)
-    found = f"the largest mean factor is {short(factors[most])}, on {most}; candidates end at 2."
-    return judged(factors[most] <= (_FACTOR + _LARGEST_FACTOR) / 2, found)
+    """The best factor is not the largest candidate."""
+    factors = _factors(numbers, panels.BEST)
+    holds = {case: one < _LARGEST_FACTOR for case, one in factors.items()}
+    found = (
+        f"the factor with the best score is below 2, the largest candidate, in "
+        f"{sum(holds.values())} of {len(holds)} cases: {listed(factors)}."
+    )
+    return judged(mostly(holds), found)
 
 
 def underestimates(numbers: Numbers) -> Judged:

@@ -90,13 +90,23 @@ class ScalingUp:
         )  # fmt: skip
         return cls(bench, request, choice)
 
-    def chosen(self, runs: int) -> Iterator[DPSense]:
+    def scores(self) -> list[int]:
+        """Of every θ and, for each of them, every s."""
+        scores: list[int] = self.choice.scores(self.bench.rows.table).ravel().tolist()
+        return scores
+
+    def chosen(self, scores: list[int], runs: int) -> Iterator[DPSense]:
         """A θ and an s for each run."""
-        scores, scalings = self.choice.scores(self.bench.rows.table), self.choice.scalings
-        listed = scores.ravel().tolist()
         for _ in range(runs):
-            row, place = divmod(self.bench.draws.choose(listed, self.choice.rate), len(scalings))
-            yield DPSenseS(theta=row + 1, scaling=scalings[place])
+            yield self._rule(self.bench.draws.choose(scores, self.choice.rate))
+
+    def best(self, scores: list[int]) -> DPSense:
+        """The θ and the s of the best score."""
+        return self._rule(scores.index(max(scores)))
+
+    def _rule(self, place: int) -> DPSense:
+        row, column = divmod(place, len(self.choice.scalings))
+        return DPSenseS(theta=row + 1, scaling=self.choice.scalings[column])
 
     def published(self, rule: DPSense, counts: Counts | None = None) -> Floats:
         """What is published with a θ and an s; negative counts are kept."""

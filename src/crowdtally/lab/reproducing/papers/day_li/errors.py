@@ -58,12 +58,15 @@ class Comparison:
 
     def _dpsense_s(self, budget: Budget) -> Iterator[Number]:
         scaling = ScalingUp.of(self.bench, budget.epsilon, self.largest)
-        rules = list(scaling.chosen(self.runs))
+        scores = scaling.scores()
+        rules = list(scaling.chosen(scores, self.runs))
         found = [scaling.published(rule) for rule in rules]
         yield from self._numbers(self._errors(found), "dpsense-s", budget)
         yield self._bias("dpsense-s", budget, found)
         factors = [float(rule.scaling) for rule in rules]
-        yield Number.over(panels.SCALINGS, panels.scaling_line(budget), self.title, factors)
+        yield Number.over(panels.scalings(budget), "dpsense-s", self.title, factors)
+        best = float(scaling.best(scores).scaling)
+        yield Number(panels.scalings(budget), panels.BEST, self.title, best)
 
     def _auto(self, budget: Budget) -> Iterator[Number]:
         """Its median is its estimate for absolute errors, its mean the one that ranks."""

@@ -10,6 +10,7 @@ HALF = "half the mean column count"
 OPTIMUM, GAP, GAP_KEPT = "optimum", "gap", "gap-kept"
 REGRET, SAMPLING = "regret", "sampling"
 SCALINGS, BIAS = "scalings", "bias"
+BEST = "best score"
 FULL = ", full size"
 
 
@@ -58,9 +59,9 @@ def bias(budget: Budget) -> str:
     return f"{BIAS}-{budget.name}"
 
 
-def scaling_line(budget: Budget) -> str:
-    """What DPSense-S multiplies counts by."""
-    return f"dpsense-s, {budget.words}"
+def scalings(budget: Budget) -> str:
+    """What DPSense-S multiplies counts by, by data set."""
+    return f"{SCALINGS}-{budget.name}"
 
 
 def table(column: str) -> str:
