@@ -20,7 +20,7 @@ _HEIGHT = 230
 _ABREAST = 3
 _FEW = 9
 """So many places have each a label of their own."""
-_LETTERS = 38
+_LETTERS = 34
 """So many letters of names have room side by side below a panel."""
 
 
