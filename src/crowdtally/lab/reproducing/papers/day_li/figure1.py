@@ -51,8 +51,9 @@ FIGURE = Figure(
     "DPSense publishes at fixed θ with 0.9ε, for ε = ln 1.5 and ln 3, 30 runs at each θ. The "
     "places are multiples of the mean row count and the θ of the best quality.",
     "MAE falls, then rises with θ; the quality is nearly its mirror image. Their average leaves "
-    "half the mean column count where θ is large, because negative counts are set to 0; with these kept "
-    "it stays (last panels). auto needs no θ: its error is a level line below the curve's least.",
+    "half the mean column count where θ is large, because negative counts are set to 0; with "
+    "these kept it stays (last panels). auto needs no θ: its error is a level line below the "
+    "curve's least.",
     _panels(),
     CLAIMS,
     parts,
