@@ -265,6 +265,11 @@ def test_what_does_not_depend_on_epsilon_is_counted_once(
     assert sorted(counted) == ["hpa"] * 6 + ["sra"] * 2
 
 
+def test_lists_have_the_lengths_that_are_asked_for(held: Held, engine: DuckDBEngine) -> None:
+    (outcome,) = Bench(Given(held, {}, seed=77, ks=(2, 4)), engine).run(_task("sra", 0, bound=3))
+    assert {k for _, metric, k, _ in outcome.noises[0] if metric == "precision"} == {2, 4}
+
+
 def test_what_is_held_are_the_records_of_a_release(held: Held, engine: DuckDBEngine) -> None:
     assert held.largest == 40 == largest_contribution(engine, held.prepared(engine), "records")
     assert held.known_by["records"] == 95
