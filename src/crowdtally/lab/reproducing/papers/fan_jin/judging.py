@@ -1,0 +1,72 @@
+"""How claims are held against numbers: place by place, with a margin of standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from math import hypot
+
+from crowdtally.lab.compared.rounding import alone, with_error
+from crowdtally.lab.reproducing.figure import Judged
+from crowdtally.lab.reproducing.numbers import Number
+
+MARGIN = 2
+"""Standard errors of a difference, beyond which one mean is larger than another."""
+SAID = (
+    f"One mean is called larger than another where they differ by more than {MARGIN} standard "
+    "errors of the difference; a claim about several data sets agrees where it holds on each."
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim at one place, such as one data set."""
+
+    where: str
+    """The place."""
+    holds: bool
+    """Whether it holds there."""
+    shown: str
+    """Our numbers."""
+
+
+def judged(checks: Iterable[Check], why: str = "") -> Judged:
+    """Agrees where it holds everywhere; ``why`` says what may be behind it where it does not."""
+    found = list(checks)
+    wrong = [one for one in found if not one.holds]
+    right = [one for one in found if one.holds]
+    if not wrong:
+        return Judged("agrees", f"{_listed(right)}.")
+    begin = "Not" if len(found) == 1 else "Not on"
+    words = f"{begin} {_listed(wrong)}" if len(found) > 1 else f"{wrong[0].shown}"
+    held = f"; it holds on {_listed(right)}" if right else ""
+    return Judged("differs", f"{words}{held}.{f' {why}' if why else ''}")
+
+
+def _listed(checks: Sequence[Check]) -> str:
+    return "; ".join(f"{one.where}: {one.shown}" if one.where else one.shown for one in checks)
+
+
+def each(places: Iterable[str], check: Callable[[str], tuple[bool, str]]) -> list[Check]:
+    """One check for each place."""
+    return [Check(place, *check(place)) for place in places]
+
+
+def larger(one: Number, other: Number) -> bool:
+    """Whether a mean is larger than another, beyond the margin."""
+    return one.mean - other.mean > MARGIN * hypot(one.standard_error, other.standard_error)
+
+
+def at_least(one: Number, level: float) -> bool:
+    """Whether a mean reaches a level, or misses it by less than the margin."""
+    return one.mean + MARGIN * one.standard_error >= level
+
+
+def shown(one: Number) -> str:
+    """A mean with its error."""
+    return with_error(one.mean, one.standard_error) if one.runs > 1 else alone(one.mean)
+
+
+def against(*numbers: Number) -> str:
+    """Several lines beside each other."""
+    return ", ".join(f"{one.line} {shown(one)}" for one in numbers)
