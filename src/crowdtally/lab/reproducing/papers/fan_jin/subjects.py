@@ -11,10 +11,12 @@ from typing import Any
 
 import duckdb
 
-import crowdtally as ct
+from crowdtally.curator.request.lists import read_list
 from crowdtally.curator.request.request import Subject, make_subject
 from crowdtally.lab.lookalikes.shapes import SHAPES
 from crowdtally.lab.reproducing.datasets import Data
+from crowdtally.values.domain import Domain
+from crowdtally.values.records import Records
 
 EPSILON = 1
 """The whole ε of every release, as in the paper."""
@@ -95,12 +97,11 @@ def read(data: Data, name: str) -> Iterator[Read]:
 
 def _made(data: Data, source: Source) -> Read:
     path = data.lookalike(source.name)
-    items = ct.read_list(path.with_name(f"{path.stem}.items.parquet"), "item_id")
+    items = read_list(path.with_name(f"{path.stem}.items.parquet"), "item_id")
     contexts = SHAPES[source.name].contexts.values
-    records = ct.read(
-        path, user="user_id", item="item_id", contexts=list(contexts), record_id="record_id"
-    )
-    return Read(source, make_subject(records, ct.Domain(items, contexts)))
+    columns = dict.fromkeys(contexts)
+    records = Records(str(path), "user_id", "item_id", columns, record_id="record_id")
+    return Read(source, make_subject(records, Domain(items, contexts)))
 
 
 def _real(data: Data, source: Source, folder: Path) -> Read:
@@ -120,7 +121,7 @@ def _real(data: Data, source: Source, folder: Path) -> Read:
         write(_GENRES, features, "FORMAT csv, HEADER")
         catalogue = connection.execute(select(_CATALOGUE)).fetchall()
     contexts = SHAPES[source.name].contexts.values
-    declared = ct.read(records, user="user_id", item="item_id", contexts=list(contexts))
-    domain = ct.Domain([item for item, _ in catalogue], contexts)
+    declared = Records(str(records), "user_id", "item_id", dict.fromkeys(contexts))
+    domain = Domain([item for item, _ in catalogue], contexts)
     titles = tuple(str(title) for _, title in catalogue)
     return Read(source, make_subject(declared, domain), features, titles)
