@@ -17,6 +17,7 @@ from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.estimating import crowd_of
 from crowdtally.curator.steps.step import Released
+from crowdtally.lab.apart.machine import cores, engine_settings
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.comparing.summarising import standard_error
 from crowdtally.lab.metrics.lists import precision
@@ -71,7 +72,8 @@ class Stage:
 @contextmanager
 def staged(data: Data, name: str) -> Iterator[Stage]:
     """The data set, while it is used."""
-    with read(data, name) as found, DuckDBEngine() as engine:
+    settings = engine_settings(cores())  # as many of these may run side by side
+    with read(data, name) as found, DuckDBEngine(settings=settings) as engine:
         subject = found.subject
         prepared = prepare(engine, subject.records, subject.domain, subject.sources)
         yield Stage(found, engine, prepared)
