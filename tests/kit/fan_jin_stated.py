@@ -11,7 +11,7 @@ from crowdtally.lab.reproducing.papers.fan_jin.comparing import KS, LIMITS, THEO
 from crowdtally.lab.reproducing.papers.fan_jin.subjects import SOURCES
 
 At = tuple[str, str, Place]
-DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 FIGURES: Mapping[str, Figure] = {figure.name: figure for figure in PAPER.figures}
 TITLES = [source.title for source in SOURCES.values()]
 
@@ -80,10 +80,9 @@ def _week() -> dict[At, float]:
     found: dict[At, float] = {}
     for place, day in enumerate(DAYS):
         end = place >= 4
-        found["week", "original", day] = 14.0
-        found["week", "sra", day] = 15.0 if end else 13.25
-        found["week", "hpa", day] = 17.0 if end else 11.75
-        found["week", "auto", day] = 14.0
+        found["moved", "sra", day] = 1.0 if end else -0.75
+        found["moved", "hpa", day] = 3.0 if end else -2.25
+        found["moved", "auto", day] = 0.0
     return found
 
 

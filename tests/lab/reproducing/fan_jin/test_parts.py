@@ -198,6 +198,8 @@ def test_a_week_is_counted_in_all_records_and_in_samples(given: Given) -> None:
         assert sum(_places(found, "week", line)) == pytest.approx(100)
     assert _places(found, "week", "sra") != pytest.approx(original, abs=1e-6)
     assert {one.runs for one in found if one.line == "hpa"} == {3}
+    moved = np.array(_places(found, "week", "hpa")) - original
+    assert _places(found, "moved", "hpa") == pytest.approx(moved)
     # Without noise HPA keeps the first items of everyone, whatever the key.
     kept = Counter(day for user, item, day in WEEK if item < 10)
     hpa = _places(found, "week", "hpa")

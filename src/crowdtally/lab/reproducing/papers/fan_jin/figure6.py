@@ -27,7 +27,7 @@ _OURS = ("sra", "hpa")
 _NEAR = 0.1
 _QUICK = (1, 5, 30)
 _EPSILONS = (str(EPSILON), LESS)
-_TITLES = {"items": "Items (q₁)", "edges": "Items by weekday (q₂)"}
+_TITLES = {"items": "Items (q1)", "edges": "Items by weekday (q2)"}
 
 
 def _curve(numbers: Numbers, table: str, line: str, epsilon: object = EPSILON) -> list[Number]:

@@ -31,8 +31,8 @@ from crowdtally.lab.truth import true_counts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.counts import Counts
 
-WEEK = "week"
-"""The panel of figure 11."""
+WEEK, MOVED = "week", "moved"
+"""The panels of figure 11: the shares of days, and how far they are from those of all records."""
 ORIGINAL = "original"
 POPULARITY = "popularity of hpa"
 _PERCENT = 100
@@ -128,13 +128,14 @@ def _weighed(rehearsal: Rehearsal, truth: NDArray[np.int64], draws: SystemDraws)
 def week(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
     """The share of each weekday among all records, in the samples, and in what auto says."""
     with staged(given.data, dataset) as stage:
-        days = [str(day) for day in stage.prepared.domain.contexts[0].values]
+        days = [str(day)[:3] for day in stage.prepared.domain.contexts[0].values]
         original = _shares(stage.truth["edges"], stage.contexts)
         numbers = [Number(WEEK, ORIGINAL, *one) for one in zip(days, original, strict=True)]
         for name, weekly in (("sra", _kept), ("hpa", _kept), (AUTO, _said)):
-            rows = _runs(stage, name, weekly, runs)
-            columns = zip(days, np.transpose(rows).tolist(), strict=True)
-            numbers += [Number.over(WEEK, name, day, values) for day, values in columns]
+            rows = np.array(_runs(stage, name, weekly, runs))
+            for panel, shown in ((WEEK, rows), (MOVED, rows - np.array(original))):
+                columns = zip(days, shown.T.tolist(), strict=True)
+                numbers += [Number.over(panel, name, day, values) for day, values in columns]
     return numbers
 
 

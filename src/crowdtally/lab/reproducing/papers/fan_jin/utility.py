@@ -28,6 +28,8 @@ TITLES = tuple(source.title for source in SOURCES.values())
 _MOVIES, _NETFLIX, _GOWALLA = "MovieLens", "Netflix", "Gowalla"
 _FEW, _MUCH, _SIMILAR = 0.2, 0.2, 2.0
 _KL = {"kl": "D(original‖released)", "kl_reversed": "D(released‖original)"}
+_PLAIN = {"kl": "original || released", "kl_reversed": "released || original"}
+"""The same in letters that every font has."""
 _OTHER_BASELINES = (
     "Our dft chooses the number of its coefficients privately, and gs its groups by rough counts "
     "of one record per user; the paper does not say how it set them."
@@ -242,7 +244,7 @@ def _panels(table: str) -> tuple[Panel, ...]:
         Panel(panel_of(table, "mse"), f"Mean squared error, {words}", data,
               Axis("mean squared error (records²)", True), is_bars=True),
         *(
-            Panel(panel_of(table, metric), f"KL divergence {formula}, {words}", data,
+            Panel(panel_of(table, metric), f"KL divergence, {_PLAIN[metric]}, {words}", data,
                   Axis("divergence (nats)", True), is_bars=True)
             for metric, formula in _KL.items()
         ),
