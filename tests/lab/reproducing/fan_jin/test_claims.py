@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from crowdtally.lab.reproducing.figure import Judged
 from crowdtally.lab.reproducing.numbers import Number, Numbers
+from crowdtally.lab.reproducing.papers.fan_jin.judging import Check, judged, larger, worse
 from kit.fan_jin_stated import FIGURES, STATED, At, numbers
 
 MEN = "men under 25"
@@ -95,6 +97,22 @@ def test_no_difference_counts_that_is_within_the_margin() -> None:
     clear, unclear = (numbers("7", error=error) for error in (0.1, 0.2))
     assert sra_closer.judge(clear).verdict == "agrees"
     assert sra_closer.judge(unclear).verdict == "differs"  # 0.5 is less than 2·√2·0.2
+
+
+def test_an_error_that_is_far_larger_is_worse_however_uncertain_it_is() -> None:
+    """A mean of many good runs and few very bad ones has an error nearly as large as itself."""
+    small, large = Number("p", "sra", 1.0, 10.0, 0.1, 20), Number("p", "dft", 1.0, 90.0, 60.0, 20)
+    assert not larger(large, small)
+    assert worse(large, small)
+    assert not worse(Number("p", "dft", 1.0, 15.0, 4.0, 20), small)
+
+
+def test_a_claim_about_several_data_sets_says_where_it_fails_and_why() -> None:
+    checks = [Check("Here", True, "1"), Check("There", False, "2")]
+    found = judged(checks, "Because.")
+    assert found == Judged("differs", "Not on There: 2; it holds on Here: 1. Because.")
+    assert judged(checks[:1], "Because.") == Judged("agrees", "Here: 1.")
+    assert judged([Check("", False, "3 of 10")]) == Judged("differs", "3 of 10.")
 
 
 def test_a_week_in_which_nothing_moves_says_nothing() -> None:

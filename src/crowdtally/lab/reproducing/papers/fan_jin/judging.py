@@ -12,9 +12,15 @@ from crowdtally.lab.reproducing.numbers import Number
 
 MARGIN = 2
 """Standard errors of a difference, beyond which one mean is larger than another."""
+TWICE = 2
+"""An error so many times as large is larger, also where few bad runs make its mean uncertain."""
+ALL = 0.95
+"""The share of hits that is called 100%."""
 SAID = (
     f"One mean is called larger than another where they differ by more than {MARGIN} standard "
-    "errors of the difference; a claim about several data sets agrees where it holds on each."
+    f"errors of the difference, one error also where it is more than {TWICE} times the other: the "
+    "mean of dft is that of many good runs and few very bad ones. A claim about several data sets "
+    "agrees where it holds on each."
 )
 
 
@@ -37,8 +43,7 @@ def judged(checks: Iterable[Check], why: str = "") -> Judged:
     right = [one for one in found if one.holds]
     if not wrong:
         return Judged("agrees", f"{_listed(right)}.")
-    begin = "Not" if len(found) == 1 else "Not on"
-    words = f"{begin} {_listed(wrong)}" if len(found) > 1 else f"{wrong[0].shown}"
+    words = f"Not on {_listed(wrong)}" if len(found) > 1 else _listed(wrong)
     held = f"; it holds on {_listed(right)}" if right else ""
     return Judged("differs", f"{words}{held}.{f' {why}' if why else ''}")
 
@@ -55,6 +60,11 @@ def each(places: Iterable[str], check: Callable[[str], tuple[bool, str]]) -> lis
 def larger(one: Number, other: Number) -> bool:
     """Whether a mean is larger than another, beyond the margin."""
     return one.mean - other.mean > MARGIN * hypot(one.standard_error, other.standard_error)
+
+
+def worse(one: Number, other: Number) -> bool:
+    """Whether an error is larger than another, beyond the margin, or by far."""
+    return larger(one, other) or one.mean > TWICE * other.mean
 
 
 def at_least(one: Number, level: float) -> bool:
