@@ -36,6 +36,14 @@ _OTHER_BASELINES = (
     "of one record per user; the paper does not say how it set them."
 )
 _STAND_IN = "Gowalla, Foursquare and Netflix are look-alikes here."
+_FLAT = (
+    f"{_STAND_IN} On that of Netflix the first places are nearly equal, so that the sample decides "
+    "between the tenth and the next."
+)
+_ONE_ORDER = (
+    f"{_STAND_IN} On that of Netflix the first places are nearly equal, and each weekday has an "
+    "order of its own: HPA keeps the first items of one order for every day."
+)
 
 
 class At:
@@ -145,7 +153,7 @@ def _hpa_finds_more(exceptions: Sequence[str]) -> Test:
 def _perfect_on_netflix(numbers: Numbers) -> Judged:
     found = numbers.at(panel_of("items", "precision"), "hpa", _NETFLIX)
     told = f"{shown(found)} of the true top 10"
-    return judged([Check("", found.mean >= ALL, told)], _STAND_IN)
+    return judged([Check("", found.mean >= ALL, told)], _FLAT)
 
 
 def _dropped(numbers: Numbers) -> Judged:
@@ -157,7 +165,7 @@ def _dropped(numbers: Numbers) -> Judged:
         )
         return edges.mean < items.mean, f"{against(edges)}, and over all records {against(items)}"
 
-    return judged(each(TITLES, test))
+    return judged(each(TITLES, test), _FLAT)
 
 
 def _mse(table: str) -> Iterator[Claim]:
@@ -219,7 +227,7 @@ def _items_found() -> Iterator[Claim]:
     )
     yield _claim(
         "top 10: “Overall, HPA outperforms SRA”; “the only exception” is MovieLens",
-        "items", "precision", _hpa_finds_more([_MOVIES]), _STAND_IN,
+        "items", "precision", _hpa_finds_more([_MOVIES]), _FLAT,
     )  # fmt: skip
 
 
@@ -227,7 +235,7 @@ def _edges_found() -> Iterator[Claim]:
     yield _claim(
         "top 10 of each context: “our methods show superior performance” (here: both are above "
         "LPA, DFT and GS)",
-        "edges", "precision", _ours_find_more(0.0), _STAND_IN,
+        "edges", "precision", _ours_find_more(0.0), _ONE_ORDER,
     )  # fmt: skip
     yield Claim(
         "top 10 of each context: “the absolute precision slightly dropped due to sparser data "
@@ -237,7 +245,7 @@ def _edges_found() -> Iterator[Claim]:
     yield _claim(
         "top 10 of each context: “HPA outperforms SRA”, on MovieLens too: “HPA greatly improves "
         "over SRA”",
-        "edges", "precision", _hpa_finds_more([]), _STAND_IN,
+        "edges", "precision", _hpa_finds_more([]), _ONE_ORDER,
     )  # fmt: skip
 
 
