@@ -1,0 +1,16 @@
+"""Notes that several figures share."""
+
+from __future__ import annotations
+
+RUNS_NOTE = (
+    "50 runs, each with data, noise and queries of its own: up to 500 random subsets of each size. "
+    "auto: 20 runs, five on each of four tables, because counting ten million persons takes longer "
+    "than all else."
+)
+AUTO_NOTE = (
+    "auto is the real method on persons with one record each. It bounds nobody, spends 3% of ε on "
+    "how long rows are and the rest on all cells, and a sum is that of the reader's estimates. "
+    "Each estimate is near its own count; but an empty cell is believed to hold a little, which "
+    "adds up in sums over many cells. The noisy sum, which a reader is told beside the estimate, "
+    "is that of geometric."
+)
