@@ -46,6 +46,7 @@ _FLAT = (
     "person page",
     "lab lookalike",
     "lab recommend",
+    "lab reproduce",
     "lab audit",
     "check",
 )

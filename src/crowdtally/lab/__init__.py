@@ -14,6 +14,7 @@ _HOMES: dict[str, str] = {
     "lookalike": "lookalikes.writing",
     "measured": "metrics",
     "recommend": "recommenders.experiment",
+    "reproduce": "reproducing.reproduction",
 }
 
 __all__ = list(_HOMES)

@@ -9,6 +9,7 @@ from crowdtally.cli.lab.audit import audit, audit_request
 from crowdtally.cli.lab.compare import compare
 from crowdtally.cli.lab.lookalike import lookalike
 from crowdtally.cli.lab.recommend import recommend
+from crowdtally.cli.lab.reproduce import reproduce
 
 app = typer.Typer(
     help="For researchers who hold the true data: nothing that it prints is private.",
@@ -26,5 +27,6 @@ def lab() -> None:
 app.command("compare", cls=GroupedCommand)(compare)
 app.command()(lookalike)
 app.command("recommend")(recommend)
+app.command("reproduce")(reproduce)
 app.command("audit")(audit)
 app.command("audit-request", cls=GroupedCommand)(audit_request)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,31 +18,21 @@ from typing import Any
 
 from crowdtally.errors import UsageError
 from crowdtally.lab.comparing.tasks import Outcome, Unit
-from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE, check_apart
+from crowdtally.lab.outputs import (
+    ANOTHER_FOLDER,
+    CHOSEN_BY_LOOKING,
+    NOT_PRIVATE,
+    check_own_folder,
+    write_json,
+)
 
 _MANIFEST = "compare.json"
 _RUNS = "runs"
-_OTHER = "give another folder with -o DIR, or remove this one."
 
 
 def check_folder(path: Path) -> None:
     """Refuse, before anything is read, a place that is no comparison's and not free."""
-    check_apart(path)
-    if path.is_dir():
-        _check_inside(path)
-    elif path.exists():
-        raise UsageError(f"{path} is a file: give a folder with -o DIR.")
-    elif not path.absolute().parent.is_dir():
-        raise UsageError(f"there is no folder {path.absolute().parent}: make it first.")
-
-
-def _check_inside(path: Path) -> None:
-    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-        raise UsageError(f"{path} cannot be read and written: give another folder with -o DIR.")
-    if (path / _MANIFEST).is_file():
-        return
-    if any(not one.name.endswith(".part") for one in path.iterdir()):
-        raise UsageError(f"{path} holds other things, and no comparison: {_OTHER}")
+    check_own_folder(path, _MANIFEST, "comparison")
 
 
 @dataclass(frozen=True)
@@ -80,7 +70,7 @@ class Folder:
         if self.outcome(outcome.unit, len(outcome.noises)) is not None:
             return  # by another process with the same folder
         self._file(outcome.unit).parent.mkdir(exist_ok=True)
-        _write(self._file(outcome.unit), {"warning": NOT_PRIVATE, **outcome.to_dict()})
+        write_json(self._file(outcome.unit), {"warning": NOT_PRIVATE, **outcome.to_dict()})
 
     def ended(self, unit: Unit) -> datetime:
         """When a unit was kept."""
@@ -96,7 +86,7 @@ class Folder:
 def _begin(manifest: Path, data: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
     # What is computed from the true records is nobody else's to read.
     manifest.parent.mkdir(mode=0o700, exist_ok=True)
-    _write(
+    write_json(
         manifest,
         {
             "warning": f"{NOT_PRIVATE} {CHOSEN_BY_LOOKING}",
@@ -116,7 +106,7 @@ def _told(manifest: Path) -> dict[str, Any]:
         known = {name: dict(told[name]) for name in ("data", "settings")}
         started = datetime.fromisoformat(told["started"])
         return {"seed": int(told["seed"]), "started": started, **known}
-    raise UsageError(f"{manifest} is damaged, or of something else: {_OTHER}")
+    raise UsageError(f"{manifest} is damaged, or of something else: {ANOTHER_FOLDER}")
 
 
 def _check_same(
@@ -128,7 +118,7 @@ def _check_same(
         name = differ[0]
         raise UsageError(
             f"{path} holds a comparison with other settings ({name}: {_shown(known.get(name))} "
-            f"there, {_shown(settings.get(name))} here), and is left as it is: {_OTHER}"
+            f"there, {_shown(settings.get(name))} here), and is left as it is: {ANOTHER_FOLDER}"
         )
     if told["data"] != dict(data):
         before, now = (f"{d.get('records')} of {d.get('users')}" for d in (told["data"], data))
@@ -138,26 +128,13 @@ def _check_same(
             else "as many records and users, which are not the same"
         )
         raise UsageError(
-            f"{path} holds a comparison of other data ({how}), and is left as it is: {_OTHER}"
+            f"{path} holds a comparison of other data ({how}), and is left as it is: "
+            f"{ANOTHER_FOLDER}"
         )
 
 
 def _shown(value: object) -> str:
     return "not given" if value is None else str(value)
-
-
-def _write(
-    path: Path, content: Mapping[str, Any], put: Callable[[Path, Path], None] = os.replace
-) -> None:
-    """A JSON file, whole or not at all; OSError, which names the file, where it cannot be."""
-    staged = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        staged.write_text(json.dumps(content), encoding="utf-8")
-        put(staged, path)
-    except OSError as error:  # a full disk names no file
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        staged.unlink(missing_ok=True)
 
 
 def _put_first(staged: Path, path: Path) -> None:

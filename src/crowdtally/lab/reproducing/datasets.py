@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from crowdtally.curator.describe import versions
 
@@ -68,12 +70,10 @@ class Data:
 
     def lookalike(self, name: str, scale: str = "1") -> Path:
         """The records of a look-alike, made where there are none yet; its items lie beside it."""
-        from crowdtally.lab.lookalikes.writing import plan, write
-
         path = self.made / f"{name}-{self._scale(scale)}.parquet"
         if not path.is_file():
             self.made.mkdir(parents=True, exist_ok=True)
-            write(plan(name, path, self._scale(scale), seed=_SEED))
+            _make(name, path, self._scale(scale))
         return path
 
     def said(self, name: str) -> str:
@@ -99,6 +99,17 @@ class Data:
     @cached_property
     def _hashes(self) -> dict[str, str]:
         return {name: _hash(self.files(name)) for name in REAL if self.is_real(name)}
+
+
+def _make(name: str, path: Path, scale: str) -> None:
+    """Make a look-alike; two processes that do so at once end with one, which is whole."""
+    from crowdtally.lab.lookalikes.writing import plan, write
+
+    with TemporaryDirectory(dir=path.parent, prefix=".made-") as folder:
+        planned = plan(name, Path(folder) / path.name, scale, _SEED)
+        write(planned)
+        os.replace(planned.items, path.with_name(planned.items.name))
+        os.replace(planned.records, path)  # last: it says that both are there
 
 
 def _hash(paths: tuple[Path, ...]) -> str:

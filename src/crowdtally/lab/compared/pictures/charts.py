@@ -20,7 +20,8 @@ WARNING = "NOT PRIVATE: computed from the true records"
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 """Okabe and Ito's, which differ for every kind of eye, without the yellow that fades on white."""
 _DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (1, 0), (6, 3), (2, 2))
-_SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+"""In the order of the colours."""
 _WIDTH = 370
 _HEIGHT = 300
 _ROW = 24
@@ -145,7 +146,7 @@ def _panel(
         {
             "transform": only_measured,
             "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-            "encoding": across | colour | told("shape", _SHAPES, legend),
+            "encoding": across | colour | told("shape", SHAPES, legend),
         },
     ]  # fmt: skip
     panel = {"width": _WIDTH, "height": _HEIGHT, "data": {"values": values}, "layer": layers}
@@ -196,13 +197,16 @@ def _fitted_to_bars(axis: Axis, series: Sequence[Line]) -> Axis:
     return fitted(axis, lows, [m + e for m, e in zip(means, errors, strict=True)])
 
 
-def framed(title: str, view: Mapping[str, Any], *, labels: int = 13) -> dict[str, Any]:
-    """A whole picture of the lab, which says first that it is not private.
+def framed(
+    title: str, view: Mapping[str, Any], *, labels: int = 13, warning: str = WARNING
+) -> dict[str, Any]:
+    """A whole picture of the lab, which says first what it was computed from.
 
     Args:
         title: what it shows.
         view: what is drawn.
         labels: the size of labels.
+        warning: that it is not private, or why it is nobody's.
     """
     text = {"labelColor": _INK, "titleColor": _INK, "labelFontSize": labels,
             "titleFontSize": 13, "titleFontWeight": "normal"}  # fmt: skip
@@ -210,7 +214,7 @@ def framed(title: str, view: Mapping[str, Any], *, labels: int = 13) -> dict[str
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "background": "white",
         "padding": 8,
-        "title": {"text": WARNING, "subtitle": title, "anchor": "start", "frame": "bounds",
+        "title": {"text": warning, "subtitle": title, "anchor": "start", "frame": "bounds",
                   "fontSize": 11, "color": "#A4262C", "subtitleFontSize": 14,
                   "subtitleColor": _INK, "subtitlePadding": 5, "offset": 14},
         **view,
