@@ -254,7 +254,7 @@ FIGURE = Figure(
     (
         "geometric and auto publish every cell, so that they do not depend on the axis: each is "
         "drawn from end to end.",
-        "The threshold of threshold samples follows from the true total, as in the paper; a release "
+        "The τ of threshold samples follows from the true total, as in the paper; a release "
         "would take a public guess of it.",
         RUNS_NOTE,
         AUTO_NOTE,

@@ -103,7 +103,9 @@ def summaries(trees: Trees, sparse: Sparse) -> Mapping[str, NoisyTable]:
 
 def node_sums(table: NoisyTable, asked: Ranges) -> dict[int, Floats]:
     """Each range as the sum of the fewest nodes that make it up, as the paper answers it."""
-    if table.cells is None:  # the reader would fit all nodes to each other, which the paper does not
+    if (
+        table.cells is None
+    ):  # the reader would fit all nodes to each other, which the paper does not
         table = replace(table, cells=np.arange(table.layout.size))
     found: dict[int, Floats] = {}
     for size, low in asked.low.items():

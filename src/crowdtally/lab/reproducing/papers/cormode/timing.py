@@ -116,7 +116,7 @@ def _auto(sparse: Sparse) -> Way:
 
 
 def auto_table(size: int) -> Table:
-    """The table of ``auto`` where everybody has one record, over so many cells of two attributes."""
+    """The table of ``auto`` where everybody has one record, over so many cells."""
     first = next(one for one in range(isqrt(size), 0, -1) if size % one == 0)
     domain = Domain(attributes={"first": range(first), "second": range(size // first)})
     people = pa.table({"user": [0], "first": [0], "second": [0]})
