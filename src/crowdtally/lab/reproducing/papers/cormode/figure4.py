@@ -33,6 +33,8 @@ _POWERS = (1, 2, 3, 4, 5)
 _SAME = 4.0
 """Times that differ by no more than this are about the same, on a scale of powers of ten."""
 _MUCH = 10.0
+_GROWS = 0.3
+"""Time grows with the cells if it does so at least by this share of their ratio."""
 _MOST_SHARE = 0.01
 _SMALLER = 1000.0
 
@@ -135,14 +137,13 @@ def _flat(numbers: Numbers) -> Judged:
 
 
 def _dense_stop(numbers: Numbers) -> Judged:
-    """Whether dense methods take time as their cells, or end."""
+    """Whether the time of dense methods grows as their cells do."""
     words, holds = [], True
-    asked = numbers.curve(TIME, FILTER)
     for line in (GEOMETRIC, WAVELET):
         curve = numbers.curve(TIME, line)
         sparsest, densest = min(curve, key=float), max(curve, key=float)
         ratio = curve[sparsest].mean / curve[densest].mean
-        holds &= len(curve) < len(asked) or ratio > _MUCH
+        holds &= ratio >= _GROWS * float(densest) / float(sparsest)
         words.append(
             f"{line} takes {times(ratio)} as long at {shown(sparsest)} as at {shown(densest)}"
         )

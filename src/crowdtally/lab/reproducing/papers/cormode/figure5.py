@@ -39,7 +39,7 @@ from crowdtally.lab.reproducing.papers.cormode.ways import (
 )
 
 TWICE = "filter-priority, S = 2n"
-SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
+SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
 PAPERS = (GEOMETRIC, FILTER, PRIORITY, FILTER_PRIORITY)
 """The lines of the paper."""
 LARGE = 10_000

@@ -12,7 +12,8 @@ AUTO_NOTE = (
     "how long rows are and the rest on all cells, and a sum is that of the reader's estimates. "
     "Each estimate is near its own count; but an empty cell is believed to hold a little, which "
     "adds up in sums over many cells. The noisy sum, which a reader is told beside the estimate, "
-    "is that of geometric."
+    "has no such bias, and about the noise of geometric; at density 0.01 twice that, because half "
+    "of ε goes to a second look at the largest cells."
 )
 TIME_NOTE = (
     "Processor time, so that what else the machine does counts little. Noise is exact and drawn by "
