@@ -48,7 +48,7 @@ def figure5() -> Told:
     found: Told = {
         ("a", line): {x: first * (100 / x) ** 0.5 for x in sizes} for line, first in falling.items()
     }
-    found["a", "priority"] |= {30_000: 0.2, 100_000: 0.1}
+    found["a", "priority"] |= {30_000: 0.2, 100_000: 0.1, 300_000: 0.05}
     found["b", "geometric"] = {x: 10 * (100 / x) ** 0.5 for x in sizes}
     for line, times in (("filter", 2.0), ("priority", 4.0), ("filter-priority", 1.5)):
         found["b", line] = {x: times * one for x, one in found["b", "geometric"].items()}

@@ -18,8 +18,8 @@ from crowdtally.lab.reproducing.papers.cormode.accuracy import (
 from crowdtally.lab.reproducing.papers.cormode.judging import (
     between,
     is_alike,
+    is_below,
     judged,
-    lower_at,
     percent,
     shown,
     spanned,
@@ -202,10 +202,12 @@ def _cut_span(numbers: Numbers) -> Judged:
 def _best_cut(numbers: Numbers) -> Judged:
     curve = numbers.curve("c", FILTER_PRIORITY)
     best = min(curve, key=lambda x: curve[x].mean)
-    below, _ = lower_at(numbers, "c", FILTER_PRIORITY, GEOMETRIC)
+    every = next(iter(numbers.curve("c", GEOMETRIC).values()))
+    below = [x for x, one in curve.items() if is_below(one, every)]
     found = (
         f"The best is θ = {shown(best)} with {percent(curve[best].mean)}; θ = 40 has "
-        f"{percent(curve[BEST].mean)}. Below geometric at θ = {where(below)}."
+        f"{percent(curve[BEST].mean)}, because more empty cells pass and the sample is drawn from "
+        f"more. Below geometric, which has {percent(every.mean)}, at θ = {where(below)}."
     )
     return judged(best == BEST, found)
 
@@ -221,15 +223,15 @@ FIGURE = Figure(
     "are alike and need many cells. In c, a cut below the smallest true counts is best.",
     (
         Panel(
-            "a", "filter", Axis("cells in the summary", True),
+            "a", "a: filter", Axis("cells in the summary", True),
             Axis("error, % of the true sum", True),
         ),
         Panel(
-            "b", "threshold and priority samples", Axis("cells in the summary", True),
+            "b", "b: threshold and priority samples", Axis("cells in the summary", True),
             Axis("error, % of the true sum", True),
         ),
         Panel(
-            "c", "filter-priority, 100,000 cells", Axis("θ, the cut of the filter", False),
+            "c", "c: filter-priority, 100,000 cells", Axis("θ, the cut of the filter", False),
             Axis("error, % of the true sum", True),
         ),
     ),

@@ -229,9 +229,9 @@ FIGURE = Figure(
     "geometric with a tenth of its output. In b, cuts drop true counts, and lines that filter go "
     "flat. In c, filters take most of the noise away.",
     (
-        Panel("a", "σ = 20, density 0.1", _SUBSET, _ERROR),
-        Panel("b", "σ = 40, density 0.1", _SUBSET, _ERROR),
-        Panel("c", "σ = 20, density 0.01", _SUBSET, _ERROR),
+        Panel("a", "a: σ = 20, density 0.1", _SUBSET, _ERROR),
+        Panel("b", "b: σ = 40, density 0.1", _SUBSET, _ERROR),
+        Panel("c", "c: σ = 20, density 0.01", _SUBSET, _ERROR),
     ),
     (
         Claim("“Apart from Priority, all techniques have relative error between 5-10% for subsets "

@@ -135,7 +135,10 @@ def _density(numbers: Numbers) -> Judged:
 
 def _auto_here(numbers: Numbers) -> Judged:
     below, above = lower_at(numbers, ERROR, "auto", GEOMETRIC)
-    found = f"auto is below geometric at {where(below)}% of the cells, above it at {where(above)}%."
+    found = (
+        f"auto is below geometric at {where(below, '%')} of the cells, above it at "
+        f"{where(above, '%')}."
+    )
     return judged(len(below) > len(above), found)
 
 

@@ -91,7 +91,9 @@ def _filters_win(numbers: Numbers) -> Judged:
     for line in (FILTER, FILTER_PRIORITY):
         below, above = lower_at(numbers, ERROR, line, GEOMETRIC)
         ahead, asked = ahead + len(below), asked + len(numbers.curve(ERROR, line))
-        words.append(f"{line} is below geometric at {where(below)}%, above it at {where(above)}%")
+        words.append(
+            f"{line} is below geometric at {where(below, '%')}, above it at {where(above, '%')}"
+        )
     return judged(ahead >= 0.8 * asked, f"Of the cells: {'; '.join(words)}.")
 
 
@@ -111,7 +113,10 @@ def _adult(numbers: Numbers) -> Judged:
 
 def _auto_here(numbers: Numbers) -> Judged:
     below, above = lower_at(numbers, ERROR, AUTO, PRIORITY)
-    found = f"auto is below priority at {where(below)}% of the cells, above it at {where(above)}%."
+    found = (
+        f"auto is below priority at {where(below, '%')} of the cells, above it at "
+        f"{where(above, '%')}."
+    )
     return judged(len(below) > len(above), found)
 
 

@@ -74,9 +74,13 @@ def shown(place: Place) -> str:
     return place if isinstance(place, str) else f"{place:,.12g}"
 
 
-def where(places: Iterable[Place]) -> str:
-    """Some places on an axis, or that there are none."""
-    return ", ".join(shown(place) for place in places) or "nowhere"
+def where(places: Iterable[Place], unit: str = "") -> str:
+    """Some places on an axis, or that there are none.
+
+    >>> where([0.5, 1000], "%"), where([])
+    ('0.5%, 1,000%', 'none')
+    """
+    return ", ".join(f"{shown(place)}{unit}" for place in places) or "none"
 
 
 def lower_at(numbers: Numbers, panel: str, one: str, other: str) -> tuple[list[Place], list[Place]]:

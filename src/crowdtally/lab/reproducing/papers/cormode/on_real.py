@@ -98,11 +98,12 @@ def parts_of(
 def panels_of(timed_on: str, summed: str) -> tuple[Panel, ...]:
     """The three panels of the paper, and what the table is like."""
     return (
-        Panel(TIME, f"time, {timed_on}", Axis("", False), Axis("processor seconds", True),
+        Panel(TIME, f"a: time, {timed_on}", Axis("step", False), Axis("processor seconds", True),
               is_bars=True),
-        Panel(OUTPUT, f"output, {timed_on}", Axis("", False), Axis("published values", True),
+        Panel(OUTPUT, f"b: output, {timed_on}", Axis("step", False), Axis("published values", True),
               is_bars=True),
-        Panel(ERROR, f"error, {summed}", Axis("% of all cells that a query sums", True),
+        Panel(ERROR, f"c: error, {summed}", Axis("% of all cells that a query sums", True),
               Axis("error, % of the true sum", True)),
-        Panel(TABLE, f"the data: {timed_on}", Axis("", False), Axis("number", True), is_bars=True),
+        Panel(TABLE, f"the data: {timed_on}", Axis("what", False), Axis("number", True),
+              is_bars=True),
     )  # fmt: skip
