@@ -118,7 +118,7 @@ def test_a_quick_try_says_so_and_is_not_mixed_with_the_rest(tmp_path: Path) -> N
     lab.reproduce("made-up", "1", output=folder, quick=True, jobs=1)
     page = (folder / "reproduction.md").read_text()
     assert "This was a quick try" in page
-    assert "*cannot be checked*" in page  # nothing was measured for it
+    assert "nothing was measured at squares, square, 10.0. | *cannot be checked* |" in page
     lab.reproduce("made-up", "1", output=folder, jobs=1)
     assert _ran(folder) == ["linear", "linear", "square", "auto"]
     assert "quick try" not in (folder / "reproduction.md").read_text()
