@@ -34,7 +34,6 @@ def figure4() -> Told:
     places = [10.0**-power for power in range(1, 6)]
     flat = {"filter": 0.1, "threshold": 0.12, "priority": 0.22, "filter-priority": 0.23}
     found: Told = {("time", line): dict.fromkeys(places, value) for line, value in flat.items()}
-    found["time", "auto"] = dict.fromkeys(places, 0.3)
     found["time", "geometric"] = {0.1: 0.35, 0.01: 3.5, 0.001: 35.0}
     found["time", "wavelet"] = {0.1: 0.4, 0.01: 4.2, 0.001: 50.0}
     found["size", "filter"] = dict.fromkeys(places, 1.8e6)
@@ -81,13 +80,12 @@ def figure6() -> Told:
     found["c", "filter"] = {x: max(one, 0.7) for x, one in geometric.items()}
     found["c", "priority"] = {x: 1.1 * one for x, one in geometric.items()}
     found["c", "filter-priority"] = {x: 1.2 * one for x, one in geometric.items()}
-    found["c", "auto"] = {x: 0.8 * one for x, one in geometric.items()}
     return found
 
 
 def figure7() -> Told:
     found = real(1_400, 1_000_000, 12_600, 10.0)
-    for line, first in (("geometric", 900), ("filter", 90), ("priority", 5_000), ("auto", 80)):
+    for line, first in (("geometric", 900), ("filter", 90), ("priority", 5_000)):
         found["c", line] = {x: first * (0.1 / x) ** 0.5 for x in SHARES}
     found["c", "filter-priority"] = {x: 95 * (0.1 / x) ** 0.5 for x in SHARES}
     return found
@@ -132,7 +130,6 @@ CASES: list[tuple[str, str, tuple[str, str], Callable[[float], float]]] = [
     ("4", "fails to scale", ("time", "wavelet"), lambda y: 1.0),
     ("4", "less than 1% of the time", ("time", "geometric"), lambda y: y / 10),
     ("4", "1000 times smaller", ("size", "filter-priority"), lambda y: y),
-    ("4", "auto publishes", ("time", "auto"), lambda y: 10 * y),
     ("5", "between 5-10%", ("a", "geometric"), lambda y: 1.2 * y),
     ("5", "decreases as the subset size", ("a", "filter"), lambda y: 1 / y),
     ("5", "Filter with θ = 50 performs best", ("a", "filter"), lambda y: 3 * y),
@@ -149,14 +146,12 @@ CASES: list[tuple[str, str, tuple[str, str], Callable[[float], float]]] = [
     ("6", "inaccurate for larger", ("c", "filter"), lambda y: y / 4),
     ("6", "comparable to Geometric", ("c", "geometric"), lambda y: y / 2),
     ("6", "less than 0.8%", ("c", "filter"), lambda y: y + 0.2),
-    ("6", "1 to 5%", ("data", "data"), lambda y: y if y < 1e8 else 1e6),
-    ("6", "auto is more accurate", ("c", "auto"), lambda y: 2 * y),
+    ("6", "single-digits", ("data", "data"), lambda y: y if y < 1e8 else 1e6),
     ("7", "two orders of magnitude", ("a", "filter"), lambda y: 10 * y),
     ("7", "smaller output", ("b", "filter-priority"), lambda y: 1_000 * y),
     ("7", "large number of entries", ("c", "filter"), lambda y: 50.0),
     ("7", "filter step", ("c", "filter-priority"), lambda y: 20 * y),
     ("7", "density of 0.14%", ("data", "data"), lambda y: y if y != 1_400 else 8_619.0),
-    ("7", "auto is more accurate", ("c", "auto"), lambda y: 100 * y),
     ("8", "D-Priority is the worst", ("uniform", "d-priority"), lambda y: y / 10),
     ("8", "are much better", ("uniform", "d-filter-priority"), lambda y: 3 * y),
     ("8", "D-Geometric is far better", ("uniform", "d-geometric"), lambda y: 10 * y),

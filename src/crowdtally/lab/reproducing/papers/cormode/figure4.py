@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from crowdtally.lab.compared.pictures.axes import Axis
 from crowdtally.lab.reproducing.datasets import Data
-from crowdtally.lab.reproducing.figure import AUTO, Claim, Figure, Given, Judged, Panel, Part
+from crowdtally.lab.reproducing.figure import Claim, Figure, Given, Judged, Panel, Part
 from crowdtally.lab.reproducing.numbers import Number, Numbers, Place
 from crowdtally.lab.reproducing.papers.cormode.judging import (
     is_below,
@@ -179,13 +179,6 @@ def _smaller(numbers: Numbers) -> Judged:
     return judged(ratio >= _SMALLER, found)
 
 
-def _auto_time(numbers: Numbers) -> Judged:
-    auto, other = numbers.curve(TIME, AUTO), numbers.curve(TIME, FILTER_PRIORITY)
-    ratios = [auto[x].mean / other[x].mean for x in other]
-    found = f"auto takes {min(ratios):.2f} to {max(ratios):.2f} times as long as filter-priority."
-    return judged(max(ratios) < _SAME, found)
-
-
 FIGURE = Figure(
     "4",
     "Running time of publishing against the density of the table",
@@ -217,8 +210,6 @@ FIGURE = Figure(
         Claim("Summaries “can be computed in less than 1% of the time compared to standard "
               "methods” (abstract).", _one_percent),
         Claim("“The summaries are up to 1000 times smaller” (abstract).", _smaller),
-        Claim("Ours, not the paper's: auto publishes such tables about as quickly as "
-              "filter-priority.", _auto_time),
     ),
     _parts,
     (

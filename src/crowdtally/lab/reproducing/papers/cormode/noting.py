@@ -12,8 +12,8 @@ AUTO_NOTE = (
     "how long rows are and the rest on all cells, and a sum is that of the reader's estimates. "
     "Each estimate is near its own count; but an empty cell is believed to hold a little, which "
     "adds up in sums over many cells. The noisy sum, which a reader is told beside the estimate, "
-    "has no such bias, and about the noise of geometric; at density 0.01 twice that, because half "
-    "of ε goes to a second look at the largest cells."
+    "has no such bias, and about the noise of geometric; where persons are few per cell "
+    "(density 0.01, Adult) twice that, because half of ε goes to a second look at the largest."
 )
 TIME_NOTE = (
     "Processor time, so that what else the machine does counts little. Noise is exact and drawn by "
@@ -21,6 +21,6 @@ TIME_NOTE = (
 )
 REAL_NOTE = (
     "Each unit of a count is one person with one record. The lists of values are those that occur "
-    "in the file: an experiment's licence. Times and sizes are of 5 runs, errors of 50, with new "
-    "noise and new queries in each; auto is the real method on the persons."
+    "in the file: an experiment's licence. Times and sizes are of 5 runs, errors of 50, those of "
+    "auto of 20, with new noise and new queries in each."
 )

@@ -87,11 +87,11 @@ def parts_of(
 ) -> Sequence[Part]:
     """The work of one of the two figures."""
     table = {"table": asked["table"]}
-    runs, few = (2, 2) if quick else (50, 5)
+    runs, fewer, few = (2, 2, 2) if quick else (50, 20, 5)
     return [
         Part(f"{figure}-cost", cost, {"table": timed_on, "runs": few}, (dataset,), is_timed=True),
         Part(f"{figure}-accuracy", accuracy, {**asked, "runs": runs}, (dataset,)),
-        Part(f"{figure}-auto", auto, {**table, "runs": runs}, (dataset,)),
+        Part(f"{figure}-auto", auto, {**table, "runs": fewer}, (dataset,)),
     ]
 
 
