@@ -26,7 +26,7 @@ from crowdtally.curator.steps.auto.questions import AllItems
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms.haar import haar_counts
 from crowdtally.lab.reproducing.figure import AUTO
-from crowdtally.lab.reproducing.papers.cormode.sparse import Sparse
+from crowdtally.lab.reproducing.papers.cormode.sparse import Sparse, uniform
 from crowdtally.lab.reproducing.papers.cormode.ways import (
     AXIS,
     EPSILON,
@@ -52,6 +52,7 @@ Way = Callable[[Sparse], int]
 """Publishes a table; returns how many values that gives."""
 MOST_CELLS = 150_000_000
 """Of dense methods: larger tables need more memory than a common computer has."""
+_WARM = 10_000
 AUTO_SHARE = Fraction(97, 100)
 """Of ε, for the cells; the rest is for how long users' rows are."""
 
@@ -81,7 +82,10 @@ def ways_of(sparse: Sparse, size: int, *, wavelet: bool = True) -> Mapping[str, 
 
 
 def timed(sparse: Sparse, ways: Mapping[str, Way], runs: int) -> dict[str, list[Timed]]:
-    """Every method so many times, in turn."""
+    """Every method so many times, in turn, once all code was loaded by a small table."""
+    small = uniform(_WARM, _WARM // 10, 20, seed=0)
+    for way in ways_of(small, _WARM // 10).values():
+        way(small)
     seen: dict[str, list[Timed]] = {name: [] for name in ways}
     for _ in range(runs):
         for name, way in ways.items():
