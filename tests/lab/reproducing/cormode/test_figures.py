@@ -79,3 +79,13 @@ def _numbers(figure: Figure, folder: Path) -> Numbers:
     given = Given(Data(folder, is_quick=True), folder)
     parts = figure.parts(given.data, True)
     return Numbers(one for part in parts for one in part.run(given, **part.arguments))
+
+
+def test_consistency_is_shown_by_what_it_leaves(tmp_path: Path) -> None:
+    """Both lines of a run have the same noise, so that much of it cancels in their ratio."""
+    given = Given(Data(tmp_path), tmp_path)
+    found = figure8.ranges(given, panel="skewed", cells=10_000, runs=2)
+    lines = {one.line for one in found if one.panel == "consistent-skewed"}
+    assert lines == {"d-filter", "d-filter-priority"}
+    assert all(0 < one.mean < 130 for one in found if one.panel == "consistent-skewed")
+    assert not any(one.line.endswith("consistent") for one in found)

@@ -13,8 +13,8 @@ from crowdtally.lab.reproducing.papers.cormode.judging import (
     unknown,
     where,
 )
+from crowdtally.lab.reproducing.papers.cormode.queries import PERCENT
 from crowdtally.lab.reproducing.papers.cormode.ranges import (
-    CHECKED,
     D_FILTER,
     D_FILTER_PRIORITY,
     D_GEOMETRIC,
@@ -115,10 +115,7 @@ def _wavelet_good(numbers: Numbers) -> Judged:
 def _saved(numbers: Numbers, panel: str) -> dict[str, dict[Place, float]]:
     """By how many percent consistency lowers errors."""
     return {
-        line: {
-            x: 100 * (1 - numbers.mean(panel, line + CHECKED, x) / one.mean)
-            for x, one in numbers.curve(panel, line).items()
-        }
+        line: {x: PERCENT - one.mean for x, one in numbers.curve(panel, line).items()}
         for line in (D_FILTER, D_FILTER_PRIORITY)
     }
 
