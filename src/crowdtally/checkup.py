@@ -153,13 +153,13 @@ def _compared(published: Published, paid: Charged | None) -> tuple[str, str]:
             "Delete it, and let nobody see it",
         )
     for name, told, cost in (
-        ("epsilon", published.guarantee.epsilon, paid.charge.epsilon),
-        ("delta", published.guarantee.delta, paid.charge.delta),
+        ("epsilon", published.guarantee.epsilon, paid.charge.loss.epsilon),
+        ("delta", published.guarantee.delta, paid.charge.loss.delta),
     ):
-        if told != cost.value:
+        if told != cost:
             raise _mismatch(
                 published,
-                f"its {name} is {show(told)}, and {cost} was charged",
+                f"its {name} is {show(told)}, and {show(cost)} was charged",
                 "Copy the release again",
             )
     entry = f"ledger: entry {paid.id} of dataset {paid.dataset!r}, {paid.state}, the same cost"

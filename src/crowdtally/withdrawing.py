@@ -12,6 +12,7 @@ from pathlib import Path
 
 from crowdtally import durable, published
 from crowdtally.budget import Charged, Ledger
+from crowdtally.budget.wording import stated
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.published import Published, WithdrawalNote, write_note
@@ -65,10 +66,10 @@ class CalledBack:
 
     def _charge(self) -> str:
         paid = self.charged
-        delta = f", delta {paid.charge.delta}" if paid.charge.delta.value else ""
+        cost = ", ".join(stated(paid.charge.loss))
         return (
-            f"The charge stays (entry {paid.id} of dataset {paid.dataset!r}: epsilon "
-            f"{paid.charge.epsilon}{delta}), because what was published cannot be taken back. "
+            f"The charge stays (entry {paid.id} of dataset {paid.dataset!r}: {cost}), because "
+            "what was published cannot be taken back. "
             "A corrected release is a new charge."
         )
 

@@ -266,10 +266,12 @@ def test_parts_may_not_exceed_the_total() -> None:
 
 
 def test_an_unknown_accountant_is_refused() -> None:
-    with pytest.raises(LedgerError, match=r"'zcdp'.*knows only sequential"):
-        accountant("zcdp")
-    with pytest.raises(LedgerError, match="'zcdp'"):
-        after(None, "d", Created(USER, "zcdp", None))
+    with pytest.raises(LedgerError, match=r"'renyi'.*knows only sequential, zcdp"):
+        accountant("renyi")
+    with pytest.raises(LedgerError, match="'renyi'"):
+        after(None, "d", Created(USER, "renyi", None))
+    with pytest.raises(LedgerError, match="'renyi'"):
+        after(None, "d", Created(USER, "renyi", Loss(Fraction(1))))
 
 
 def test_descriptions() -> None:

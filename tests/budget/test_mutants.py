@@ -258,7 +258,7 @@ def exact_fit_refused(patch: Patch) -> None:
         if self.each and requested.epsilon >= self.each.epsilon:
             raise TooMuchAtOnceError(self.dataset, requested, self.each)
         if self.limit and requested.epsilon >= (self.limit - self.spent).epsilon:
-            raise OverBudgetError(self.dataset, requested, self.spent, self.limit)
+            raise OverBudgetError(self.dataset, requested, self.limit - self.spent)
 
     patch.setattr(Balance, "require", require)
 

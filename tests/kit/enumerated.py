@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import exp
 from typing import Any
 
@@ -78,6 +79,20 @@ class Enumerated:
         options = [(k, laplace(scale, k)) for k in range(-self._reach, self._reach + 1)]
         return np.array([self._choose(options) for _ in range(size)], dtype=np.int64)
 
+    def gaussian(self, variance: Fraction, size: int) -> np.ndarray:
+        options = [(k, gaussian(variance, k)) for k in range(-self._reach, self._reach + 1)]
+        return np.array([self._choose(options) for _ in range(size)], dtype=np.int64)
+
+    def gaussian_beyond(self, variance: Fraction, least: int, sides: str, size: int) -> np.ndarray:
+        kept = [
+            k
+            for k in range(-self._reach, self._reach + 1)
+            if (abs(k) if sides == "two" else k) >= least
+        ]
+        weights = [gaussian(variance, k) for k in kept]
+        options = [(k, weight / sum(weights)) for k, weight in zip(kept, weights, strict=True)]
+        return np.array([self._choose(options) for _ in range(size)], dtype=np.int64)
+
     def choose_among(self, scores: Any, multiplicities: Any, rate: Fraction) -> int:
         best = max(score for score, n in zip(scores, multiplicities, strict=True) if n)
         weights = [
@@ -113,3 +128,9 @@ def as_float(p: Any) -> float:
 def laplace(scale: Fraction, k: int) -> float:
     alpha = exp(-1 / scale)
     return (1 - alpha) / (1 + alpha) * alpha ** abs(k)
+
+
+@cache
+def gaussian(variance: Fraction, k: int) -> float:
+    total = sum(exp(-(j**2) / (2 * variance)) for j in range(-60, 61))
+    return exp(-(k**2) / (2 * variance)) / total

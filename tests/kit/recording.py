@@ -72,6 +72,14 @@ class Recording(Draws):
         self._note("interval", rate, size)
         return self._inner.interval(rate, size)
 
+    def gaussian(self, variance: Fraction, size: int) -> Any:
+        self._note("gaussian", variance, size)
+        return self._inner.gaussian(variance, size)
+
+    def gaussian_beyond(self, variance: Fraction, least: int, sides: Any, size: int) -> Any:
+        self._note("gaussian_beyond", (variance, least, sides), size)
+        return self._inner.gaussian_beyond(variance, least, sides, size)
+
     def choose_among(self, scores: Any, multiplicities: Any, rate: Fraction) -> int:
         self._note("choose_among", rate, len(scores))
         return self._inner.choose_among(scores, multiplicities, rate)

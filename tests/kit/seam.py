@@ -21,7 +21,7 @@ class Drawn:
 
     kind: str
     parameter: Fraction
-    """The scale of discrete Laplace noise; the rate of interval noise."""
+    """The scale of discrete Laplace noise; the variance of Gaussian, the rate of interval noise."""
     size: int
 
 
@@ -46,6 +46,10 @@ class Seam(SystemDraws):
     def refine(self, noise: Any, scale: Fraction) -> Any:
         self.drawn.append(Drawn("refined", scale, len(noise)))
         return self.made_up(len(noise))
+
+    def gaussian(self, variance: Fraction, size: int) -> Any:
+        self.drawn.append(Drawn("gaussian", variance, size))
+        return self.made_up(size)
 
     def interval(self, rate: Fraction, size: int) -> Any:
         self.drawn.append(Drawn("interval", rate, size))

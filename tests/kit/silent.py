@@ -18,5 +18,8 @@ class SilentDraws(SystemDraws):
     def interval(self, rate: Any, size: int) -> Any:
         return np.zeros(size, dtype=np.int64)
 
+    def gaussian(self, variance: Any, size: int) -> Any:
+        return np.zeros(size, dtype=np.int64)
+
     def choose(self, scores: Any, rate: Any) -> int:
         return max(range(len(scores)), key=lambda place: scores[place])

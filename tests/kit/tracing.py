@@ -81,6 +81,8 @@ class Tracer(Draws):
 
     bernoulli: Any = _untraced
     bernoulli_each: Any = _untraced
+    gaussian: Any = _untraced
+    gaussian_beyond: Any = _untraced
     hits: Any = _untraced
     uniforms_below: Any = _untraced
     choose_among: Any = _untraced

@@ -159,6 +159,9 @@ class Given:
     def laplace(self, scale: Fraction, size: int) -> Any:
         raise AssertionError("this is interval noise")
 
+    def gaussian(self, variance: Fraction, size: int) -> Any:
+        raise AssertionError("this is interval noise")
+
     def interval(self, rate: Fraction, size: int) -> Any:
         self.asked.append((rate, size))
         return np.array(self.vectors.pop(0))

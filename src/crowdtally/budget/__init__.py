@@ -43,6 +43,7 @@ from crowdtally.budget.record.events import (
 from crowdtally.budget.record.history import Charged, Reservation, Withdrawal
 from crowdtally.budget.record.sources import Sources
 from crowdtally.budget.record.staged import StagedFolder
+from crowdtally.budget.record.zcdp import ZeroConcentrated
 
 __all__ = [
     "Allowance",
@@ -82,4 +83,5 @@ __all__ = [
     "VoidedError",
     "Withdrawal",
     "Withdrawn",
+    "ZeroConcentrated",
 ]

@@ -156,7 +156,7 @@ class Audit:
     def _follow_reservation(self, entry: Entry) -> None:
         event = entry.event
         if isinstance(event, Reserved):
-            self._traces[entry.id] = Trace.of(event)
+            self._traces[entry.id] = Trace.of(event, entry.balance.accountant)
             self._require_new_request(entry, event)
         elif isinstance(event, AboutReservation):
             trace = self._traces.get(event.reservation)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from crowdtally.budget.database.page import Page
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.authors import this_author
-from crowdtally.budget.record.balance import Balance, after, amount
+from crowdtally.budget.record.balance import Balance, after
 from crowdtally.budget.record.chain import (
     Entry,
     Head,
@@ -31,6 +31,7 @@ from crowdtally.budget.record.events import AboutReservation, Event, LimitsFile,
 from crowdtally.budget.record.history import Charged, Record, follow, made
 from crowdtally.budget.record.names import WHOLE_LEDGER, Spellings, normal
 from crowdtally.budget.record.sources import Sources, shelf
+from crowdtally.budget.wording import amount
 from crowdtally.errors import UsageError
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from crowdtally.budget.datasets import unknown
 from crowdtally.budget.errors import DrawnBeforeError, LedgerError, VoidedError
 from crowdtally.budget.limits import limiting
-from crowdtally.budget.record.accountant import SequentialComposition
+from crowdtally.budget.record.accountant import SequentialComposition, accountant
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.charge import Asked, Charge
 from crowdtally.budget.record.events import (
@@ -46,6 +46,8 @@ class Debtor:
     """Whether a person chose the name; a default name is refused where another owns a source."""
     new: bool
     """Whether it may be made if there is none."""
+    accountant: str = SequentialComposition.kind
+    """The kind of accountant with which it is made then."""
 
 
 def standing(book: Book, debtor: Debtor) -> Balance:
@@ -55,7 +57,7 @@ def standing(book: Book, debtor: Debtor) -> Balance:
     found = book.balance(name)
     if found is None and not debtor.new:
         raise unknown(book, name)
-    return limiting.in_force(book, found or Balance(name))
+    return limiting.in_force(book, found or Balance(name, accountant=debtor.accountant))
 
 
 def reserve(
@@ -75,7 +77,7 @@ def reserve(
         if not debtor.new:
             raise unknown(book, name)
         limiting.require_creator(book, name)
-        created = Created(unit, SequentialComposition.kind, None)
+        created = Created(unit, debtor.accountant, None)
         before = book.append(name, created).balance
     before = limiting.record(book, before)
     for met in filed(hashes):
@@ -90,7 +92,8 @@ def _taken_up(book: Book, earlier: Charged, dataset: str, event: Reserved) -> Re
     require_undrawn(earlier)
     after = book.balance(earlier.dataset)  # as it is now: others may have charged since
     assert after is not None
-    before = replace(after, spent=after.spent - earlier.charge.loss)
+    rule = accountant(after.accountant)
+    before = replace(after, spent=rule.take_back(after.spent, rule.cost(earlier.charge)))
     return Reservation(
         earlier.id, dataset, earlier.charge, before, after, taken_up=True, typed=book.typed
     )
@@ -137,7 +140,9 @@ def void(book: Book, reservation_id: str, reason: str, *, delete_staged: bool) -
         if delete_staged:
             found.staged.delete()
         found.staged.require_gone(reservation_id)
-    given_back = found.charge.loss
+    balance = book.balance(found.dataset)
+    assert balance is not None
+    given_back = accountant(balance.accountant).cost(found.charge)
     return book.append(found.dataset, Voided(reservation_id, reason, given_back)).balance
 
 

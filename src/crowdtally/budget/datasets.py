@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from crowdtally.budget.limits import limiting
 from crowdtally.budget.loss import Loss
-from crowdtally.budget.record.accountant import SequentialComposition
+from crowdtally.budget.record.accountant import chosen
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.events import Created, LimitSet
 from crowdtally.budget.record.names import dataset_name, normal
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Rho
 from crowdtally.values.rational import Number
 from crowdtally.values.unit import PrivacyUnit
 
@@ -22,8 +21,10 @@ if TYPE_CHECKING:
     from crowdtally.budget.book import Book
 
 
-def create(book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits) -> Balance:
-    """Make a dataset."""
+def create(
+    book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits, kind: str | None = None
+) -> Balance:
+    """Make a dataset; ``kind`` is its accountant's, else the one that its limits need."""
     name = book.stored(dataset)
     found = book.balance(name)
     if found is not None:
@@ -32,7 +33,8 @@ def create(book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits) -
             f"{found.how_to_limit(book.typed)}"
         )
     limiting.require_creator(book, name, limits.total, limits.each)
-    event = Created(unit, SequentialComposition.kind, limits.total, limits.each)
+    held = limiting.allowance(book, name) or limits
+    event = Created(unit, chosen(kind, held.total, held.each), limits.total, limits.each)
     return limiting.record(book, book.append(name, event).balance)
 
 
@@ -88,8 +90,19 @@ Change: TypeAlias = Callable[[Limits], Limits]
 """What a person wants changed, of limits as they are."""
 
 
-def limit_of(epsilon: Number | Epsilon | None, delta: Number | Delta | None) -> Loss | None:
-    """The limit that two numbers state; None without them."""
+def limit_of(
+    epsilon: Number | Epsilon | None,
+    delta: Number | Delta | None,
+    rho: Number | Rho | None = None,
+) -> Loss | None:
+    """The limit that numbers state, ε or ρ, each perhaps with δ; None without them."""
+    if epsilon is not None and rho is not None:
+        raise UsageError(
+            "a limit is one of epsilon, or one of rho: received both. Give --epsilon E --delta D "
+            "for an (epsilon, delta) budget, or --rho R."
+        )
+    if rho is not None:
+        return Loss.of(None, Delta.of(0 if delta is None else delta), Rho.of(rho))
     if epsilon is not None:
         # A limit on ε alone would let δ, and with it everything, be spent without end.
         return Loss.of(Epsilon.of(epsilon), Delta.of(0 if delta is None else delta))
@@ -99,37 +112,60 @@ def limit_of(epsilon: Number | Epsilon | None, delta: Number | Delta | None) -> 
 
 
 def each_of(
-    epsilon: Number | Epsilon | None, delta: Number | Delta | None, total: Loss | None
+    epsilon: Number | Epsilon | None,
+    delta: Number | Delta | None,
+    total: Loss | None,
+    rho: Number | Rho | None = None,
 ) -> Loss | None:
     """The limit on single releases; without a δ of its own it has that of the total."""
-    if epsilon is not None:
-        most = Delta.of(delta).value if delta is not None else total.delta if total else Fraction(0)
-        return Loss(Epsilon.of(epsilon).value, most)
+    if epsilon is not None or rho is not None:
+        rest = delta if delta is not None else total.delta if total else 0
+        return limit_of(epsilon, rest, rho)
     if delta is not None:
         raise UsageError("a limit on the delta of single releases needs one on epsilon too.")
     return None
 
 
-def change_of(
-    epsilon: Number | Epsilon | None,
-    delta: Number | Delta | None,
-    each_epsilon: Number | Epsilon | None,
-    each_delta: Number | Delta | None,
-) -> Change:
+@dataclass(frozen=True)
+class Typed:
+    """A limit as a person typed it, or left it out."""
+
+    epsilon: Number | Epsilon | None = UNCHANGED
+    """Its ε; None lifts the limit."""
+    delta: Number | Delta | None = None
+    """Its δ."""
+    rho: Number | Rho | None = None
+    """Its ρ, in the place of ε."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether there is anything of it; refused where δ stands alone."""
+        given = self.epsilon != UNCHANGED or self.rho is not None
+        if self.delta is not None and not given:
+            raise UsageError("a limit on delta needs one on epsilon too: give both.")
+        return given
+
+    @property
+    def by_epsilon(self) -> Number | Epsilon | None:
+        """Its ε, None where it was left out."""
+        return None if self.epsilon == UNCHANGED else self.epsilon
+
+
+def change_of(total: Typed, each: Typed) -> Change:
     """What a person wants changed; refused, before anything is read, where it makes no sense."""
-    if epsilon == UNCHANGED and each_epsilon == UNCHANGED:
-        raise UsageError("say which limit to change: --epsilon E|none, --each E|none, or both.")
-    if (epsilon == UNCHANGED and delta is not None) or (
-        each_epsilon == UNCHANGED and each_delta is not None
-    ):
-        raise UsageError("a limit on delta needs one on epsilon too: give both.")
-    total = None if epsilon == UNCHANGED else limit_of(epsilon, delta)
-    if each_epsilon != UNCHANGED:
-        each_of(each_epsilon, each_delta, total)
+    named, single = total.is_given, each.is_given
+    if not named and not single:
+        raise UsageError(
+            "say which limit to change: --epsilon E|none, --each E|none, or both; of a dataset "
+            "that counts by zCDP also --rho R and --each-rho R."
+        )
+    wanted = limit_of(total.by_epsilon, total.delta, total.rho)
+    if single:
+        each_of(each.by_epsilon, each.delta, wanted, each.rho)
 
     def change(now: Limits) -> Limits:
-        new = now.total if epsilon == UNCHANGED else total
-        each = now.each if each_epsilon == UNCHANGED else each_of(each_epsilon, each_delta, new)
-        return Limits(new, each)
+        new = wanted if named else now.total
+        most = each_of(each.by_epsilon, each.delta, new, each.rho) if single else now.each
+        return Limits(new, most)
 
     return change

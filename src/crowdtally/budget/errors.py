@@ -19,13 +19,13 @@ A parameter that makes no sense (a name, a number, another privacy unit) is a ``
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from fractions import Fraction
 
 from crowdtally.budget.amounts import for_people
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.wording import amount, remaining_words
 from crowdtally.errors import BudgetError, CrowdtallyError
-
-if TYPE_CHECKING:
-    from crowdtally.budget.loss import Loss
 
 
 class LedgerError(CrowdtallyError):
@@ -66,36 +66,50 @@ class DamagedLedgerError(LedgerError):
 class OverBudgetError(BudgetError):
     """The charge does not fit in what remains; nothing was charged."""
 
-    def __init__(self, dataset: str, requested: Loss, spent: Loss, limit: Loss) -> None:
+    def __init__(
+        self, dataset: str, requested: Loss, remaining: Loss, *, either: bool = False
+    ) -> None:
         self.dataset = dataset
         self.requested = requested
         """What was asked for."""
-        self.remaining = (limit - spent).at_least_zero()
+        self.remaining = remaining
         """What is left: never negative, even where the limit was set below what was spent."""
-        self.difference = (requested - self.remaining).at_least_zero()
-        """By how much the request is too large, in ε and in δ."""
-        lines = [
-            f"{letter}: requested {for_people(asked)}, remaining {for_people(left)}, "
-            f"difference {for_people(asked - left)}."
-            for letter, asked, left in (
-                ("ε", requested.epsilon, self.remaining.epsilon),
-                ("δ", requested.delta, self.remaining.delta),
-            )
-            if asked > left
-        ]
+        self.difference = (requested - remaining).at_least_zero()
+        """By how much the request is too large, in ε, in δ and in ρ."""
+        said = self._compared() if either else " ".join(self._lines())
         super().__init__(
             f"the privacy budget of dataset {dataset!r} does not allow this. "
-            f"{' '.join(lines)} Nothing was charged. {self._advice()}"
+            f"{said} Nothing was charged. {self._advice(either)}"
         )
 
-    def _advice(self) -> str:
-        left = self.remaining
-        if not left.epsilon:
+    def _lines(self) -> Iterator[str]:
+        """Each amount that is too large by itself."""
+        for letter, asked, left in (
+            ("ε", self.requested.epsilon, self.remaining.epsilon),
+            ("δ", self.requested.delta, self.remaining.delta),
+        ):
+            if asked > left:
+                yield (
+                    f"{letter}: requested {for_people(asked)}, remaining {for_people(left)}, "
+                    f"difference {for_people(asked - left)}."
+                )
+
+    def _compared(self) -> str:
+        """The request as a whole: its ε, δ and ρ use one room."""
+        left = remaining_words(self.remaining, either=True)
+        return f"Requested {amount(self.requested)}; remaining {left}."
+
+    def _advice(self, either: bool) -> str:
+        left, asked = self.remaining, self.requested
+        if not left.epsilon and not left.rho:
             return "The budget is used up: nothing more can be released from this dataset."
         wishes = []
-        if self.requested.epsilon > left.epsilon:
+        if asked.rho > left.rho or (either and asked.rho):
+            most = f"Ask for ρ of at most {for_people(left.rho)}." if left.rho else "No ρ is left."
+            wishes.append(most)
+        if asked.epsilon > left.epsilon:
             wishes.append(f"Ask for ε of at most {for_people(left.epsilon)}.")
-        if self.requested.delta > left.delta:
+        if asked.delta > left.delta:
             within = (
                 f"δ of at most {for_people(left.delta)}" if left.delta else "a method without δ"
             )
@@ -112,13 +126,19 @@ class TooMuchAtOnceError(BudgetError):
         """What was asked for."""
         self.each = each
         """What a single release may cost."""
-        letter, asked, most = (
-            ("ε", requested.epsilon, each.epsilon)
-            if requested.epsilon > each.epsilon
-            else ("δ", requested.delta, each.delta)
+        letter, asked, most = next(
+            (compared for compared in _compared(requested, each) if compared[1] > compared[2]),
+            ("δ", requested.delta, each.delta),
         )
         super().__init__(
             f"a single release of dataset {dataset!r} may cost at most {letter} = "
             f"{for_people(most)}, and this one asks for {for_people(asked)}. Nothing was charged. "
             f"Ask for at most {for_people(most)}, or ask whoever keeps the limits."
         )
+
+
+def _compared(requested: Loss, each: Loss) -> tuple[tuple[str, Fraction, Fraction], ...]:
+    first = (
+        ("ρ", requested.rho, each.rho) if each.rho else ("ε", requested.epsilon, each.epsilon)
+    )  # fmt: skip
+    return first, ("δ", requested.delta, each.delta)

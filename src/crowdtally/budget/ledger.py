@@ -17,15 +17,15 @@ from crowdtally.budget.access import Access
 from crowdtally.budget.audit import Verification, verify
 from crowdtally.budget.charging import Debtor
 from crowdtally.budget.database.places import Server, place
-from crowdtally.budget.datasets import UNCHANGED, Limits, each_of, limit_of
+from crowdtally.budget.datasets import UNCHANGED, Limits, Typed, each_of, limit_of
 from crowdtally.budget.errors import DamagedLedgerError
 from crowdtally.budget.limits import limiting
 from crowdtally.budget.limits.limits_file import OfficerFile
-from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.accountant import needed
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.canonical import Json
 from crowdtally.budget.record.chain import Entry, Head
-from crowdtally.budget.record.charge import Asked, Charge, checked_request_id
+from crowdtally.budget.record.charge import Asked, Charge, Part, checked_request_id
 from crowdtally.budget.record.events import MarkedPublished, checked_sha256
 from crowdtally.budget.record.fields import words
 from crowdtally.budget.record.history import Charged, Reservation, charged, export
@@ -33,7 +33,7 @@ from crowdtally.budget.record.names import dataset_name, normal
 from crowdtally.budget.record.sources import distinct
 from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Rho
 from crowdtally.values.rational import Number
 from crowdtally.values.unit import PrivacyUnit
 
@@ -104,6 +104,9 @@ class Ledger:
         delta: Number | Delta | None = None,
         each_epsilon: Number | Epsilon | None = None,
         each_delta: Number | Delta | None = None,
+        rho: Number | Rho | None = None,
+        each_rho: Number | Rho | None = None,
+        accountant: str | None = None,
     ) -> Balance:
         """Make a dataset.
 
@@ -114,10 +117,16 @@ class Ledger:
             delta: The total δ that may be spent; with an ``epsilon``, ``None`` means 0.
             each_epsilon: What a single release may cost; ``None`` for no such limit.
             each_delta: Its δ; with an ``each_epsilon``, ``None`` means that of the total.
+            rho: The total ρ that may be spent, in the place of ``epsilon``.
+            each_rho: What a single release may cost, as ρ.
+            accountant: ``sequential``: ε and δ add up. ``zcdp``: ρ adds up, and Gaussian noise can
+                be charged. ``None`` means ``zcdp`` where a limit is one of ρ, else ``sequential``.
         """
-        wanted, total = dataset_name(name), limit_of(epsilon, delta)
-        limits = Limits(total, each_of(each_epsilon, each_delta, total))
-        return self._access.write(lambda book: datasets.create(book, wanted, unit, limits))
+        wanted, total = dataset_name(name), limit_of(epsilon, delta, rho)
+        limits = Limits(total, each_of(each_epsilon, each_delta, total, each_rho))
+        return self._access.write(
+            lambda book: datasets.create(book, wanted, unit, limits, accountant)
+        )
 
     def set_limit(
         self,
@@ -128,6 +137,8 @@ class Ledger:
         delta: Number | Delta | None = None,
         each_epsilon: Number | Epsilon | None = UNCHANGED,
         each_delta: Number | Delta | None = None,
+        rho: Number | Rho | None = None,
+        each_rho: Number | Rho | None = None,
     ) -> Balance:
         """Change what a dataset may spend, on the record.
 
@@ -138,9 +149,12 @@ class Ledger:
             delta: The new total δ; with an ``epsilon``, ``None`` means 0.
             each_epsilon: What a single release may cost; ``None`` lifts it; not given, it stays.
             each_delta: Its δ; with an ``each_epsilon``, ``None`` means that of the total.
+            rho: The new total as ρ, in the place of ``epsilon``; for a dataset that counts by zCDP.
+            each_rho: What a single release may cost, as ρ.
         """
         words(reason, "the reason of a limit")
-        change = datasets.change_of(epsilon, delta, each_epsilon, each_delta)
+        total, each = Typed(epsilon, delta, rho), Typed(each_epsilon, each_delta, each_rho)
+        change = datasets.change_of(total, each)
         return self._access.write(lambda book: datasets.set_limit(book, name, change, reason))
 
     def use_limits_file(self, path: str | os.PathLike[str], *, reason: str) -> OfficerFile:
@@ -175,9 +189,10 @@ class Ledger:
         self,
         dataset: str,
         unit: PrivacyUnit,
-        epsilon: Number | Epsilon,
+        request: Charge | Number | Epsilon | None = None,
         delta: Number | Delta = 0,
         *,
+        rho: Number | Rho | None = None,
         sources: Sequence[str] = (),
         chosen: bool = True,
         new_dataset: bool = False,
@@ -189,18 +204,20 @@ class Ledger:
         Args:
             dataset: The name to charge to.
             unit: What ε protects.
-            epsilon: The ε of the request.
-            delta: Its δ.
+            request: The charge that is to be made; or its ε alone, judged as one mechanism.
+            delta: With an ε or a ρ alone, its δ.
+            rho: In the place of a charge, its ρ.
             sources: Resolved names of the records' sources, one for each file or database table.
             chosen: Whether a person chose the dataset's name. A default name is refused where a
                 source belongs to another dataset already.
             new_dataset: Whether it is meant that there may be no such dataset yet.
         """
-        requested = Loss.of(Epsilon.of(epsilon), Delta.of(delta))
-        debtor = Debtor(dataset_name(dataset), distinct(sources), chosen, new_dataset)
+        charge = request if isinstance(request, Charge) else _request(request, delta, rho)
+        named, known = dataset_name(dataset), distinct(sources)
+        debtor = Debtor(named, known, chosen, new_dataset, needed(charge))
         balance = self._access.read(lambda book: charging.standing(book, debtor), recent=True)
         balance.require_unit(unit)
-        balance.require(requested)
+        balance.require(balance.cost(charge))
         return balance
 
     def reserve(
@@ -228,7 +245,8 @@ class Ledger:
             chosen: As for ``check``.
             new_dataset: Whether to make the dataset, without a limit, if there is none.
         """
-        debtor = Debtor(dataset_name(dataset), distinct(sources), chosen, new_dataset)
+        named, known = dataset_name(dataset), distinct(sources)
+        debtor = Debtor(named, known, chosen, new_dataset, needed(charge))
         wanted = _normalised(asked or Asked())
         return self._access.write(lambda book: charging.reserve(book, debtor, unit, charge, wanted))
 
@@ -406,6 +424,17 @@ class Ledger:
         from crowdtally.budget.database.granting import grants  # SQLAlchemy
 
         return grants(self._store, role, officer=officer, run=run)
+
+
+def _request(
+    epsilon: Number | Epsilon | None, delta: Number | Delta, rho: Number | Rho | None
+) -> Charge:
+    """A charge of one mechanism for each amount: all that is known before its parts are."""
+    pure = None if epsilon is None else Epsilon.of(epsilon)
+    noise, rest = None if rho is None else Rho.of(rho), Delta.of(delta)
+    parts = [Part("pure", pure, "any")] if pure is not None else []
+    parts += [Part("noise", None, "any", rho=noise)] if noise is not None else []
+    return Charge("request", pure, tuple(parts), rest, rho=noise)
 
 
 def _normalised(asked: Asked) -> Asked:

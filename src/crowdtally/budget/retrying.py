@@ -112,8 +112,9 @@ def _differences(earlier: Charged, dataset: str, event: Reserved) -> Iterator[st
     old, new = earlier.charge, event.charge
     pairs: list[tuple[str, object, object]] = [
         ("--dataset", normal(earlier.dataset), normal(dataset)),
-        ("--epsilon", old.epsilon.value, new.epsilon.value),
-        ("--delta", old.delta.value, new.delta.value),
+        ("--epsilon", old.loss.epsilon, new.loss.epsilon),
+        ("--delta", old.loss.delta, new.loss.delta),
+        ("--rho", old.loss.rho, new.loss.rho),
         ("the source", before.source, now.source),
         ("the output", before.output, now.output),
     ]

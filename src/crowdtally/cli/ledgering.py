@@ -30,6 +30,10 @@ EachDeltaOption = Annotated[
         "--each-delta", metavar="D", help="With --each: its delta; else that of the total."
     ),
 ]
+EachRhoOption = Annotated[
+    str | None,
+    typer.Option("--each-rho", metavar="R", help="As --each, as rho of zCDP."),
+]
 
 
 def _open(ledger: str | None, *, create: bool = False) -> Ledger:
@@ -46,7 +50,7 @@ def create(
         typer.Option(
             "--epsilon",
             metavar="E",
-            help="The total that may ever be spent; needed unless a limits file says it.",
+            help="The total that may ever be spent; needed unless --rho or a limits file says it.",
         ),
     ] = None,
     delta: Annotated[
@@ -58,6 +62,20 @@ def create(
         typer.Option("--each", metavar="E", help="The most that a single release may cost."),
     ] = None,
     each_delta: EachDeltaOption = None,
+    rho: Annotated[
+        str | None,
+        typer.Option("--rho", metavar="R", help="The total as rho of zCDP, in place of --epsilon."),
+    ] = None,
+    each_rho: EachRhoOption = None,
+    accountant: Annotated[
+        str | None,
+        typer.Option(
+            "--accountant",
+            metavar="sequential|zcdp",
+            autocompletion=completing.one_of(("sequential", "zcdp")),
+            help="How losses add up: epsilon (the default), or rho, for Gaussian noise.",
+        ),
+    ] = None,
     user: Annotated[
         str | None,
         typer.Option(
@@ -75,19 +93,22 @@ def create(
 ) -> None:
     """Make a dataset with a limit, and the ledger if there is none."""
     from crowdtally.budget.datasets import each_of, limit_of
+    from crowdtally.budget.record.accountant import require_limits
     from crowdtally.budget.record.names import dataset_name
 
     unit = _unit(user, same_person=same_person) if user is not None or same_person else None
     # A slip in a number or a name leaves no empty ledger behind.
-    each_of(each, each_delta, limit_of(epsilon, delta))
+    total = limit_of(epsilon, delta, rho)
+    require_limits(name, accountant, total, each_of(each, each_delta, total, each_rho))
     dataset_name(name)
-    books = _open(ledger, create=epsilon is not None)
-    officer.require_limit(books, epsilon)
+    books = _open(ledger, create=total is not None)
+    officer.require_limit(books, total)
     if books.created:
         print(f"Made the ledger {books.location}.", file=sys.stderr)
     balance = books.create(
-        name, unit, epsilon=epsilon, delta=delta, each_epsilon=each, each_delta=each_delta
-    )
+        name, unit, epsilon=epsilon, delta=delta, each_epsilon=each, each_delta=each_delta,
+        rho=rho, each_rho=each_rho, accountant=accountant,
+    )  # fmt: skip
     print(balance.describe(ledger))
 
 
@@ -127,6 +148,11 @@ def limit(
         ),
     ] = None,
     each_delta: EachDeltaOption = None,
+    rho: Annotated[
+        str | None,
+        typer.Option("--rho", metavar="R", help="The new total as rho of zCDP, not as epsilon."),
+    ] = None,
+    each_rho: EachRhoOption = None,
     ledger: options.LedgerOption = None,
     debug: options.DebugOption = False,
 ) -> None:
@@ -138,7 +164,7 @@ def limit(
 
     balance = _open(ledger).set_limit(
         name, reason=reason, epsilon=typed(epsilon), delta=delta, each_epsilon=typed(each),
-        each_delta=each_delta,
+        each_delta=each_delta, rho=rho, each_rho=each_rho,
     )  # fmt: skip
     print(balance.describe(ledger))
 
@@ -205,7 +231,7 @@ def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator
 
     if way is None:
         return lines(dataset, ledger)
-    return group_lines(dataset.balance.dataset, way, grouped(dataset.charges, way))
+    return group_lines(dataset.balance.dataset, way, grouped(dataset, way))
 
 
 def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[str, Json]:
@@ -223,7 +249,7 @@ def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[s
         "ledger": books.location,
         "by": way,
         "datasets": [
-            showing.groups_json(dataset.balance.dataset, grouped(dataset.charges, way))
+            showing.groups_json(dataset.balance.dataset, grouped(dataset, way))
             for dataset in datasets
         ],
     }

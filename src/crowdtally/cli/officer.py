@@ -9,7 +9,7 @@ import typer
 from crowdtally.cli import options
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Ledger
+    from crowdtally.budget import Ledger, Loss
 
 
 def limits_file(
@@ -22,7 +22,7 @@ def limits_file(
 ) -> None:
     """Keep the limits in a file that only its owner can write; it is read at every charge."""
     from crowdtally.budget import Ledger
-    from crowdtally.budget.record.balance import amount
+    from crowdtally.budget.wording import amount
 
     books = Ledger.open(ledger)
     file = books.use_limits_file(path, reason=reason)
@@ -37,12 +37,12 @@ def limits_file(
     )
 
 
-def require_limit(books: Ledger, epsilon: str | None) -> None:
+def require_limit(books: Ledger, total: Loss | None) -> None:
     """Refuse to make a dataset without a limit, unless a file says what its limit is."""
     from crowdtally.errors import UsageError
 
-    if epsilon is None and books.limits_file() is None:
+    if total is None and books.limits_file() is None:
         raise UsageError(
-            "say what may ever be spent: --epsilon E, such as --epsilon 1. (Only where a limits "
-            "file is in use does it say that.)"
+            "say what may ever be spent: --epsilon E, such as --epsilon 1 (or --rho R). (Only "
+            "where a limits file is in use does it say that.)"
         )

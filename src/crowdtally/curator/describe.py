@@ -59,8 +59,8 @@ def describe(
             "entry": reservation.id,
             # A name that nobody gave is the source's own: a path of the curator's.
             "dataset": dataset.name if dataset.chosen else None,
-            "epsilon": show(reservation.charge.epsilon.value),
-            "delta": show(reservation.charge.delta.value),
+            "epsilon": show(reservation.charge.loss.epsilon),
+            "delta": show(reservation.charge.loss.delta),
             "spent_before": show(reservation.before.spent.epsilon),
             "spent_after": show(reservation.after.spent.epsilon),
             "limit": show(reservation.after.limit.epsilon) if reservation.after.limit else None,

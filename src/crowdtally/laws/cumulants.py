@@ -7,12 +7,15 @@ here, because nothing private depends on them. ``reader/changes/changes.md`` say
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.laws.bells import WIDE
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.widths import nodes
@@ -25,6 +28,10 @@ _POINTS = 4000
 """Of a law that is known on a grid."""
 _INSIDE = 0.97
 """How near to the edge of what converges such a grid goes."""
+_NARROW = 24
+"""So far from its middle nothing is left of a bell of variance 4."""
+_LEAST, _MOST = Fraction(1, 10**300), Fraction(10**300)
+"""Variances that floats hold with room beside them."""
 _FAR = 40.0
 """Over the standard deviation: a grid needs no more, tails there are beyond all that is asked."""
 
@@ -80,6 +87,57 @@ class LaplaceCumulants:
         bend = grow[0] * (1 + grow[0]) + grow[1] * (1 + grow[1])
         times = float(self.cells)
         return times * value, times * slope * self.unit, times * bend * self.unit**2
+
+
+@dataclass(frozen=True)
+class GaussianCumulants:
+    """Of the sum of some independent discrete Gaussian noises.
+
+    Σ_k e^(sk − k²/(2σ²)) = e^(s²σ²/2)·Σ_k e^(−(k−m)²/(2σ²)), m = sσ²; and the last sum is the same
+    for all m that differ by whole numbers. So K = s²σ²/2 + the logarithm of two such sums' ratio,
+    which floats do not see where σ² is at least 4.
+    """
+
+    variance: float
+    """σ², in units."""
+    unit: float
+    """What one unit is as a count."""
+    cells: int = 1
+    """How many noises are added up."""
+
+    @property
+    def edge(self) -> float:
+        """It is finite everywhere."""
+        return float("inf")
+
+    @property
+    def lattice(self) -> float:
+        """Whole units."""
+        return self.unit
+
+    def at(self, s: Floats) -> Three:
+        """K, K′ and K″."""
+        step = np.asarray(s, dtype=np.float64) * self.unit
+        value, slope = self.variance * step**2 / 2, self.variance * step
+        bend = np.full_like(step, self.variance)
+        if self.variance < WIDE:
+            more, slope, bend = self._narrow(slope)
+            value = value + more
+        times = float(self.cells)
+        return times * value, times * slope * self.unit, times * bend * self.unit**2
+
+    def _narrow(self, moved: Floats) -> Three:
+        """The logarithm of the ratio, and mean and variance of the law e^(−(k−m)²/(2σ²))."""
+        whole = np.rint(moved)
+        reach = np.arange(-_NARROW, _NARROW + 1, dtype=np.float64)
+        logs = -((reach - (moved - whole)[..., None]) ** 2) / (2 * self.variance)
+        top = logs.max(axis=-1, keepdims=True)
+        weights = np.exp(logs - top)
+        total = weights.sum(axis=-1)
+        mean = weights @ reach / total
+        bend = (weights * (reach - mean[..., None]) ** 2).sum(axis=-1) / total
+        still = np.exp(-(reach**2) / (2 * self.variance)).sum()
+        return top[..., 0] + np.log(total / still), whole + mean, bend
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,5 +215,8 @@ def cumulants(law: NoiseLaw, cells: int = 1, draws: int = 1) -> Cumulants:
     """
     if isinstance(law, IntervalNoise):
         return _of_interval(law, cells, draws)
+    if isinstance(law, GaussianNoise):
+        variance = min(max(law.variance, _LEAST), _MOST)
+        return GaussianCumulants(float(variance), float(law.unit), cells * draws)
     scale = float(getattr(law, "scale", 0))
     return LaplaceCumulants(max(scale, 1e-300), float(law.unit), cells * draws)

@@ -59,8 +59,8 @@ def least_width(scale: Fraction, terms: Terms, chance: Callable[[], arb]) -> Fra
         most = _width(scale, terms, wanted, arb(exponent)).upper()
         bound, log_chance = Fraction(nextafter(float(most), inf)), float(wanted.log())
     step = terms.step
-    weights = [(int(Fraction(weight) / step), times) for weight, times in _felt(terms)]
-    steps = Steps.of(scale, weights, _rule(terms), exponent * float(step))
+    weights = [(int(Fraction(weight) / step), times) for weight, times in felt(terms)]
+    steps = Steps.of(scale, weights, rule(terms), exponent * float(step))
     high = max(floor(bound / step), 0)
     return step * (high if steps is None else least_passing(steps, log_chance, high))
 
@@ -107,18 +107,18 @@ def _exponent(scale: Fraction, terms: Terms, wanted: arb) -> float:
 def _width(scale: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:
     """Chernoff's bound: Pr[S ≥ t] ≤ E[e^(sS)]·e^(−st) for every s > 0, solved for t."""
     rate, total = 1 / as_ball(scale), -wanted.log()
-    for weight, times in _felt(terms):
-        generating = 1 + seen(rate, arb(weight) * exponent, _rule(terms))
+    for weight, times in felt(terms):
+        generating = 1 + seen(rate, arb(weight) * exponent, rule(terms))
         total += times * generating.log()
     return total / exponent
 
 
-def _rule(terms: Terms) -> Keeping:
+def rule(terms: Terms) -> Keeping:
     """What is seen of a cell: where other cells decide, whatever is above 0 and passes the cut."""
     return terms.keeping if terms.by_itself else Keeping(terms.keeping.cut, None, "one")
 
 
-def _felt(terms: Terms) -> list[tuple[float, int]]:
+def felt(terms: Terms) -> list[tuple[float, int]]:
     """The weights; without their signs where what is kept may be the worst of both."""
     if terms.by_itself:
         return list(terms.weights)

@@ -59,6 +59,9 @@ class Source(Protocol):
     def laplace(self, scale: Fraction, size: int) -> NDArray[Any]:
         """Integers distributed as Pr[X=k] ∝ e^(−|k|/scale)."""
 
+    def gaussian(self, variance: Fraction, size: int) -> NDArray[Any]:
+        """Integers distributed as Pr[Z=k] ∝ e^(−k²/(2·variance))."""
+
     def interval(self, rate: Fraction, size: int) -> NDArray[Any]:
         """Integers z distributed together as Pr[z] ∝ e^(−rate·(max z⁺ + max z⁻))."""
 

@@ -1,7 +1,7 @@
-"""Sums over the tail of the discrete Laplace law: what becomes of an empty cell, in closed form.
+"""What becomes of an empty cell, from the moments of one side of its noise's law.
 
-With α = e^(−x), x = 1/scale, a noisy empty
-cell is X with Pr[X=k] = (1−α)/(1+α)·α^|k|. Everything below is built from Σ_{ν≥a} ν^j·α^ν, whose
+For the discrete Laplace law they are in closed form here: with α = e^(−x), x = 1/scale, a noisy
+empty cell is X with Pr[X=k] = (1−α)/(1+α)·α^|k|. Everything is built from Σ_{ν≥a} ν^j·α^ν, whose
 terms are all positive; where two of them are subtracted, ball arithmetic says what that costs.
 """
 
@@ -45,46 +45,56 @@ def moment(x: arb, power: int, low: int, high: int | None = None) -> arb:
     return (x / 2).tanh() * total
 
 
+Moment = Callable[[int, int, int | None], arb]
+"""From a power, low ≥ 0 and high or None to a ball around E[X^power; low ≤ X ≤ high]."""
+
+
 def _sided(keeping: Keeping) -> int:
     return 2 if keeping.sides == "two" else 1
 
 
 def inclusion(x: arb, keeping: Keeping) -> arb:
-    """The probability that an empty cell is kept.
+    """The probability that an empty cell with Laplace noise is kept."""
+    return kept(lambda power, low, high: moment(x, power, low, high), keeping)
+
+
+def kept(side: Moment, keeping: Keeping) -> arb:
+    """The probability that an empty cell is kept, for noise of any law that has two equal sides.
 
     The sum over the kept weights w ≥ 1 of min(w/τ, 1)·Pr[X=w], twice if both signs are kept. A cut
     of 0 also keeps X = 0, once: with both signs that is every cell, and the sum is 1.
     """
     if keeping.keeps_all:
         return arb(1)
-    sure = moment(x, 0, max(keeping.doubtful_to + 1, keeping.least))
+    sure = side(0, max(keeping.doubtful_to + 1, keeping.least), None)
     if keeping.samples and keeping.threshold is not None:
-        partly = moment(x, 1, keeping.least, keeping.doubtful_to)
+        partly = side(1, keeping.least, keeping.doubtful_to)
         sure = sure + partly / as_ball(keeping.threshold)
     return _sided(keeping) * sure
 
 
 def empty_cell(scale: Fraction, keeping: Keeping) -> EmptyCell:
-    """The law's moments as floats; the reader's value has mean E[v] and square E[w·max(w, τ)].
+    """What a reader sees of an empty cell with Laplace noise.
 
     >>> round(empty_cell(Fraction(10), Keeping()).variance ** 0.5, 4)
     14.1362
     """
+    return seen_of(lambda power, low, high: moment(1 / as_ball(scale), power, low, high), keeping)
+
+
+def seen_of(side: Moment, keeping: Keeping) -> EmptyCell:
+    """The moments as floats; the reader's value has mean E[v] and square E[w·max(w, τ)]."""
     sides = _sided(keeping)
     first, last = keeping.least, keeping.doubtful_to
-
-    def at(function: Callable[[arb], arb]) -> float:
-        return _float(lambda: function(1 / as_ball(scale)))
-
-    mean = 0.0 if sides == 2 else at(lambda x: moment(x, 1, first))
-    square = at(lambda x: sides * moment(x, 2, first))
+    mean = 0.0 if sides == 2 else _float(lambda: side(1, first, None))
+    square = _float(lambda: sides * side(2, first, None))
     sampling = 0.0
     if keeping.samples and keeping.threshold is not None:
         tau = keeping.threshold
-        sampling = at(
-            lambda x: sides * (as_ball(tau) * moment(x, 1, first, last) - moment(x, 2, first, last))
+        sampling = _float(
+            lambda: sides * (as_ball(tau) * side(1, first, last) - side(2, first, last))
         )
-    probability = at(lambda x: inclusion(x, keeping))
+    probability = _float(lambda: kept(side, keeping))
     return EmptyCell(probability, mean, square + sampling - mean**2, sampling)
 
 

@@ -81,11 +81,11 @@ def _real(p: Real, n: int, source: WordSource) -> Coins:
     words = source.words(n)
     coins = words < np.uint64(first)
     for position in np.flatnonzero(~coins & (words <= np.uint64(last))).tolist():
-        coins[position] = _below(Uniform(int(words[position]), _WIDTH), p, source)
+        coins[position] = is_below(Uniform(int(words[position]), _WIDTH), p, source)
     return coins
 
 
-def _below(uniform: Uniform, p: Real, source: WordSource) -> bool:
+def is_below(uniform: Uniform, p: Real, source: WordSource) -> bool:
     """Whether U < p, extending U by as many words as that takes."""
     while True:
         bits = 256 + 4 * uniform.bits

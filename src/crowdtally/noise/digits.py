@@ -2,13 +2,17 @@
 
 A digit is a monotone function of one uniform number U: it is k where b(k−1) ≤ U < b(k), b(k) being
 its distribution function. The table holds, for each boundary, the words that are surely below and
-surely at or above it; the few in between are *undecided*. For those, U is extended.
+surely at or above it; the few in between are *undecided*. For those, U is extended. The table
+serves every law that is given by such boundaries (``gaussian_cells.py`` has another).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
+from typing import Protocol
 
 import numpy as np
 from flint import arb
@@ -21,7 +25,21 @@ from crowdtally.noise.uniform import Uniform
 # Past 64 bits of a word; a boundary then leaves one or two words undecided.
 _TABLE_BITS = 192
 _GUIDE_BITS = 14
-_LOOK_CLOSER = 255
+
+
+class Stepped(Protocol):
+    """A law on 0, 1, 2, … as a monotone function of one uniform number."""
+
+    def boundaries(self, bits: int) -> Iterator[arb]:
+        """Balls around b(0), b(1), …, at the precision in force, which is ``bits`` bits.
+
+        They end where no boundary is left, or where the next are nearer to 1 than balls can tell.
+        """
+        ...
+
+    def settle(self, uniform: Uniform, source: WordSource) -> int:
+        """The number that U stands for, U extended by as many words as that takes."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -39,6 +57,12 @@ class DigitLaw:
         """Balls around y and T, with which b(k) = (1−e^(−y(k+1)))/T."""
         y = self.rate.enclose(bits) * 256**self.level
         return y, arb(1) if self.highest else -(-256 * y).expm1()
+
+    def boundaries(self, bits: int) -> Iterator[arb]:
+        """b(0), b(1), …; of a bounded digit there is none above 255."""
+        y, total = self.parts(bits)
+        for k in count(1) if self.highest else range(1, 256):
+            yield -(-k * y).expm1() / total
 
     def digit(self, uniform: Uniform, bits: int) -> int | None:
         """The digit if it is the same for every U of the interval, as ``bits`` bits can tell.
@@ -63,10 +87,10 @@ class DigitLaw:
         return digit
 
 
-def thresholds(law: DigitLaw, width: int = 64) -> tuple[list[int], list[int]]:
+def thresholds(law: Stepped, width: int = 64) -> tuple[list[int], list[int]]:
     """For words of ``width`` bits: (first word not surely below, first word surely above) of b(k).
 
-    The first list has one entry more. For the highest digit that is the first boundary no word is
+    The first list has one entry more. For an unbounded law that is the first boundary no word is
     surely above; for a bounded digit there is no boundary above 255, and the last word of all
     stands in its place. Either way the words from there on are undecided, not closed.
     """
@@ -74,9 +98,8 @@ def thresholds(law: DigitLaw, width: int = 64) -> tuple[list[int], list[int]]:
     below: list[int] = []
     above: list[int] = []
     with precision(_TABLE_BITS):
-        y, total = law.parts(_TABLE_BITS)
-        while law.highest or len(above) < 255:
-            scaled = -(-(len(above) + 1) * y).expm1() / total * (1 << width)
+        for boundary in law.boundaries(_TABLE_BITS):
+            scaled = boundary * (1 << width)
             below.append(int(scaled.lower().floor().unique_fmpz()))
             first_above = int(scaled.upper().ceil().unique_fmpz())
             if first_above > last:
@@ -86,9 +109,9 @@ def thresholds(law: DigitLaw, width: int = 64) -> tuple[list[int], list[int]]:
 
 
 class Table:
-    """A digit law made ready for arrays of words; everything that meets a word is uint64."""
+    """A law made ready for arrays of words; everything that meets a word is uint64."""
 
-    def __init__(self, law: DigitLaw, width: int = 64) -> None:
+    def __init__(self, law: Stepped, width: int = 64) -> None:
         self.law = law
         self.width = width
         below, above = thresholds(law, width)
@@ -96,15 +119,20 @@ class Table:
         self.above: Words = np.array(above, dtype=np.uint64)
         bits = min(_GUIDE_BITS, width)
         self._shift = np.uint64(width - bits)
-        self.guide = self._guide(bits)
+        self.guide, self._look_closer = self._guide(bits)
 
-    def _guide(self, bits: int) -> NDArray[np.uint8]:
-        """For each value of a word's leading bits: the digit, if they decide it, else 255."""
+    def _guide(self, bits: int) -> tuple[NDArray[np.unsignedinteger], int]:
+        """For each value of a word's leading bits: the digit, if they decide it, else the most.
+
+        The most is what its type can hold: of short tables a byte, which the cache likes.
+        """
+        kind = np.uint8 if self.above.size <= 255 else np.uint16
+        most = int(np.iinfo(kind).max)
         first = np.arange(1 << bits, dtype=np.uint64) << self._shift
         last = first + ((np.uint64(1) << self._shift) - np.uint64(1))
         digits = np.searchsorted(self.above, first, side="right")
-        decided = (last < self.below[digits]) & (digits < _LOOK_CLOSER)
-        return np.where(decided, digits, _LOOK_CLOSER).astype(np.uint8)
+        decided = (last < self.below[digits]) & (digits < most)
+        return np.where(decided, digits, most).astype(kind), most
 
     def search(self, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The digits of ``words``, and the positions of those that one word does not decide."""
@@ -118,7 +146,7 @@ class Table:
         """
         guided = self.guide.take((words >> self._shift).view(np.int64))
         digits = guided.astype(np.int64)
-        rest = np.flatnonzero(guided == _LOOK_CLOSER)
+        rest = np.flatnonzero(guided == self._look_closer)
         digits[rest], undecided = self.search(words[rest])
         for position in rest[undecided].tolist():
             digits[position] = self.law.settle(Uniform(int(words[position]), self.width), source)
@@ -126,6 +154,6 @@ class Table:
 
 
 @lru_cache(maxsize=512)
-def table(law: DigitLaw) -> Table:
-    """The table of a law, built once: keyed by the exact rate."""
+def table(law: Stepped) -> Table:
+    """The table of a law, built once: keyed by the exact law."""
     return Table(law)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from crowdtally.noise import bernoulli as coins
 from crowdtally.noise.balls import Probability, Rate
 from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_among
+from crowdtally.noise.gaussian import discrete_gaussian, gaussian_beyond
 from crowdtally.noise.geometric import Integers, geometric
 from crowdtally.noise.interval import interval
 from crowdtally.noise.laplace import difference
@@ -22,6 +23,7 @@ from crowdtally.noise.refining import refined
 from crowdtally.noise.skip import hits
 from crowdtally.noise.source import WordSource, system_words
 from crowdtally.noise.uniform import uniforms_below
+from crowdtally.values.keeping import Sides
 
 
 class Draws(Protocol):
@@ -51,6 +53,14 @@ class Draws(Protocol):
         One call of ``choose_among``, then of ``geometric``, then of ``uniforms_below``.
         """
         return interval(self.geometric, self.choose_among, self.uniforms_below, rate, size)
+
+    def gaussian(self, variance: Fraction, size: int) -> Integers:
+        """Returns integers distributed as Pr[Z=k] ∝ e^(−k²/(2·variance))."""
+        ...
+
+    def gaussian_beyond(self, variance: Fraction, least: int, sides: Sides, size: int) -> Integers:
+        """Returns integers of the law of ``gaussian`` given |Z| ≥ least, one-sided Z ≥ least."""
+        ...
 
     def bernoulli(self, p: Probability, size: int) -> coins.Coins:
         """Returns coins that are True with probability ``p``."""
@@ -86,6 +96,14 @@ class SystemDraws(Draws):
     def geometric(self, rate: Rate | Fraction, size: int) -> Integers:
         """See :func:`crowdtally.noise.geometric.geometric`."""
         return geometric(rate, size, self._source)
+
+    def gaussian(self, variance: Fraction, size: int) -> Integers:
+        """See :func:`crowdtally.noise.gaussian.discrete_gaussian`."""
+        return discrete_gaussian(variance, size, self._source)
+
+    def gaussian_beyond(self, variance: Fraction, least: int, sides: Sides, size: int) -> Integers:
+        """See :func:`crowdtally.noise.gaussian.gaussian_beyond`."""
+        return gaussian_beyond(variance, least, sides, size, self._source)
 
     def bernoulli(self, p: Probability, size: int) -> coins.Coins:
         """See :func:`crowdtally.noise.bernoulli.bernoulli`."""

@@ -1,4 +1,4 @@
-"""ε and δ as values: exact, validated where they are made."""
+"""ε, δ and ρ as values: exact, validated where they are made."""
 
 from __future__ import annotations
 
@@ -59,6 +59,38 @@ class Delta:
     def of(cls, number: object) -> Delta:
         """From what a person typed."""
         return number if isinstance(number, cls) else cls(exact(number, "delta"))
+
+    def __str__(self) -> str:
+        return show(self.value)
+
+
+@dataclass(frozen=True, order=True)
+class Rho:
+    """A loss of zero-concentrated differential privacy (zCDP), exact and positive."""
+
+    value: Fraction
+    """The rational itself."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, Fraction):
+            raise UsageError(f"rho must be a Fraction here: received {type(self.value)}.")
+        if self.value <= 0:
+            raise UsageError(
+                f"rho must be greater than 0: received {show(self.value)}. "
+                "Smaller is more private; 0.001 to 0.1 is usual."
+            )
+
+    @classmethod
+    def of(cls, number: object) -> Rho:
+        """From what a person typed: ``"0.01"``, ``"1/3"``, an int, a Fraction, a float.
+
+        >>> Rho.of("0.01") * 2 == Rho.of("1/50")
+        True
+        """
+        return number if isinstance(number, cls) else cls(exact(number, "rho"))
+
+    def __mul__(self, share: int | Fraction) -> Rho:
+        return Rho(self.value * share)
 
     def __str__(self) -> str:
         return show(self.value)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from crowdtally.budget.errors import LedgerError, NotAllowedError
 from crowdtally.budget.limits import kept_file
-from crowdtally.budget.limits.limits_file import OfficerFile, read_limits
+from crowdtally.budget.limits.limits_file import Allowance, OfficerFile, read_limits
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.authors import this_author
-from crowdtally.budget.record.balance import Balance, amount
+from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.events import LimitSet, LimitsFile
 from crowdtally.budget.record.names import WHOLE_LEDGER
+from crowdtally.budget.wording import amount
 from crowdtally.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,6 +71,12 @@ def require_creator(
         )
 
 
+def allowance(book: Book, dataset: str) -> Allowance | None:
+    """What the officer's file allows a dataset; ``None`` without a file."""
+    file = _file(book)
+    return None if file is None else file.allowance(dataset)
+
+
 def require_no_file(book: Book) -> None:
     """Refuse to change a limit by a command where a file says what the limits are."""
     named = book.limits_file()
@@ -107,14 +114,14 @@ def notice(book: Book) -> str | None:
     if named is None:
         return None
     kept = f"The limits are in {named.path} (why: {named.reason}), which is read at every charge."
+    balances = _balances(book)
     try:
         file = read_limits(named.path)
-    except LedgerError as error:
+        listed = [balance for balance in balances if file.lists(balance.dataset)]
+        changed = [balance for balance in listed if _with_limits(file, balance) != balance]
+    except (LedgerError, UsageError) as error:
         return f"{kept} Now it cannot be used: {error}"
-    balances = _balances(book)
-    listed = [balance for balance in balances if file.lists(balance.dataset)]
     unlisted = [balance for balance in balances if not file.lists(balance.dataset)]
-    changed = [balance for balance in listed if _with_limits(file, balance) != balance]
     if unlisted:
         kept += f" It does not list {_names(unlisted)}: nothing can be charged there."
     if changed:
@@ -132,6 +139,9 @@ def _file(book: Book) -> OfficerFile | None:
 
 def _with_limits(file: OfficerFile, balance: Balance) -> Balance:
     allowed = file.allowance(balance.dataset)
+    balance.require_limit(allowed.total)
+    if allowed.each is not None:
+        balance.require_limit(allowed.each)
     return replace(balance, limit=allowed.total, each=allowed.each, limits_file=file.sha256)
 
 

@@ -8,6 +8,11 @@
     each_epsilon = 0.5       # what a single release may cost; without it, up to the total
     reason = "approved by the board on 3 May"
 
+    [trips]
+    rho = 0.01               # of a dataset that counts by zCDP; in the place of epsilon
+    each_rho = 0.002
+    reason = "approved by the board on 3 May"
+
 Numbers are exact, with or without quotes. What cannot be understood is refused as a whole: a limit
 that was overlooked would be no limit.
 """
@@ -19,22 +24,23 @@ import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 from crowdtally.budget.limits import kept_file
 from crowdtally.budget.limits.kept_file import unusable
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.names import dataset_name, normal
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 LONGEST = 256 * 1024
 """Bytes: thousands of datasets. The file is read at every charge."""
 _LONGEST_REASON = 500
 _LONGEST_FAULT = 600
 _QUOTED = 'A ratio is written in quotes, "1/3", and so is a name with a dot, ["visits.csv"]'
-_KEYS = ("epsilon", "delta", "each_epsilon", "each_delta", "reason")
+_KEYS = ("epsilon", "delta", "rho", "each_epsilon", "each_delta", "each_rho", "reason")
+
+Amount = TypeVar("Amount", Epsilon, Delta, Rho)
 
 
 @dataclass(frozen=True)
@@ -131,29 +137,32 @@ def _allowance(name: str, fields: dict[str, Any]) -> Allowance:
             raise ValueError(
                 f"{where} has an unknown key {key[:80]!r}. {did_you_mean(key, _KEYS)}{dotted}"
             )
-    missing = [key for key in ("epsilon", "reason") if key not in fields]
+    needed = ("reason",) if "rho" in fields else ("epsilon", "reason")
+    missing = [key for key in needed if key not in fields]
     if missing:
         raise ValueError(f"{where} has no {' and no '.join(missing)}")
-    if "each_delta" in fields and "each_epsilon" not in fields:
+    single = "each_epsilon" in fields or "each_rho" in fields
+    if "each_delta" in fields and not single:
         raise ValueError(f"{where} has an each_delta without an each_epsilon: give both")
-    total = Loss(_epsilon(where, fields, "epsilon"), _delta(where, fields, "delta", Delta()))
-    each = None
-    if "each_epsilon" in fields:
-        most = _delta(where, fields, "each_delta", Delta(total.delta))
-        each = Loss(_epsilon(where, fields, "each_epsilon"), most)
+    total = _limit(where, fields, "", Delta())
+    each = _limit(where, fields, "each_", Delta(total.delta)) if single else None
     return Allowance(total, each, _reason(where, fields["reason"]))
 
 
-def _epsilon(where: str, fields: dict[str, Any], key: str) -> Fraction:
-    try:
-        return Epsilon.of(fields[key]).value
-    except UsageError as error:
-        raise ValueError(f"{where} {key}: {error}") from error
+def _limit(where: str, fields: dict[str, Any], prefix: str, rest: Delta) -> Loss:
+    """A limit of ε or of ρ, which the keys of one prefix state."""
+    if f"{prefix}epsilon" in fields and f"{prefix}rho" in fields:
+        raise ValueError(f"{where} has {prefix}epsilon and {prefix}rho: give one of them")
+    epsilon = _amount(where, fields, f"{prefix}epsilon", Epsilon, None)
+    rho = _amount(where, fields, f"{prefix}rho", Rho, None)
+    return Loss.of(epsilon, _amount(where, fields, f"{prefix}delta", Delta, rest) or rest, rho)
 
 
-def _delta(where: str, fields: dict[str, Any], key: str, default: Delta) -> Fraction:
+def _amount(
+    where: str, fields: dict[str, Any], key: str, kind: type[Amount], default: Amount | None
+) -> Amount | None:
     try:
-        return Delta.of(fields.get(key, default)).value
+        return kind.of(fields[key]) if key in fields else default
     except UsageError as error:
         raise ValueError(f"{where} {key}: {error}") from error
 

@@ -1,34 +1,20 @@
 """What events cost.
 
 Events say what was done and never change meaning; an accountant says what they cost. Its kind is
-recorded with each dataset, so that another notion (zCDP, say) can be added without re-reading old
-entries in a new light. A kind that this version does not know is refused.
+recorded with each dataset, so that old entries are never read in a new light. A kind that this
+version does not know is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import ClassVar, Protocol
 
 from crowdtally.budget.amounts import for_people
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.loss import Loss
-from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon
-
-
-class Costed(Protocol):
-    """Anything that states its own ε and δ: a charge, or one part of it."""
-
-    @property
-    def epsilon(self) -> Epsilon:
-        """Its ε."""
-        ...
-
-    @property
-    def delta(self) -> Delta:
-        """Its δ."""
-        ...
+from crowdtally.budget.record.charge import Charge
+from crowdtally.budget.record.zcdp import ZeroConcentrated
+from crowdtally.errors import UsageError, did_you_mean
 
 
 class Accountant(Protocol):
@@ -37,7 +23,7 @@ class Accountant(Protocol):
     kind: ClassVar[str]
     """The name under which a dataset records it."""
 
-    def cost(self, total: Costed, parts: Iterable[Costed]) -> Loss:
+    def cost(self, charge: Charge) -> Loss:
         """What a charge costs; refused where its parts exceed what it states."""
         ...
 
@@ -47,6 +33,22 @@ class Accountant(Protocol):
 
     def take_back(self, spent: Loss, cost: Loss) -> Loss:
         """The sum after a charge was voided."""
+        ...
+
+    def require_limit(self, dataset: str, limit: Loss) -> None:
+        """Refuse a limit that its sums cannot be compared with."""
+        ...
+
+    def fits(self, spent: Loss, cost: Loss, limit: Loss) -> bool:
+        """Whether a cost fits beside what was spent; exactly the limit does."""
+        ...
+
+    def remaining(self, spent: Loss, limit: Loss) -> Loss:
+        """What may still be spent, never negative: so much ε, or so much ρ, or so much δ."""
+        ...
+
+    def reported(self, spent: Loss, limit: Loss | None) -> Loss:
+        """What was spent, in the terms of the limit."""
         ...
 
 
@@ -60,10 +62,12 @@ class SequentialComposition:
 
     kind: ClassVar[str] = "sequential"
 
-    def cost(self, total: Costed, parts: Iterable[Costed]) -> Loss:
-        """The stated total, which must cover the sum of the parts."""
-        stated = Loss.of(total.epsilon, total.delta)
-        summed = sum((Loss.of(part.epsilon, part.delta) for part in parts), Loss())
+    def cost(self, charge: Charge) -> Loss:
+        """The stated total, which must cover the sum of the parts. A selection costs its ε."""
+        if charge.rho is not None:
+            raise UsageError(_no_rho("this charge has a rho"))
+        stated = charge.loss
+        summed = sum((part.loss for part in charge.parts), Loss())
         if not summed.within(stated):
             raise UsageError(
                 f"the parts of the charge sum to ε = {for_people(summed.epsilon)}, "
@@ -81,8 +85,32 @@ class SequentialComposition:
         """The exact difference."""
         return spent - cost
 
+    def require_limit(self, dataset: str, limit: Loss) -> None:
+        """ε and δ of any size; ρ is another currency."""
+        if limit.has_rho:
+            raise UsageError(_no_rho(f"a limit of rho was given for dataset {dataset!r}"))
 
-_KNOWN: dict[str, Accountant] = {SequentialComposition.kind: SequentialComposition()}
+    def fits(self, spent: Loss, cost: Loss, limit: Loss) -> bool:
+        """By ε and δ, each by itself.
+
+        A limit can be set below what was spent. What remains is then nothing, not a debt: a request
+        without δ is judged by ε alone, also where more δ was spent than the limit now allows.
+        """
+        return cost.within(self.remaining(spent, limit))
+
+    def remaining(self, spent: Loss, limit: Loss) -> Loss:
+        """The exact difference, nothing where it is negative."""
+        return (limit - spent).at_least_zero()
+
+    def reported(self, spent: Loss, limit: Loss | None) -> Loss:
+        """The sum itself."""
+        return spent
+
+
+_KNOWN: dict[str, Accountant] = {
+    SequentialComposition.kind: SequentialComposition(),
+    ZeroConcentrated.kind: ZeroConcentrated(),
+}
 
 
 def accountant(kind: str) -> Accountant:
@@ -98,3 +126,39 @@ def accountant(kind: str) -> Accountant:
             f"{', '.join(_KNOWN)}. Use a version at least as new as the one that wrote it."
         )
     return _KNOWN[kind]
+
+
+def chosen(typed: str | None, *limits: Loss | None) -> str:
+    """The kind for a new dataset: what a person typed, else what their limits need."""
+    needs_rho = any(limit is not None and limit.has_rho for limit in limits)
+    if typed is None:
+        return ZeroConcentrated.kind if needs_rho else SequentialComposition.kind
+    if typed not in _KNOWN:
+        raise UsageError(
+            f"--accountant is {' or '.join(_KNOWN)}: received {typed[:40]!r}. "
+            f"{did_you_mean(typed, _KNOWN)}"
+        )
+    return typed
+
+
+def require_limits(dataset: str, typed: str | None, *limits: Loss | None) -> None:
+    """Refuse, before there is a dataset, limits that its accountant could not hold."""
+    rule = accountant(chosen(typed, *limits))
+    for limit in limits:
+        if limit is not None:
+            rule.require_limit(dataset, limit)
+
+
+def needed(charge: Charge) -> str:
+    """The kind for a dataset that a charge makes."""
+    return SequentialComposition.kind if charge.rho is None else ZeroConcentrated.kind
+
+
+def _no_rho(what: str) -> str:
+    return (
+        f"{what}, and the dataset adds up pure epsilon and delta: rho does not add to them. "
+        "Nothing was charged or changed. Charge what has a rho to a dataset that counts by zCDP, "
+        "which `crowdtally ledger create NAME --epsilon E --delta D --accountant zcdp` (or --rho "
+        "R) makes: under a new name, with a limit that leaves out what the same people's other "
+        "datasets spent."
+    )

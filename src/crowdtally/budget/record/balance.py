@@ -14,10 +14,12 @@ from typing import Any
 from crowdtally.budget.amounts import for_people
 from crowdtally.budget.errors import OverBudgetError, TooMuchAtOnceError
 from crowdtally.budget.loss import Loss
-from crowdtally.budget.record.accountant import SequentialComposition, accountant
+from crowdtally.budget.record.accountant import Accountant, SequentialComposition, accountant
 from crowdtally.budget.record.canonical import Json
+from crowdtally.budget.record.charge import Charge
 from crowdtally.budget.record.events import Created, Event, LimitSet, LimitsFile, Reserved, Voided
 from crowdtally.budget.record.fields import loss_fields, read_loss, read_unit, unit_fields
+from crowdtally.budget.wording import amount, made_of, remaining_words
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
 
@@ -46,21 +48,41 @@ class Balance:
     @property
     def remaining(self) -> Loss | None:
         """What may still be spent, never negative; ``None`` without a limit."""
-        return None if self.limit is None else (self.limit - self.spent).at_least_zero()
+        return None if self.limit is None else self._rule.remaining(self.spent, self.limit)
+
+    @property
+    def reported(self) -> Loss:
+        """What was spent, in the terms of the limit: for a limit of (ε, δ) converted to these."""
+        return self._rule.reported(self.spent, self.limit)
+
+    @property
+    def counts_by_zcdp(self) -> bool:
+        """Whether ρ can be charged here; what remains is then ε or ρ, and not both."""
+        return self.accountant != SequentialComposition.kind
+
+    @property
+    def _rule(self) -> Accountant:
+        return accountant(self.accountant)
 
     def require(self, requested: Loss) -> None:
-        """Refuse a request that does not fit, at once or in total; one that fits exactly does.
+        """Refuse a request that does not fit, at once or in total; one that fits exactly does."""
+        rule = self._rule
+        if self.each is not None and not rule.fits(Loss(), requested, self.each):
+            said = rule.reported(requested, self.each)
+            raise TooMuchAtOnceError(self.dataset, said, self.each)
+        if self.limit is not None and not rule.fits(self.spent, requested, self.limit):
+            raise OverBudgetError(
+                self.dataset, requested, rule.remaining(self.spent, self.limit),
+                either=self.counts_by_zcdp,
+            )  # fmt: skip
 
-        A limit can be set below what was spent. What remains is then nothing, not a debt: a request
-        without δ is judged by ε alone, also where more δ was spent than the limit now allows.
-        """
-        if self.each is not None and not requested.within(self.each):
-            raise TooMuchAtOnceError(self.dataset, requested, self.each)
-        remaining = self.remaining
-        if self.limit is None or remaining is None:
-            return
-        if not requested.within(remaining):
-            raise OverBudgetError(self.dataset, requested, self.spent, self.limit)
+    def cost(self, charge: Charge) -> Loss:
+        """What a charge costs here."""
+        return self._rule.cost(charge)
+
+    def require_limit(self, limit: Loss) -> None:
+        """Refuse a limit that what is spent here cannot be compared with."""
+        self._rule.require_limit(self.dataset, limit)
 
     def require_unit(self, unit: PrivacyUnit) -> None:
         """Refuse another unit: its ε says something else, and the sum would say nothing."""
@@ -75,17 +97,25 @@ class Balance:
 
     def describe(self, ledger: str | None = None) -> str:
         """One or two sentences for a person; ``ledger`` is the one they named, if they did."""
-        spent = f"Dataset {self.dataset!r}: spent so far {amount(self.spent)}"
+        spent = f"Dataset {self.dataset!r}: spent so far {self.spent_words()}"
         each = "" if self.each is None else f" A single release may cost {amount(self.each)}."
         remaining = self.remaining
         if self.limit is None or remaining is None:
             total = "no limit on the total is set" if each else "no limit is set"
             return f"{spent}; {total}.{each} To set one: {self.how_to_limit(ledger)}"
-        return f"{spent} of {amount(self.limit)}; remaining {amount(remaining)}.{each}"
+        left = remaining_words(remaining, either=self.counts_by_zcdp)
+        return f"{spent} of {amount(self.limit)}; remaining {left}.{each}"
+
+    def spent_words(self) -> str:
+        """What was spent; what it is made of too, where the two are not the same."""
+        reported = self.reported
+        in_rho = self.limit is not None and bool(self.limit.rho)
+        said = amount(reported, in_rho=in_rho)
+        return said if reported == self.spent else f"{said} ({made_of(self.spent)})"
 
     def how_to_limit(self, ledger: str | None = None) -> str:
         """The command that sets a limit."""
-        delta = " --delta D" if self.spent.delta else ""
+        delta = " --delta D" if self.counts_by_zcdp or self.spent.delta else ""
         where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
         name = shlex.quote(self.dataset)
         return f"crowdtally ledger limit {name} --epsilon E{delta} --reason TEXT{where}"
@@ -94,10 +124,13 @@ class Balance:
         """A sentence where at least 80% of the limit is spent; else ``None``."""
         if self.limit is None:
             return None
-        for letter, spent, limit in (
-            ("ε", self.spent.epsilon, self.limit.epsilon),
-            ("δ", self.spent.delta, self.limit.delta),
-        ):
+        reported = self.reported
+        first = (
+            ("ρ", reported.rho, self.limit.rho)
+            if self.limit.rho
+            else ("ε", reported.epsilon, self.limit.epsilon)
+        )
+        for letter, spent, limit in (first, ("δ", self.spent.delta, self.limit.delta)):
             if spent and spent >= limit * _WARN_FROM:
                 share = f"{100 * spent // limit}%" if limit else "more than all"
                 return (
@@ -137,13 +170,14 @@ def after(balance: Balance | None, dataset: str, event: Event) -> Balance:
     if isinstance(event, Created):
         if balance is not None:
             raise UsageError(f"dataset {dataset!r} exists already. {balance.describe()}")
-        accountant(event.accountant)
+        _require_limits(event.accountant, dataset, event)
         return Balance(dataset, event.unit, event.accountant, Loss(), event.limit, event.each)
     if isinstance(event, LimitsFile):
         return balance or Balance(dataset)
     if balance is None:
         raise UsageError(f"there is no dataset {dataset!r} yet.")
     if isinstance(event, LimitSet):
+        _require_limits(balance.accountant, dataset, event)
         return replace(balance, limit=event.limit, each=event.each, limits_file=event.file)
     if isinstance(event, Reserved):
         return _charged(balance, event)
@@ -155,13 +189,14 @@ def after(balance: Balance | None, dataset: str, event: Event) -> Balance:
 
 def _charged(balance: Balance, event: Reserved) -> Balance:
     rule = accountant(balance.accountant)
-    cost = rule.cost(event.charge, event.charge.parts)
+    cost = rule.cost(event.charge)
     balance.require_unit(event.unit)
     balance.require(cost)
     return replace(balance, unit=event.unit, spent=rule.add(balance.spent, cost))
 
 
-def amount(loss: Loss) -> str:
-    """An amount for a person; δ only where there is any."""
-    epsilon = f"ε = {for_people(loss.epsilon)}"
-    return f"{epsilon}, δ = {for_people(loss.delta)}" if loss.delta else epsilon
+def _require_limits(kind: str, dataset: str, event: Created | LimitSet) -> None:
+    rule = accountant(kind)
+    for limit in (event.limit, event.each):
+        if limit is not None:
+            rule.require_limit(dataset, limit)

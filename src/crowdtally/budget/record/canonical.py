@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from crowdtally.budget.amounts import to_text
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 
@@ -45,7 +45,7 @@ def exact_json(value: object, name: str, room: int = _DEEPEST) -> Json:
     """
     if value is None or isinstance(value, bool | str):
         return value
-    if isinstance(value, Epsilon | Delta):
+    if isinstance(value, Epsilon | Delta | Rho):
         return to_text(value.value)
     if isinstance(value, int):
         return value if abs(value) <= _LARGEST_NUMBER else to_text(Fraction(value))

@@ -1,6 +1,6 @@
 """What was done: frozen, versioned events that never change meaning.
 
-An event states facts (mechanisms, parameters, exact ε and δ, units, versions), never what they
+An event states facts (mechanisms, parameters, exact ε, δ and ρ, units, versions), never what they
 cost in total: that is the accountant's word. A kind or a version that is not listed here is
 refused, because guessing at a privacy loss could make it free. An event is written in the oldest
 version that can say all of it.
@@ -44,13 +44,15 @@ class Created:
 
     @property
     def version(self) -> int:
-        """2 with a limit on single releases."""
+        """3 with a limit of ρ, 2 with a limit on single releases."""
+        if _speaks_zcdp(self.limit, self.each):
+            return 3
         return 1 if self.each is None else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
         return {
-            **({} if self.each is None else {"each": loss_fields(self.each)}),
+            **({} if self.version == 1 else {"each": loss_fields(self.each)}),
             "unit": unit_fields(self.unit),
             "accountant": self.accountant,
             "limit": loss_fields(self.limit),
@@ -73,7 +75,7 @@ class LimitSet:
 
     def __post_init__(self) -> None:
         if self.reason is None:
-            if self.each is not None or self.file is not None:
+            if self.each or self.file or _speaks_zcdp(self.limit):
                 raise UsageError("a limit needs a reason: received none.")
             return
         words(self.reason, "the reason of a limit")
@@ -82,8 +84,10 @@ class LimitSet:
 
     @property
     def version(self) -> int:
-        """2 with a reason; 1 was written before reasons were asked for."""
-        return 1 if self.reason is None else 2
+        """3 with a limit of ρ, 2 with a reason; 1 was written before reasons were asked for."""
+        if self.reason is None:
+            return 1
+        return 3 if _speaks_zcdp(self.limit, self.each) else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
@@ -130,24 +134,30 @@ class Reserved:
     def __post_init__(self) -> None:
         if self.asked is not None and self.staged is not None:
             raise UsageError("the staged folder of a charge is recorded when its drawing starts.")
+        if self.charge.speaks_zcdp and self.asked is None:
+            raise UsageError("a charge with a rho or a selection says what it was asked for.")
 
     @property
     def version(self) -> int:
-        """3 with what was asked, 2 with a staged folder, else 1."""
+        """4 with ρ or a selection, 3 with what was asked, 2 with a staged folder, else 1."""
+        if self.charge.speaks_zcdp:
+            return 4
         if self.asked is not None:
             return 3
         return 1 if self.staged is None else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
+        stated, zcdp = self.charge.loss, self.charge.speaks_zcdp
         return {
             **({} if self.staged is None else {"staged": self.staged.fields()}),
             **({} if self.asked is None else {"asked": self.asked.fields()}),
             "unit": unit_fields(self.unit),
             "release": self.charge.release_id,
-            "epsilon": to_text(self.charge.epsilon.value),
-            "delta": to_text(self.charge.delta.value),
-            "parts": [part.fields() for part in self.charge.parts],
+            "epsilon": to_text(stated.epsilon),
+            "delta": to_text(stated.delta),
+            **({"rho": to_text(stated.rho)} if zcdp else {}),
+            "parts": [part.fields(zcdp=zcdp) for part in self.charge.parts],
             "versions": exact_json(self.charge.versions, "versions"),
         }
 
@@ -203,7 +213,6 @@ class Voided:
     """A person stated that nothing of a reservation left the machine; its charge is given back."""
 
     kind: ClassVar[str] = "voided"
-    version: ClassVar[int] = 1
     reservation: str
     """The id of the reservation."""
     reason: str
@@ -214,6 +223,11 @@ class Voided:
     def __post_init__(self) -> None:
         words(self.reservation, "the reservation of a void")
         words(self.reason, "the reason of a void")
+
+    @property
+    def version(self) -> int:
+        """2 where a dataset that counts by zCDP gets something back."""
+        return 2 if _speaks_zcdp(self.given_back) else 1
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
@@ -252,6 +266,11 @@ Event: TypeAlias = Created | LimitSet | LimitsFile | Sources | Reserved | AboutR
 def record(event: Event) -> dict[str, Json]:
     """The event as recorded: its kind, its version and its fields."""
     return {"kind": event.kind, "version": event.version, **event.fields()}
+
+
+def _speaks_zcdp(*amounts: Loss | None) -> bool:
+    """Whether an amount has a ρ, which earlier versions did not know."""
+    return any(amount is not None and amount.has_rho for amount in amounts)
 
 
 def checked_sha256(value: object) -> str:

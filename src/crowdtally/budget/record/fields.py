@@ -29,14 +29,20 @@ def read_unit(fields: Any) -> PrivacyUnit | None:
 
 
 def loss_fields(loss: Loss | None) -> Json:
-    """An amount as recorded."""
+    """An amount as recorded; ρ, which most amounts have none of, only where there is any."""
     if loss is None:
         return None
-    return {"epsilon": to_text(loss.epsilon), "delta": to_text(loss.delta)}
+    return {
+        "epsilon": to_text(loss.epsilon),
+        "delta": to_text(loss.delta),
+        **({"rho": to_text(loss.rho)} if loss.rho else {}),
+        **({"pure_rho": to_text(loss.pure_rho)} if loss.pure_rho else {}),
+    }
 
 
 def read_loss(fields: Any) -> Loss | None:
     """The amount that ``loss_fields`` wrote."""
     if fields is None:
         return None
-    return Loss(from_text(fields["epsilon"]), from_text(fields["delta"]))
+    rho, pure_rho = (from_text(fields.get(key, "0")) for key in ("rho", "pure_rho"))
+    return Loss(from_text(fields["epsilon"]), from_text(fields["delta"]), rho, pure_rho)

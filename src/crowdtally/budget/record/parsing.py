@@ -25,7 +25,7 @@ from crowdtally.budget.record.fields import read_loss, read_unit
 from crowdtally.budget.record.sources import Sources
 from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 
 def parse(recorded: object) -> Event:
@@ -55,11 +55,30 @@ def parse(recorded: object) -> Event:
 def _part(fields: Any) -> Part:
     return Part(
         fields["name"],
-        Epsilon(from_text(fields["epsilon"])),
+        _epsilon(fields),
         fields["mechanism"],
         fields["parameters"],
         Delta(from_text(fields["delta"])),
+        rho=_rho(fields),
+        selects=_flag(fields.get("selects", False)),
     )
+
+
+def _epsilon(fields: Any) -> Epsilon | None:
+    """None of it only where the version knows ρ, of which there must be some then."""
+    amount = from_text(fields["epsilon"])
+    return None if "rho" in fields and not amount else Epsilon(amount)
+
+
+def _rho(fields: Any) -> Rho | None:
+    amount = from_text(fields.get("rho", "0"))
+    return Rho(amount) if amount else None
+
+
+def _flag(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("neither true nor false")
+    return value
 
 
 def _reserved(fields: Any) -> Reserved:
@@ -68,10 +87,11 @@ def _reserved(fields: Any) -> Reserved:
         raise ValueError("a charge without a unit")
     charge = Charge(
         fields["release"],
-        Epsilon(from_text(fields["epsilon"])),
+        _epsilon(fields),
         tuple(_part(part) for part in fields["parts"]),
         Delta(from_text(fields["delta"])),
         fields["versions"],
+        rho=_rho(fields),
     )
     # A field of another version is refused: the event would be recorded as that version.
     asked = Asked(**fields["asked"]) if "asked" in fields else None
@@ -89,25 +109,34 @@ def _voided(fields: Any) -> Voided:
     return Voided(fields["reservation"], fields["reason"], given_back)
 
 
+def _created(f: Any) -> Created:
+    limit, each = read_loss(f["limit"]), read_loss(f["each"])
+    return Created(read_unit(f["unit"]), f["accountant"], limit, each)
+
+
+def _limit(f: Any) -> LimitSet:
+    return LimitSet(read_loss(f["limit"]), read_loss(f["each"]), f["reason"], f["file"])
+
+
 # One reader per kind and version. A changed meaning is a new version with a new reader; the old
 # one stays.
 _READERS: dict[tuple[str, int], Callable[[Any], Event]] = {
     ("created", 1): lambda f: Created(read_unit(f["unit"]), f["accountant"], read_loss(f["limit"])),
-    ("created", 2): lambda f: Created(
-        read_unit(f["unit"]), f["accountant"], read_loss(f["limit"]), read_loss(f["each"])
-    ),
+    ("created", 2): _created,
+    ("created", 3): _created,
     ("limit", 1): lambda f: LimitSet(read_loss(f["limit"])),
-    ("limit", 2): lambda f: LimitSet(
-        read_loss(f["limit"]), read_loss(f["each"]), f["reason"], f["file"]
-    ),
+    ("limit", 2): _limit,
+    ("limit", 3): _limit,
     ("limits-file", 1): lambda f: LimitsFile(f["path"], f["reason"]),
     ("sources", 1): lambda f: Sources(f["hashes"]),
     ("reserved", 1): _reserved,
     ("reserved", 2): _reserved,
     ("reserved", 3): _reserved,
+    ("reserved", 4): _reserved,
     ("drawing", 1): lambda f: Drawing(f["reservation"], _staged(f["staged"])),
     ("published", 1): lambda f: MarkedPublished(f["reservation"]),
     ("published", 2): lambda f: MarkedPublished(f["reservation"], checked_sha256(f["sha256"])),
     ("voided", 1): _voided,
+    ("voided", 2): _voided,
     ("withdrawn", 1): lambda f: Withdrawn(f["reservation"], f["reason"]),
 }

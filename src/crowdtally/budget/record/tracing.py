@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.accountant import accountant
 from crowdtally.budget.record.events import (
     AboutReservation,
     Drawing,
@@ -13,6 +14,7 @@ from crowdtally.budget.record.events import (
     Voided,
 )
 from crowdtally.budget.record.history import State
+from crowdtally.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,13 @@ class Trace:
     """Whether its release was called back."""
 
     @classmethod
-    def of(cls, event: Reserved) -> Trace:
-        """A charge that was just made."""
-        return cls(event.charge.loss, event.asked is not None)
+    def of(cls, event: Reserved, kind: str) -> Trace:
+        """A charge that was just made to a dataset with that kind of accountant."""
+        try:
+            cost = accountant(kind).cost(event.charge)
+        except UsageError:  # the entry could not have happened, and is named for that
+            cost = event.charge.loss
+        return cls(cost, event.asked is not None)
 
     def then(self, event: AboutReservation) -> Trace | None:
         """Where it stands after the event; ``None`` where that cannot have happened."""

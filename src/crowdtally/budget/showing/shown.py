@@ -84,15 +84,15 @@ def shown(balances: Iterable[Balance], entries: Sequence[Entry]) -> list[Shown]:
     ]  # fmt: skip
 
 
-def grouped(charges: Iterable[Charged], by: Grouping) -> list[Group]:
+def grouped(found: Shown, by: Grouping) -> list[Group]:
     """What was spent for each purpose, by each person or by unit; what was voided is not spent."""
     key = _KEYS[by]
     counts: dict[str | None, int] = defaultdict(int)
     sums: dict[str | None, Loss] = defaultdict(Loss)
-    for charge in charges:
+    for charge in found.charges:
         if charge.state != "voided":
             counts[key(charge)] += 1
-            sums[key(charge)] += charge.charge.loss
+            sums[key(charge)] += found.balance.cost(charge.charge)
     named = sorted(sums, key=lambda name: (name is None, name or ""))
     return [Group(name, counts[name], sums[name]) for name in named]
 

@@ -12,11 +12,11 @@ from crowdtally.budget.amounts import to_text
 from crowdtally.budget.datasets import Limits
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.authors import Author
-from crowdtally.budget.record.balance import amount
 from crowdtally.budget.record.canonical import Json
 from crowdtally.budget.record.fields import loss_fields, unit_fields
 from crowdtally.budget.record.history import Charged
 from crowdtally.budget.showing.shown import Group, LimitChange, Shown, same_people
+from crowdtally.budget.wording import amount, stated
 
 _WIDTH = 80
 _LABEL = 10
@@ -30,10 +30,12 @@ def lines(found: Shown, ledger: str | None = None) -> Iterator[str]:
     if balance.limit is not None:
         yield from wrap(plain(balance.describe(ledger)), _WIDTH, **_WHOLE_WORDS)
     else:
-        spent = f"Dataset {balance.dataset!r}: spent so far {amount(balance.spent)}"
+        spent = f"Dataset {balance.dataset!r}: spent so far {balance.spent_words()}"
         each = "" if balance.each is None else f" A single release may cost {amount(balance.each)}."
         yield from wrap(plain(f"{spent}; no limit is set.{each}"), _WIDTH, **_WHOLE_WORDS)
         yield f"  to set one: {balance.how_to_limit(ledger)}"
+    if balance.counts_by_zcdp:
+        yield "  accountant: zcdp"
     if balance.unit is not None:
         yield f"  unit: {plain(balance.unit.key)}"
     for words in (balance.warning(), same_people(found.also)):
@@ -82,7 +84,9 @@ def as_json(found: Shown) -> dict[str, Json]:
     return {
         "dataset": balance.dataset,
         "unit": unit_fields(balance.unit),
+        "accountant": balance.accountant,
         "spent": loss_fields(balance.spent),
+        "reported": loss_fields(balance.reported),
         "limit": loss_fields(balance.limit),
         "each": loss_fields(balance.each),
         "remaining": loss_fields(balance.remaining),
@@ -103,6 +107,7 @@ def groups_json(dataset: str, groups: Iterable[Group]) -> dict[str, Json]:
                 "charges": group.charges,
                 "epsilon": to_text(group.spent.epsilon),
                 "delta": to_text(group.spent.delta),
+                "rho": to_text(group.spent.rho),
             }
             for group in groups
         ],
@@ -156,10 +161,9 @@ def _limits_words(limits: Limits) -> str:
 
 
 def _charge_lines(charge: Charged) -> Iterator[str]:
-    cost, asked = charge.charge, charge.asked
-    delta = f"  delta {cost.delta}" if cost.delta.value else ""
+    cost, asked = "  ".join(stated(charge.charge.loss)), charge.asked
     state = charge.state if charge.withdrawn is None else f"{charge.state}, withdrawn"
-    yield f"    {charge.id}  {_when(charge.time)}  epsilon {cost.epsilon}{delta}  {state}"
+    yield f"    {charge.id}  {_when(charge.time)}  {cost}  {state}"
     yield from _labelled("by", _who(charge.by))
     if asked is not None:
         yield from _labelled("source", asked.source, whole=True)
@@ -213,6 +217,7 @@ def _charge_json(charge: Charged) -> dict[str, Json]:
         "unit": unit_fields(charge.unit),
         "epsilon": to_text(cost.epsilon),
         "delta": to_text(cost.delta),
+        "rho": to_text(cost.rho),
         "state": charge.state,
         "by": _author(charge.by),
         "source": asked.source if asked else None,

@@ -27,12 +27,17 @@ def inclusion_probability(scale: Fraction, keeping: Keeping) -> Probability:
 
 
 def empty_cells(counts: Counts, scale: Fraction, keeping: Keeping, draws: Draws) -> Integers:
-    """Returns, sorted, the kept ones among the cells that are not listed.
+    """Returns, sorted, the kept ones among the cells that are not listed."""
+    return unlisted(counts, inclusion_probability(scale, keeping), draws)
 
-    Each is kept independently with exactly the probability above. Skip sampling runs over *all*
-    cells, and hits on listed ones are discarded: the others are as if these did not exist.
+
+def unlisted(counts: Counts, p: Probability, draws: Draws) -> Integers:
+    """Returns, sorted, cells that are not listed, each independently with probability exactly p.
+
+    Skip sampling runs over *all* cells, and hits on listed ones are discarded: the others are as if
+    these did not exist.
     """
-    hits = draws.hits(inclusion_probability(scale, keeping), counts.size)
+    hits = draws.hits(p, counts.size)
     _, listed = positions(counts.cells, hits)
     return hits[~listed]
 

@@ -68,7 +68,7 @@ def _tables(request: Request) -> Step:
 def charge_of(request: Request, steps: Sequence[Step], versions: dict[str, str]) -> Charge:
     """One charge for the whole release, its parts listed so that another can add them up."""
     parts = tuple(part for step in steps for part in step.parts())
-    if sum(part.epsilon.value for part in parts) != request.epsilon.value:
+    if sum(part.loss.epsilon for part in parts) != request.epsilon.value:
         raise CrowdtallyError(
             "the parts of the release do not add up to its epsilon: this is a fault of the "
             "program, and nothing is charged or released."

@@ -36,6 +36,10 @@ class _NoNoise(SystemDraws):
         """Nothing is added."""
         return np.zeros(size, dtype=np.int64)
 
+    def gaussian(self, variance: Fraction, size: int) -> NDArray[Any]:
+        """Nothing is added."""
+        return np.zeros(size, dtype=np.int64)
+
     def interval(self, rate: Fraction, size: int) -> NDArray[Any]:
         """Nothing is added here either."""
         return np.zeros(size, dtype=np.int64)

@@ -91,7 +91,15 @@ _INTERVAL: dict[str, Shape] = {
     "phantoms": whole_leaf(0, MOST_PHANTOMS),
     "blocks": whole_leaf(1),
 }
-_NOISE = Having("rate", Fields(_ANY_NOISE | _INTERVAL), Fields(_ANY_NOISE | {"scale": _POSITIVE}))
+_NOISE = Having(
+    "rate",
+    Fields(_ANY_NOISE | _INTERVAL),
+    Having(
+        "variance",
+        Fields(_ANY_NOISE | {"variance": _POSITIVE}),
+        Fields(_ANY_NOISE | {"scale": _POSITIVE}),
+    ),
+)
 _ORDERED = Each(_NAME, 1)
 _TRANSFORM = Tagged(
     "kind",
