@@ -36,7 +36,10 @@ def picture(figure: Figure, numbers: Numbers, name: str, *, is_real: bool) -> st
     lines = list(dict.fromkeys(one.line for one in numbers))
     drawn = [_panel(panel, numbers, lines) for panel in figure.panels]
     abreast = 2 if len(drawn) in (2, 4) else _ABREAST
-    view = {"concat": drawn, "columns": abreast, "spacing": {"row": 30, "column": 40}}
+    view = {
+        "concat": drawn, "columns": abreast, "spacing": {"row": 30, "column": 40},
+        "resolve": {"scale": {"xOffset": "independent"}},  # each panel has bars of its own
+    }  # fmt: skip
     warning = WARNING if is_real else MADE_UP
     return as_svg(framed(figure.title, view, warning=warning), name)
 
