@@ -111,7 +111,9 @@ FIGURE = Figure(
         for name, source in SOURCES.items()
     ),
     (
-        _on_each(f"HPA “is 100% when K = 1” (here: {ALL:.0%} of the runs)", _hpa_first, _GUIDE),
+        _on_each(
+            f"HPA “is 100% when K = 1” (here: in {ALL:.0%} of the runs or more)", _hpa_first, _GUIDE
+        ),
         _on_each("HPA “drops as K increases”", _drops("hpa")),
         _on_each("SRA “also shows decreasing precision as K increases”", _drops("sra"), _FLAT),
         _on_each(

@@ -45,7 +45,7 @@ def judged(checks: Iterable[Check], why: str = "") -> Judged:
         return Judged("agrees", f"{_listed(right)}.")
     words = f"Not on {_listed(wrong)}" if len(found) > 1 else _listed(wrong)
     held = f"; it holds on {_listed(right)}" if right else ""
-    return Judged("differs", f"{words}{held}.{f' {why}' if why else ''}")
+    return Judged("differs", f"{words}{held}.{f' What may be behind it: {why}' if why else ''}")
 
 
 def _listed(checks: Sequence[Check]) -> str:

@@ -65,7 +65,7 @@ def _shares(line: str, printed: str, words: str) -> Claim:
             f"{shown(found)} of ten on average, runs differ by ± {deviation:.1f}; the paper's one "
             f"run has {wanted:g}"
         )
-        why = "" if holds else f" {_WHY[line]}"
+        why = "" if holds else f" What may be behind it: {_WHY[line]}"
         return Judged("agrees" if holds else "differs", f"{told}.{why}")
 
     return Claim(words, judge)

@@ -222,7 +222,7 @@ def _items_found() -> Iterator[Claim]:
         "items", "precision", _ours_find_more(_MUCH), _STAND_IN,
     )  # fmt: skip
     yield Claim(
-        f"top 10: “HPA even achieves 100% precision for Netflix data” (here: {ALL:.0%})",
+        f"top 10: “HPA even achieves 100% precision for Netflix data” (here: {ALL:.0%} or more)",
         _perfect_on_netflix,
     )
     yield _claim(
