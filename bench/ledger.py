@@ -236,7 +236,7 @@ def release_overhead(folder: Path, records: int = 1_000_000, repeats: int = 7) -
 class _Timed:
     """Adds up the time spent in the ledger's methods while it is entered."""
 
-    METHODS = ("check_charge", "reserve", "start_drawing", "mark_published")
+    METHODS = ("check", "reserve", "start_drawing", "mark_published")
 
     def __init__(self) -> None:
         self.seconds = 0.0

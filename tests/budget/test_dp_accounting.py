@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.budget.ledger_kit import USER, publish
 
+from budget.ledger_kit import USER, publish
 from crowdtally.budget import Charge, Ledger, Part, ZeroConcentrated
 from crowdtally.budget.record.zcdp import delta_at, epsilon_at
 from crowdtally.values.epsilon import Delta, Epsilon, Rho

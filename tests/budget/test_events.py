@@ -33,11 +33,14 @@ from crowdtally.budget.record.chain import Row, link, read
 from crowdtally.budget.record.events import record
 from crowdtally.budget.record.parsing import _READERS, parse
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Rho
 from crowdtally.values.unit import PrivacyUnit
 
 THIRD = Loss(Fraction(1, 3), Fraction(1, 10**9))
 ASKED = Asked("records.csv", "/out", {"split": Fraction(1, 2)}, "weekly", "week-46")
+RHO = Loss(rho=Fraction(1, 3))
+GAUSSIAN = Part("items", None, "discrete-gaussian", {}, Delta.of("1e-9"), rho=Rho.of("1/7"))
+SELECTION = Part("bound", Epsilon.of("1/9"), "exponential", selects=True)
 EVENTS: list[Event] = [
     Created(USER, "sequential", None),
     Created(None, "sequential", THIRD),
@@ -59,9 +62,14 @@ EVENTS: list[Event] = [
     MarkedPublished("17-0123abcd"),
     MarkedPublished("17-0123abcd", SHA),
     Voided("17-0123abcd", "certain", THIRD),
+    Created(USER, "zcdp", RHO),
+    LimitSet(RHO, RHO, "decided"),
+    Reserved(USER, Charge("r", Epsilon.of(1), (SELECTION, GAUSSIAN), rho=Rho.of(1)), ASKED),
+    Reserved(USER, Charge("r", None, (GAUSSIAN,), rho=Rho.of(1)), ASKED),
+    Voided("17-0123abcd", "certain", RHO),
     Withdrawn("17-0123abcd", "a wrong list"),
 ]
-VERSIONS = [1, 1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 2, 3, 3, 1, 1, 1, 2, 1, 1]
+VERSIONS = [1, 1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 1, 2, 3, 3, 1, 1, 1, 2, 1, 3, 3, 4, 4, 2, 1]
 """Of each: the oldest that can say it."""
 
 
@@ -80,7 +88,7 @@ def test_recorded_and_read_back(event: Event, version: int) -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: f"{event.kind} {event.version}")
 def test_a_version_has_its_own_fields_only(event: Event) -> None:
     """What a version cannot say is not read from it; nor is a version that nobody knows."""
-    for version in {1, 2, 3, 4} - {event.version}:
+    for version in {1, 2, 3, 4, 5} - {event.version}:
         known = (event.kind, version) in _READERS
         error, words = (
             (DamagedLedgerError, "without the fields") if known else (LedgerError, "unknown event")
@@ -92,7 +100,7 @@ def test_a_version_has_its_own_fields_only(event: Event) -> None:
 def test_the_records_of_newer_events_are_fixed() -> None:
     """Old ledgers must read for ever: if this test fails, add a version instead."""
     third = {"delta": "1/1000000000", "epsilon": "1/3"}
-    assert [record(EVENTS[number]) for number in (4, 7, 8, 9, 15, 16, 18, 20)] == [
+    assert [record(EVENTS[number]) for number in (4, 7, 8, 9, 15, 16, 18, 25)] == [
         {"kind": "created", "version": 2, "unit": None, "accountant": "sequential", "limit": None,
          "each": third},
         {"kind": "limit", "version": 2, "limit": third, "each": None, "reason": "decided",
@@ -112,6 +120,27 @@ def test_the_records_of_newer_events_are_fixed() -> None:
     assert record(EVENTS[14])["asked"] == {
         "source": "records.csv", "output": "/out", "parameters": {"split": "1/2"},
         "purpose": "weekly", "request_id": "week-46",
+    }  # fmt: skip
+
+
+def test_the_records_of_zcdp_are_fixed() -> None:
+    """Old ledgers must read for ever: if this test fails, add a version instead."""
+    third, reserved = {"delta": "0", "epsilon": "0", "rho": "1/3"}, record(EVENTS[22])
+    assert [record(EVENTS[number]) for number in (20, 21, 24)] == [
+        {"kind": "created", "version": 3, "unit": {"kind": "user", "column": "user_id"},
+         "accountant": "zcdp", "limit": third, "each": None},
+        {"kind": "limit", "version": 3, "limit": third, "each": third, "reason": "decided",
+         "file": None},
+        {"kind": "voided", "version": 2, "reservation": "17-0123abcd", "reason": "certain",
+         "given_back": third},
+    ]  # fmt: skip
+    assert {key: reserved[key] for key in ("version", "epsilon", "delta", "rho", "parts")} == {
+        "version": 4, "epsilon": "1", "delta": "0", "rho": "1", "parts": [
+            {"name": "bound", "epsilon": "1/9", "delta": "0", "rho": "0", "selects": True,
+             "mechanism": "exponential", "parameters": {}},
+            {"name": "items", "epsilon": "0", "delta": "1/1000000000", "rho": "1/7",
+             "selects": False, "mechanism": "discrete-gaussian", "parameters": {}},
+        ],
     }  # fmt: skip
 
 
@@ -158,7 +187,7 @@ def test_the_record_of_a_charge_is_fixed() -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"kind": "refunded"}, {"version": 3}, {"version": 0}, {"version": True}, {"kind": []}],
+    [{"kind": "refunded"}, {"version": 4}, {"version": 0}, {"version": True}, {"kind": []}],
 )
 def test_unknown_events_are_refused(change: dict[str, object]) -> None:
     with pytest.raises(LedgerError, match=r"unknown event.*at least as new") as caught:

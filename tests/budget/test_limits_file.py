@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from budget.ledger_kit import HERE, NOBODY, USER, PostgresServer, charge, memory, skip
 from crowdtally.budget import (
     Asked,
+    Charge,
     Ledger,
     LedgerError,
     LimitSet,
@@ -28,10 +29,12 @@ from crowdtally.budget import (
     Loss,
     NotAllowedError,
     OverBudgetError,
+    Part,
     TooMuchAtOnceError,
 )
 from crowdtally.budget.limits.limits_file import LONGEST, read_limits
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.values.epsilon import Delta, Rho
 
 LIMITS = """\
 [visits]
@@ -303,6 +306,12 @@ BAD = {
     "list of tables": ('[[visits]]\nepsilon = 1\nreason = "r"\n', "outside of any dataset's table"),
     "dotted": ('[visits.csv]\nepsilon = 1\nreason = "r"\n', '["visits.csv"]'),
     "unknown key": ('[v]\nepsilon = 1\nreason = "r"\neach_eps = 1\n', "mean 'each_epsilon'"),
+    "epsilon and rho": ('[v]\nepsilon = 1\nrho = 1\nreason = "r"\n', "give one of them"),
+    "each of both": (
+        '[v]\nrho = 1\neach_epsilon = 1\neach_rho = 1\nreason = "r"\n', "each_epsilon and each_rho",
+    ),
+    "no rho": ('[v]\nrho = 0\nreason = "r"\n', "[v] rho: rho must be greater than 0"),
+    "rho without a reason": ("[v]\nrho = 1\n", "[v] has no reason"),
     "no epsilon": ('[v]\nreason = "r"\n', "[v] has no epsilon"),
     "no reason": ("[v]\nepsilon = 1\n", "[v] has no reason"),
     "neither": ("[v]\n", "no epsilon and no reason"),
@@ -365,7 +374,7 @@ def test_the_example_of_the_docs(office: Office) -> None:
     text = (HERE.parents[1] / "docs" / "ledger.md").read_text(encoding="utf-8")
     office.write(text.partition("```toml\n")[2].partition("```")[0])
     found = read_limits(str(office.file)).datasets
-    assert list(found) == ["visits", "trips.csv"]
+    assert list(found) == ["visits", "taxi", "trips.csv"]
     assert found["visits"].each == Loss(Fraction(1, 2), Fraction(1, 10**6))
 
 
@@ -606,3 +615,49 @@ def _put(office: Office, what: Any) -> Any:
         single = "" if each is None else f'each_epsilon = "{each}"\n'
         office.write(f'[visits]\nepsilon = "{total}"\n{single}reason = "r"\n')
     return what
+
+
+def gaussian(rho: object, delta: object = 0) -> Charge:
+    part = Part("items", None, "discrete-gaussian", {}, Delta.of(delta), rho=Rho.of(rho))
+    return Charge.by_rho("release-1", [part])
+
+
+def test_limits_of_rho(office: Office) -> None:
+    office.write('[visits]\nrho = 0.01\ndelta = 1e-9\neach_rho = "1/250"\nreason = "r"\n')
+    ledger = office.start()
+    assert ledger.balance("visits").accountant == "zcdp"  # as the file's limits need it
+    ledger.reserve("visits", USER, gaussian("0.004", "1e-10"))
+    with pytest.raises(TooMuchAtOnceError):
+        ledger.reserve("visits", USER, gaussian("0.005"))
+    office.write('[visits]\nepsilon = 1\ndelta = 1e-9\nreason = "r"\n')
+    ledger.reserve("visits", USER, gaussian("0.00001"))
+    assert ledger.balance("visits").limit == Loss(Fraction(1), Fraction(1, 10**9))
+    head = ledger.head()
+    office.write('[visits]\nepsilon = 1\nreason = "r"\n')  # a δ of 0: no limit that holds ρ
+    for attempt in (
+        lambda: ledger.reserve("visits", USER, gaussian("0.00001")),
+        lambda: ledger.check("visits", USER, rho="0.00001"),
+    ):
+        with pytest.raises(UsageError, match="needs a delta above 0"):
+            attempt()
+    assert ledger.head() == head
+    assert "needs a delta above 0" in (ledger.limits_file_notice() or "")
+    assert ledger.verify().ok
+
+
+def test_limits_of_rho_for_a_pure_dataset(office: Office) -> None:
+    ledger = office.start()
+    head = ledger.head()
+    office.write('[visits]\nrho = 0.01\nreason = "r"\n')
+    with pytest.raises(UsageError, match="rho does not add to them"):
+        ledger.reserve("visits", USER, charge("0.1"))
+    with pytest.raises(UsageError, match="rho does not add to them"):
+        ledger.use_limits_file(office.file, reason="again")
+    assert ledger.head() == head
+
+
+def test_a_dataset_by_zcdp_under_a_file(office: Office) -> None:
+    office.write('[visits]\nepsilon = 1\ndelta = 1e-9\nreason = "r"\n')
+    office.ledger.use_limits_file(office.file, reason="the board's rules")
+    made = office.ledger.create("visits", USER, accountant="zcdp")
+    assert (made.accountant, made.limit) == ("zcdp", Loss(Fraction(1), Fraction(1, 10**9)))

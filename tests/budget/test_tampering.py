@@ -188,9 +188,9 @@ def test_a_forged_sum_with_a_forged_hash_at_the_end(folder: Path) -> None:
 def test_events_of_a_newer_version_are_refused_not_guessed(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     ledger = filled(str(path))
-    rewrite(path, 11, lambda c: c["event"].update(version=4))  # type: ignore[attr-defined]
+    rewrite(path, 11, lambda c: c["event"].update(version=5))  # type: ignore[attr-defined]
     with pytest.raises(
-        LedgerError, match=r"entry 11 .*unknown event, 'reserved' in version 4.*new"
+        LedgerError, match=r"entry 11 .*unknown event, 'reserved' in version 5.*new"
     ):
         ledger.reserve("b", USER, charge("1/4"))
     with pytest.raises(LedgerError, match="entry 11"):
@@ -201,8 +201,8 @@ def test_events_of_a_newer_version_are_refused_not_guessed(folder: Path) -> None
 def test_an_accountant_of_a_newer_version_is_refused(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     ledger = filled(str(path))
-    rewrite(path, 11, lambda c: c["balance"].update(accountant="zcdp"))  # type: ignore[attr-defined]
-    with pytest.raises(LedgerError, match=r"entry 11 .*unknown kind of accountant, 'zcdp'"):
+    rewrite(path, 11, lambda c: c["balance"].update(accountant="renyi"))  # type: ignore[attr-defined]
+    with pytest.raises(LedgerError, match=r"entry 11 .*unknown kind of accountant, 'renyi'"):
         ledger.reserve("b", USER, charge("1/4"))
 
 

@@ -14,8 +14,8 @@ import pytest
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.budget.ledger_kit import USER, charge, publish
 
+from budget.ledger_kit import USER, charge, publish
 from crowdtally.budget import (
     Asked,
     Balance,
@@ -337,6 +337,14 @@ def test_all_of_an_epsilon_delta_budget_can_be_granted_as_rho() -> None:
         charged(whole, gaussian("1e-6"))
 
 
+def test_what_is_reported_is_rounded_up() -> None:
+    for rho in ("0.001", "0.007", "1/77"):
+        spent = charged(FRESH, gaussian(rho))
+        true = epsilon_at(spent.spent, BILLIONTH)
+        assert true is not None
+        assert true <= spent.reported.epsilon <= true * (1 + Fraction(1, 10**11))
+
+
 def test_the_same_delta_is_not_spent_twice() -> None:
     granted = rho_of(Fraction(1), BILLIONTH)
     with pytest.raises(OverBudgetError):
@@ -513,7 +521,7 @@ def test_checking_judges_as_charging_does(books: Ledger) -> None:
     with pytest.raises(OverBudgetError):
         books.check("d", USER, "0.5", rho=left.rho / 2)
     many = of(*(pure("0.02", name=str(n)) for n in range(60)))
-    books.check_charge("d", USER, many)  # as ρ: one part of 1.2 would not fit
+    books.check("d", USER, many)  # as ρ: one part of 1.2 would not fit
     with pytest.raises(OverBudgetError):
         books.check("d", USER, "1.2")
     assert books.reserve("d", USER, many).after.spent.epsilon == Fraction(12, 10)

@@ -119,10 +119,11 @@ def test_json_is_exact_and_whole(books: Ledger) -> None:
     bikes, taxi = found["datasets"]
     assert (bikes["dataset"], bikes["limit"], bikes["remaining"]) == ("bikes", None, None)
     assert taxi.keys() == {
-        "dataset", "unit", "spent", "limit", "each", "remaining", "warning", "also_charged_to",
-        "limits", "charges",
+        "dataset", "unit", "accountant", "spent", "reported", "limit", "each", "remaining",
+        "warning", "also_charged_to", "limits", "charges",
     }  # fmt: skip
-    assert taxi["spent"] == {"epsilon": "3/5", "delta": "1/1000000"}
+    assert taxi["spent"] == taxi["reported"] == {"epsilon": "3/5", "delta": "1/1000000"}
+    assert (taxi["accountant"], taxi["charges"][0]["rho"]) == ("sequential", "0")
     first, second, third, _ = taxi["charges"]
     assert first["release"] == "release-1/3"
     assert (first["epsilon"], first["state"], first["source"]) == ("1/3", "published", LONG)
@@ -139,9 +140,10 @@ def test_sums_by_purpose_person_and_unit(books: Ledger) -> None:
         "purpose", ["bikes", "taxi"],
     )  # fmt: skip
     assert found["datasets"][1]["groups"] == [
-        {"name": "monthly report", "charges": 2, "epsilon": "1/2", "delta": "1/1000000"},
-        {"name": None, "charges": 1, "epsilon": "1/10", "delta": "0"},
-    ]
+        {"name": "monthly report", "charges": 2, "epsilon": "1/2", "delta": "1/1000000",
+         "rho": "0"},
+        {"name": None, "charges": 1, "epsilon": "1/10", "delta": "0", "rho": "0"},
+    ]  # fmt: skip
     (taxi,) = facts("taxi", "--by", "person")["datasets"]
     assert [(one["name"], one["epsilon"]) for one in taxi["groups"]] == [(ME, "3/5")]
     (taxi,) = facts("taxi", "--by", "unit")["datasets"]

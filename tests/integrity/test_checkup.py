@@ -13,7 +13,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import published
-from crowdtally.budget import Ledger
+from crowdtally.budget import Ledger, Loss
 from crowdtally.checkup import check_release
 from crowdtally.values.epsilon import Delta, Epsilon
 from kit.command import Ended, crowdtally
@@ -38,7 +38,7 @@ class Entry:
     charge: object = field(init=False)
 
     def __post_init__(self) -> None:
-        cost = SimpleNamespace(epsilon=Epsilon.of(self.epsilon), delta=Delta.of(self.delta))
+        cost = SimpleNamespace(loss=Loss.of(Epsilon.of(self.epsilon), Delta.of(self.delta)))
         object.__setattr__(self, "charge", cost)
 
 

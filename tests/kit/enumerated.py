@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import exp
 from typing import Any
 
@@ -129,6 +130,7 @@ def laplace(scale: Fraction, k: int) -> float:
     return (1 - alpha) / (1 + alpha) * alpha ** abs(k)
 
 
+@cache
 def gaussian(variance: Fraction, k: int) -> float:
     total = sum(exp(-(j**2) / (2 * variance)) for j in range(-60, 61))
     return exp(-(k**2) / (2 * variance)) / total

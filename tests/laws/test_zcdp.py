@@ -17,6 +17,8 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.zcdp import (
     LARGEST_DELTA,
+    _down,
+    _up,
     approximate,
     delta_of,
     epsilon_of,
@@ -205,3 +207,12 @@ def test_twelve_digits(number: Fraction) -> None:
     assert up - down <= down / 10**11
     assert rounded_down(down) == down
     assert rounded_up(up) == up
+
+
+@given(st.fractions(-(10**9), 10**9), st.integers(2, 40))
+def test_fewer_bits(number: Fraction, bits: int) -> None:
+    down, up = _down(number, bits), _up(number, bits)
+    assert down <= number <= up
+    assert up - down <= abs(number) * Fraction(4, 2**bits)
+    third = Fraction(1, 3) + Fraction(1, 3**2000)
+    assert _down(third) < third < _up(third) < third * (1 + Fraction(1, 2**250))

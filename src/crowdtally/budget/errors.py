@@ -138,8 +138,7 @@ class TooMuchAtOnceError(BudgetError):
 
 
 def _compared(requested: Loss, each: Loss) -> tuple[tuple[str, Fraction, Fraction], ...]:
-    return (
-        ("ε", requested.epsilon, each.epsilon),
-        ("ρ", requested.rho, each.rho),
-        ("δ", requested.delta, each.delta),
-    )
+    first = (
+        ("ρ", requested.rho, each.rho) if each.rho else ("ε", requested.epsilon, each.epsilon)
+    )  # fmt: skip
+    return first, ("δ", requested.delta, each.delta)

@@ -189,7 +189,7 @@ class Ledger:
         self,
         dataset: str,
         unit: PrivacyUnit,
-        epsilon: Number | Epsilon | None = None,
+        request: Charge | Number | Epsilon | None = None,
         delta: Number | Delta = 0,
         *,
         rho: Number | Rho | None = None,
@@ -204,30 +204,15 @@ class Ledger:
         Args:
             dataset: The name to charge to.
             unit: What ε protects.
-            epsilon: The ε of the request, as one mechanism.
-            delta: Its δ.
-            rho: Its ρ.
+            request: The charge that is to be made; or its ε alone, judged as one mechanism.
+            delta: With an ε or a ρ alone, its δ.
+            rho: In the place of a charge, its ρ.
             sources: Resolved names of the records' sources, one for each file or database table.
             chosen: Whether a person chose the dataset's name. A default name is refused where a
                 source belongs to another dataset already.
             new_dataset: Whether it is meant that there may be no such dataset yet.
         """
-        request = _request(epsilon, delta, rho)
-        return self.check_charge(
-            dataset, unit, request, sources=sources, chosen=chosen, new_dataset=new_dataset
-        )
-
-    def check_charge(
-        self,
-        dataset: str,
-        unit: PrivacyUnit,
-        charge: Charge,
-        *,
-        sources: Sequence[str] = (),
-        chosen: bool = True,
-        new_dataset: bool = False,
-    ) -> Balance:
-        """As ``check``, of a charge whose parts are known: it judges as ``reserve`` would."""
+        charge = request if isinstance(request, Charge) else _request(request, delta, rho)
         named, known = dataset_name(dataset), distinct(sources)
         debtor = Debtor(named, known, chosen, new_dataset, needed(charge))
         balance = self._access.read(lambda book: charging.standing(book, debtor), recent=True)

@@ -7,17 +7,19 @@ from crowdtally.budget.loss import Loss
 from crowdtally.values.rational import show
 
 
-def amount(loss: Loss) -> str:
+def amount(loss: Loss, *, in_rho: bool = False) -> str:
     """An amount for a person; δ and ρ only where there is any, ε unless there is ρ alone.
+
+    ``in_rho`` is for what is compared with a ρ: nothing of it is then said as ρ, too.
 
     >>> from fractions import Fraction
     >>> amount(Loss()), amount(Loss(rho=Fraction(1, 10))), amount(Loss(Fraction(1), Fraction(1, 8)))
     ('ε = 0', 'ρ = 0.1', 'ε = 1, δ = 0.125')
     """
     said = []
-    if loss.epsilon or not loss.rho:
+    if loss.epsilon or not (loss.rho or in_rho):
         said.append(f"ε = {for_people(loss.epsilon)}")
-    if loss.rho:
+    if loss.rho or in_rho:
         said.append(f"ρ = {for_people(loss.rho)}")
     if loss.delta:
         said.append(f"δ = {for_people(loss.delta)}")

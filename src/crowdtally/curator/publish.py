@@ -80,7 +80,7 @@ def publish(request: Request, outside: Outside) -> Published:
         return show_again(earlier, target, outside.tell)  # nothing is read, charged or drawn
     with unless_made_meanwhile(look_up):
         if earlier is None:  # else it is charged already
-            standing = ledger.check_charge(  # exit 3: nothing was read yet
+            standing = ledger.check(  # exit 3: nothing was read yet
                 to.name, unit, charge, sources=to.sources, chosen=to.chosen,
                 new_dataset=outside.new_dataset,
             )  # fmt: skip

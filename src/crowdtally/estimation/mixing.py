@@ -7,6 +7,7 @@ too. Its maximum is approached by EM steps over the distinct values (Kiefer and 
 from __future__ import annotations
 
 from fractions import Fraction
+from math import sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,8 @@ from crowdtally.laws.law import NoiseLaw
 
 FEW = 200
 """Fewer cells say too little about their own prior: it is flat."""
+_VERY_SPARSE = 1 / 500
+"""Of a mean under a flat prior: tables below it are taken for mostly empty at first."""
 
 
 def posterior(
@@ -68,11 +71,22 @@ def _mixed(values: Floats, law: NoiseLaw, level: Fraction, also: Again | None) -
         again, times = twice_binned(values, noise, also, grid)
         # One prior for all: that of the chosen cells alone would believe in their noise.
         matrix, counts = np.concatenate([matrix, again]), np.concatenate([counts, times])
-    prior = Prior.fitted(grid, matrix, counts)
+    prior = Prior.fitted(grid, matrix, counts, _emptiness(values, noise, grid))
     found.put(near, bins.spread(prior.posterior(likelihoods, level)))
     if also is not None:
         found.put(also.places, seen_twice(values, noise, also, prior, level))
     return found
+
+
+def _emptiness(values: Floats, noise: Noise, grid: Floats) -> float:
+    """The share of the cells that are taken for empty at first: none, but of very sparse tables.
+
+    From a flat prior, EM takes thousands of steps to see that hardly any cell holds anybody. The
+    mean of the values says so at once, to within its own error.
+    """
+    mean = max(float(values.mean()), noise.deviation / sqrt(len(values)))
+    share = mean / float(grid.mean())
+    return 1 - share if share < _VERY_SPARSE else 0.0
 
 
 def _grid(near: Floats, values: Floats, noise: Noise, also: Again | None) -> Floats:

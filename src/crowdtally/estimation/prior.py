@@ -9,8 +9,15 @@ import numpy as np
 
 from crowdtally.estimation.posteriors import Floats, Posterior, on_grid
 
-STEPS = 100
-"""EM steps."""
+LEAST = 100
+"""EM steps, at least: fewer leave the prior near the flat one that they start from."""
+_WORK = 2 * 10**8
+"""Steps times likelihoods, at most: about half a second."""
+NEAR = 30.0
+"""Further steps are made while some prior might make the values e^30 times as likely: after the
+least steps none does of a few thousand cells, but of a million, most of them empty."""
+_LOOKED = 20
+"""Steps between two looks at how near the prior is."""
 _DOUBT = 40.0
 """Of so many cells that might be anywhere: for intervals, the prior is not known exactly."""
 
@@ -30,7 +37,10 @@ class Prior:
 
     @classmethod
     def fitted(cls, grid: Floats, likelihoods: Floats, counts: Floats, empty: float = 0.0) -> Prior:
-        """The prior after 100 EM steps from a uniform one.
+        """The prior after EM steps from a uniform one, until no other is far more likely.
+
+        With g_j = Σ_i n_i·L_ij / Σ_k L_ik·w_k, no prior has a log likelihood of more than
+        max g_j − Σ n_i above that of w: the logarithm is concave.
 
         Args:
             grid: true counts, in units.
@@ -44,11 +54,13 @@ class Prior:
         if cells <= 0:
             return cls(grid, weights, weights)
         shares = counts / cells
-        for _ in range(STEPS):
+        for step in range(max(_WORK // likelihoods.size, LEAST)):
             # einsum: its sums do not depend on how many threads a machine has, nor wait for them
             chances = np.einsum("ij,j->i", likelihoods, weights)
-            weights = weights * np.einsum("i,ij->j", shares / chances, likelihoods)
-            weights = np.maximum(weights, 1e-300)
+            gains = np.einsum("i,ij->j", shares / chances, likelihoods)
+            if step >= LEAST and step % _LOOKED == 0 and cells * (gains.max() - 1) <= NEAR:
+                break
+            weights = np.maximum(weights * gains, 1e-300)
         weights /= weights.sum()
         anywhere = np.gradient(grid)
         doubtful = (cells * weights + _DOUBT * anywhere / anywhere.sum()) / (cells + _DOUBT)

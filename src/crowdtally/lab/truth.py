@@ -61,11 +61,13 @@ def check_size(name: str, cells: int) -> None:
 
 
 @dataclass(frozen=True)
-class _All:
+class Everything:
     """The rule that keeps every record: the truth is a count without a bound."""
 
     limit: int = 1
-    """Of nobody's concern: no noise is added to the truth."""
+    """What nobody has more of, where that matters: no noise is added to the truth."""
+    times: int = 1
+    """How often a record may count."""
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """All of them; of a user's records in one cell one, where users are counted."""
@@ -80,7 +82,7 @@ def _counted(
         return count_rows(engine, prepared).found
     if _said(prepared, what):
         return _as_often_as_said(engine, prepared)
-    rule = _All(2 if pairs else 1)
+    rule = Everything(2 if pairs else 1)
     return count(engine, prepared, rule, key=0, what=what, pairs=pairs).found
 
 

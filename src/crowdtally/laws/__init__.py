@@ -4,6 +4,10 @@
 
     law        what every law answers: deviations of weighted sums, intervals, probabilities
     laplace    the discrete Laplace law
+    gaussian   the discrete Gaussian law (gaussian.md)
+    lattice    certified sums of a bell over whole steps
+    bells      its tails: probabilities, cuts, thresholds
+    bell_floors  its noise floor
     interval   interval noise, drawn for all cells of a table together (interval.md)
     widths     the law of its width
     shapes     its probabilities, of one cell and of sums

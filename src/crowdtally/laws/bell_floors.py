@@ -12,9 +12,10 @@ from math import exp, floor, inf, isfinite, nextafter, sqrt
 from flint import arb
 
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.bells import WIDE, first_within
+from crowdtally.laws.bells import WIDE, first_within, moment
 from crowdtally.laws.floors import chance_of_each, felt, rule
 from crowdtally.laws.lattice import bell_sum, bell_total
+from crowdtally.laws.tails import kept
 from crowdtally.laws.terms import Terms
 from crowdtally.values.keeping import Keeping
 
@@ -64,7 +65,7 @@ def _plain(terms: Terms) -> int:
 def _chernoff(variance: Fraction, terms: Terms, wanted: arb) -> float:
     """The least bound over a stretch of exponents, by golden sections, rounded up."""
     squares = sum(weight**2 * times for weight, times in felt(terms))
-    if not squares:
+    if not squares or _seldom(variance, terms) <= wanted:
         return 0.0
     middle = (-2 * wanted.log() / (as_ball(variance) * as_ball(Fraction(squares)))).sqrt()
 
@@ -85,6 +86,12 @@ def _chernoff(variance: Fraction, terms: Terms, wanted: arb) -> float:
             right = low + golden * (high - low)
             at_right = width(right)
     return nextafter(max(min(at_left, at_right), 0.0), inf)
+
+
+def _seldom(variance: Fraction, terms: Terms) -> arb:
+    """At least the chance that any cell is seen: where that is small enough the floor is 0."""
+    cells = sum(times for _, times in terms.weights)
+    return cells * kept(lambda *of: moment(variance, *of), rule(terms))
 
 
 def _width(variance: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:

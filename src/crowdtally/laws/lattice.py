@@ -109,7 +109,7 @@ class _Derivatives:
         self._variance, self._place = variance, place
         first = (-place * place / (2 * variance)).exp()
         self._found = [first, -place / variance * first]
-        self._wide = (2 * self._place / (8 * variance).sqrt()).erfc()
+        self._wide = (place / (4 * variance).sqrt()).erfc()
 
     def at(self, n: int) -> arb:
         """The n-th: f^(n+1) = −(x·f^(n) + n·f^(n−1))/v."""

@@ -1,7 +1,7 @@
 """From ρ-zCDP to (ε, δ) and back, certified, each rounded the safe way.
 
-A mechanism is ρ-zCDP (Bun and Steinke, 2016) if on neighbours its Rényi divergence of every order a
-> 1 is at most aρ. It is then (ε, δ)-differentially private for every ε ≥ 0 with
+A mechanism is ρ-zCDP (Bun and Steinke, 2016) if on neighbours its Rényi divergence of every order
+a > 1 is at most aρ. It is then (ε, δ)-differentially private for every ε ≥ 0 with
 
     δ(a) = e^((a−1)(aρ−ε)) / (a−1) · (1−1/a)^a,    any a > 1    (Canonne, Kamath, Steinke 2020).
 
@@ -12,7 +12,9 @@ of the two sides is largest at t = a/(a−1). And E[e^((a−1)Z)] ≤ e^((a−1)
 The bound holds at every a, so how a is chosen decides how tight a number is, never whether it is
 true. It is chosen by decimal arithmetic that rounds alike everywhere, so that two computers that
 replay one ledger decide alike; then the bound at that very rational is enclosed by a ball, and its
-safe end is taken: reported δ and ε are rounded up, a granted ρ is rounded down.
+safe end is taken: reported δ and ε are rounded up, a granted ρ is rounded down. A later version may
+find a smaller δ or ε than this one, and never a larger one: ``verify`` asks again whether each
+charge of an old record fitted.
 """
 
 from __future__ import annotations

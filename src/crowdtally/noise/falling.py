@@ -13,8 +13,8 @@ from crowdtally.noise.bernoulli import Coins, is_below
 from crowdtally.noise.source import Words, WordSource
 from crowdtally.noise.uniform import Uniform
 
-# The filter's polynomial is nearer to e^(−x) than this where x is at most the other, in exact
-# arithmetic and in floats: x^6/720 ≤ 2^−21 there, and all roundings together are below 2^−40.
+# The filter's polynomial is nearer to e^(−x) than the first where x is at most the second, in exact
+# arithmetic and in floats: x^6/720 < 2^−21 there, and all roundings together are below 2^−40.
 _DOUBT = 2.0**-20
 _SMALL = 0.25
 
@@ -32,9 +32,12 @@ def falling(
     """
     # U lies within 2^−52 of this float. Only +, −, × and ÷, which IEEE 754 bounds.
     uniforms = words.astype(np.float64) * 2.0**-64
-    lead = uniforms - (1 - near * (1 - near / 2 * (1 - near / 3 * (1 - near / 4 * (1 - near / 5)))))
-    coins = lead < 0
-    for place in np.flatnonzero((np.abs(lead) <= _DOUBT) | (near > _SMALL)).tolist():
+    coins = uniforms + near < 1 - _DOUBT  # e^(−x) ≥ 1 − x: so are most where x is small
+    rest = np.flatnonzero(~coins)
+    x = near[rest]
+    lead = uniforms[rest] - (1 - x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5)))))
+    coins[rest] = lead < 0
+    for place in rest[(np.abs(lead) <= _DOUBT) | (x > _SMALL)].tolist():
         coins[place] = _settled(Uniform(int(words[place]), 64), exact(place), source)
     return coins
 

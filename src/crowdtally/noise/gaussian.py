@@ -85,18 +85,22 @@ def _cells(law: CellLaw, n: int, source: WordSource) -> NDArray[np.int64]:
 
 def _accepted(law: CellLaw, n: int, source: WordSource) -> Integers:
     """Each the first accepted one of its own proposals."""
-    found: Integers = np.empty(n, dtype=np.int64)
-    pending = np.arange(n)
-    while pending.size:
-        cells = _cells(law, pending.size, source)
-        offsets = _offsets(law, pending.size, source)
-        taken = _coins(law, cells, offsets, source)
-        values = _integers(law, cells[taken], offsets[taken])
-        if values.dtype == object and found.dtype != object:
+    found, taken = _proposed(law, n, source)
+    rejected = np.flatnonzero(~taken)
+    while rejected.size:
+        again, taken = _proposed(law, rejected.size, source)
+        if again.dtype == object and found.dtype != object:
             found = found.astype(object)
-        found[pending[taken]] = values
-        pending = pending[~taken]
+        found[rejected] = again  # what is rejected again is overwritten
+        rejected = rejected[~taken]
     return found
+
+
+def _proposed(law: CellLaw, n: int, source: WordSource) -> tuple[Integers, Coins]:
+    """Proposals, and which of them are accepted."""
+    cells = _cells(law, n, source)
+    offsets = _offsets(law, n, source)
+    return _integers(law, cells, offsets), _coins(law, cells, offsets, source)
 
 
 def _offsets(law: CellLaw, n: int, source: WordSource) -> Integers:
@@ -112,14 +116,15 @@ def _coins(law: CellLaw, cells: NDArray[np.int64], offsets: Integers, source: Wo
     In floats everything is in units of a cell, so that nothing is large.
     """
     size = 1 << law.shift
-    starts = np.array([float(Fraction(start, size)) for start in law.starts])
+    first, *others = (float(Fraction(start, size)) for start in law.starts)
     turns, sides = _turns(law, cells)
+    nearest = turns + (first + (others[0] - first) * sides if others else first)
     part = np.asarray(offsets / size, dtype=np.float64)
-    near = part * (2 * (starts[sides] + turns) + part) * float(size**2 / (2 * law.variance))
+    near = part * (2 * nearest + part) * float(size**2 / (2 * law.variance))
 
     def exact(place: int) -> Fraction:
-        nearest, farther = law.nearest(int(cells[place])), int(offsets[place])
-        return farther * (2 * nearest + farther) / (2 * law.variance)
+        least, farther = law.nearest(int(cells[place])), int(offsets[place])
+        return farther * (2 * least + farther) / (2 * law.variance)
 
     return falling(near, exact, source.words(cells.size), source)
 

@@ -84,7 +84,7 @@ class CellLaw:
 
     def settle(self, uniform: Uniform, source: WordSource) -> int:
         """The cell of U, extended by as many words as that takes."""
-        while (cell := self._cell(uniform, 256 + 4 * uniform.bits)) is None:
+        while (cell := self._cell(uniform, 128 + 2 * uniform.bits)) is None:
             uniform.extend(source)
         return cell
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
@@ -85,6 +87,23 @@ def test_lpa_without_noise_is_the_truth_and_a_bound_cuts(engine):
     assert truth["edges"].tolist() == [2, 1, 0, 1, 1, 0, 1, 0, 0, 1]
     kept = cut.release(cut.count(reading(engine, asked), 0), Epsilon.of(1), SilentDraws())
     assert kept["items"].sum() == 3
+
+
+@pytest.mark.parametrize("case", REQUESTS)
+def test_where_nobody_is_cut_no_sample_is_drawn_and_the_counts_are_the_same(engine, case):
+    asked, load = REQUESTS[case], BASELINES.load("lpa").of
+    sampled, whole = load(asked.subject, 4), load(asked.subject, 4, is_uncut=True)
+    found = [
+        one.release(one.count(reading(engine, asked), 0), Epsilon.of(1), SilentDraws())
+        for one in (sampled, whole)
+    ]
+    assert found[0].keys() == found[1].keys()
+    for name, counts in found[0].items():
+        assert counts.tolist() == found[1][name].tolist()
+    if case != "rows":
+        with mock.patch.object(SRA, "keep", side_effect=AssertionError("a sample was drawn")):
+            whole.count(reading(engine, asked), 0)
+    assert whole.parts(Epsilon.of(1)) == sampled.parts(Epsilon.of(1))
 
 
 def test_counts_follow_from_the_seed(engine):

@@ -265,6 +265,18 @@ def test_what_does_not_depend_on_epsilon_is_counted_once(
     assert sorted(counted) == ["hpa"] * 6 + ["sra"] * 2
 
 
+def test_the_rows_of_a_key_of_auto_go_with_it(held: Held, engine: DuckDBEngine) -> None:
+    """They are as many as the records: those of several keys would fill the memory."""
+    Bench(Given(held, {}, seed=77), engine).run(_task("auto", 0, bound=None, epsilon="1"))
+    left = "SELECT count(*) AS tables FROM duckdb_tables() WHERE temporary"
+    assert engine.arrow(left).to_pylist() == [{"tables": 0}]
+
+
+def test_lists_have_the_lengths_that_are_asked_for(held: Held, engine: DuckDBEngine) -> None:
+    (outcome,) = Bench(Given(held, {}, seed=77, ks=(2, 4)), engine).run(_task("sra", 0, bound=3))
+    assert {k for _, metric, k, _ in outcome.noises[0] if metric == "precision"} == {2, 4}
+
+
 def test_what_is_held_are_the_records_of_a_release(held: Held, engine: DuckDBEngine) -> None:
     assert held.largest == 40 == largest_contribution(engine, held.prepared(engine), "records")
     assert held.known_by["records"] == 95

@@ -124,6 +124,12 @@ def test_a_quick_try_says_so_and_is_not_mixed_with_the_rest(tmp_path: Path) -> N
     assert "quick try" not in (folder / "reproduction.md").read_text()
 
 
+@pytest.mark.parametrize("typed", ["1", "fig1", "Figure 1", "Fig. 1", "1(a)", "1b"])
+def test_a_figure_is_found_by_what_people_call_it(typed: str) -> None:
+    ((paper, figures),) = reproduction.asked_for("made-up", typed)
+    assert (paper.name, [figure.name for figure in figures]) == ("made-up", ["1"])
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [

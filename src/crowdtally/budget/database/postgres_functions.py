@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 
 from sqlalchemy import Connection, text
@@ -30,6 +31,7 @@ SCHEMA = text(
 )
 """The schema that the ledger's tables are in."""
 _ENCODING = text("SELECT current_setting('server_encoding')")
+_MARK = text("SELECT obj_description(to_regprocedure(:name), 'pg_proc')")
 _NAME = re.compile(r"FUNCTION @schema@\.(\w+)")
 
 
@@ -38,17 +40,29 @@ def _source() -> str:
     return files(__package__).joinpath("postgres_functions.sql").read_text(encoding="utf-8")
 
 
+def _mark() -> str:
+    """What tells these functions from those of another version."""
+    return f"crowdtally {sha256(_source().encode()).hexdigest()[:16]}"
+
+
+def are_current(connection: Connection) -> bool:
+    """Whether the functions on the server are those of this version."""
+    return bool(connection.scalar(_MARK, {"name": SIGNATURES[1]}) == _mark())
+
+
 def make_functions(connection: Connection) -> None:
     """Make or replace the functions, beside the tables; nobody but the owner may call them yet."""
     _require_unicode(str(connection.scalar(_ENCODING)))
     schema = connection.scalar(SCHEMA)
     source = _source()
     names = ", ".join(f"{schema}.{name}" for name in dict.fromkeys(_NAME.findall(source)))
+    mark = f"COMMENT ON FUNCTION {schema}.{SIGNATURES[1]} IS '{_mark()}'"
     # Without parameters the driver takes several statements at once, and % for itself.
     plain = {"no_parameters": True}
     for statements in (
         source.replace("@schema@", str(schema)),
         f"REVOKE ALL ON FUNCTION {names} FROM PUBLIC",
+        mark,
     ):
         connection.exec_driver_sql(statements, execution_options=plain)
 

@@ -2,7 +2,7 @@
 -- which run with the rights of the tables' owner and judge what they are asked to write.
 --
 -- Whoever may call crowdtally_append may call it with anything. So it reads the whole entry again,
--- follows budget/balance.py, budget/tracing.py and budget/parsing.py, and leaves to the officers
+-- follows balance.py, zcdp.py, tracing.py and parsing.py of budget/record, and leaves to the officers
 -- (the members of the owner's role) what budget/ leaves to them. Two rules keep it safe:
 --
 -- * A condition that is null holds nobody back, so every condition goes through crowdtally_require,
@@ -141,15 +141,29 @@ BEGIN
     RETURN ratio;
 END $$;
 
--- The epsilon and the delta of an object, four numbers.
+-- Whether it is an amount as fields.py writes it: rho and pure_rho only where there is any.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_amount(said json)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN (@schema@.crowdtally_has(said, ARRAY['delta', 'epsilon'])
+            OR @schema@.crowdtally_has(said, ARRAY['delta', 'epsilon', 'rho'])
+            OR @schema@.crowdtally_has(said, ARRAY['delta', 'epsilon', 'pure_rho'])
+            OR @schema@.crowdtally_has(said, ARRAY['delta', 'epsilon', 'pure_rho', 'rho']))
+        AND (said -> 'rho')::text IS DISTINCT FROM '"0"'
+        AND (said -> 'pure_rho')::text IS DISTINCT FROM '"0"';
+END $$;
+
+-- The epsilon, delta, rho and pure_rho of an object, eight numbers.
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_loss(said json)
 RETURNS numeric[] LANGUAGE plpgsql AS $$
 BEGIN
     RETURN @schema@.crowdtally_ratio(said -> 'epsilon')
-        || @schema@.crowdtally_ratio(said -> 'delta');
+        || @schema@.crowdtally_ratio(said -> 'delta')
+        || @schema@.crowdtally_ratio(coalesce(said -> 'rho', '"0"'::json))
+        || @schema@.crowdtally_ratio(coalesce(said -> 'pure_rho', '"0"'::json));
 END $$;
 
--- What one charge, or one part of it, costs: more than nothing, and a delta below 1.
+-- What one charge, or one part of it, states: more than nothing, and a delta below 1.
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_cost(said json)
 RETURNS numeric[] LANGUAGE plpgsql AS $$
 DECLARE
@@ -158,30 +172,168 @@ BEGIN
     -- Every later sum has the digits of all its charges: a few long ones would make each next
     -- charge to the dataset take seconds, for good.
     PERFORM @schema@.crowdtally_require(
-        length((said -> 'epsilon')::text) <= 1000 AND length((said -> 'delta')::text) <= 1000,
+        length((said -> 'epsilon')::text) <= 1000 AND length((said -> 'delta')::text) <= 1000
+        AND (said -> 'rho' IS NULL OR length((said -> 'rho')::text) <= 1000),
         'an amount is missing, or has more than 1,000 digits');
     cost := @schema@.crowdtally_loss(said);
     PERFORM @schema@.crowdtally_require(
-        cost[1] > 0 AND cost[3] < cost[4], 'an epsilon must be above 0, and a delta below 1');
+        (cost[1] > 0 OR cost[5] > 0) AND cost[3] < cost[4],
+        'an epsilon must be above 0, and a delta below 1');
     RETURN cost;
 END $$;
 
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_sum(a numeric[], b numeric[])
 RETURNS numeric[] LANGUAGE plpgsql AS $$
 DECLARE
-    epsilon numeric := a[1] * b[2] + b[1] * a[2];
-    delta numeric := a[3] * b[4] + b[3] * a[4];
-    common numeric := gcd(epsilon, a[2] * b[2]);
-    shared numeric := gcd(delta, a[4] * b[4]);
+    total numeric[] := ARRAY[]::numeric[];
+    top numeric;
+    common numeric;
 BEGIN
-    RETURN ARRAY[div(epsilon, common), div(a[2] * b[2], common),
-        div(delta, shared), div(a[4] * b[4], shared)];
+    FOR place IN 1..7 BY 2 LOOP
+        top := a[place] * b[place + 1] + b[place] * a[place + 1];
+        common := gcd(top, a[place + 1] * b[place + 1]);
+        total := total || ARRAY[div(top, common), div(a[place + 1] * b[place + 1], common)];
+    END LOOP;
+    RETURN total;
 END $$;
 
+-- Whether neither epsilon nor delta nor rho of a exceeds that of b.
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_within(a numeric[], b numeric[])
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN a[1] * b[2] <= b[1] * a[2] AND a[3] * b[4] <= b[3] * a[4];
+    RETURN a[1] * b[2] <= b[1] * a[2] AND a[3] * b[4] <= b[3] * a[4] AND a[5] * b[6] <= b[5] * a[6];
+END $$;
+
+-- What one part of a charge costs by zCDP, as in zcdp.py.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_part(part json)
+RETURNS numeric[] LANGUAGE plpgsql AS $$
+DECLARE
+    cost numeric[] := @schema@.crowdtally_cost(part);
+    none numeric[] := ARRAY[0, 1, 0, 1, 0, 1, 0, 1];
+BEGIN
+    IF (part -> 'selects')::text = 'true' THEN
+        RETURN @schema@.crowdtally_sum(
+            none, ARRAY[0, 1, 0, 1, cost[1] * cost[1], 8 * cost[2] * cost[2], 0, 1]);
+    END IF;
+    RETURN @schema@.crowdtally_sum(
+        cost, ARRAY[0, 1, 0, 1, 0, 1, cost[1] * cost[1], 2 * cost[2] * cost[2]]);
+END $$;
+
+-- What a charge costs, and that its parts do not cost more than it states, as in accountant.py and
+-- zcdp.py.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_price(event json, accountant text)
+RETURNS numeric[] LANGUAGE plpgsql AS $$
+DECLARE
+    part json;
+    stated numeric[] := @schema@.crowdtally_cost(event);
+    parts numeric[] := ARRAY[0, 1, 0, 1, 0, 1, 0, 1];
+    selected numeric[] := ARRAY[0, 1, 0, 1, 0, 1, 0, 1];
+    rest numeric[];
+BEGIN
+    FOR part IN SELECT json_array_elements(event -> 'parts') LOOP
+        IF accountant = 'zcdp' THEN
+            parts := @schema@.crowdtally_sum(parts, @schema@.crowdtally_part(part));
+            IF (part -> 'selects')::text = 'true' THEN
+                selected := @schema@.crowdtally_sum(selected, @schema@.crowdtally_cost(part));
+            END IF;
+        ELSE
+            parts := @schema@.crowdtally_sum(parts, @schema@.crowdtally_cost(part));
+        END IF;
+    END LOOP;
+    IF accountant = 'sequential' THEN
+        PERFORM @schema@.crowdtally_require(
+            stated[5] = 0, 'a dataset that adds up epsilon cannot take a rho');
+    ELSE
+        PERFORM @schema@.crowdtally_require(
+            accountant = 'zcdp', 'the server does not know the accountant of this dataset');
+        IF stated[5] = 0 THEN
+            PERFORM @schema@.crowdtally_require(
+                @schema@.crowdtally_within(selected, stated),
+                'a charge has no parts, or parts of more than it states');
+            stated := @schema@.crowdtally_sum(
+                stated, ARRAY[-selected[1], selected[2], 0, 1, parts[5], parts[6], 0, 1]);
+        END IF;
+    END IF;
+    PERFORM @schema@.crowdtally_require(
+        (parts[1] > 0 OR parts[5] > 0) AND @schema@.crowdtally_within(parts, stated),
+        'a charge has no parts, or parts of more than it states');
+    IF accountant = 'zcdp' THEN
+        rest := @schema@.crowdtally_sum(stated, ARRAY[-parts[1], parts[2], 0, 1, 0, 1, 0, 1]);
+        stated := @schema@.crowdtally_sum(stated, ARRAY[0, 1, 0, 1, 0, 1, parts[7], parts[8]]);
+        stated := @schema@.crowdtally_sum(
+            stated, ARRAY[0, 1, 0, 1, 0, 1, rest[1] * rest[1], 2 * rest[2] * rest[2]]);
+    END IF;
+    RETURN stated;
+END $$;
+
+-- A ratio as a decimal of 60 digits, rounded down, plus so many of its last digit.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_decimal(top numeric, bottom numeric, more integer)
+RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+    places integer := greatest(0, 60 + length(bottom::text) - length(top::text));
+BEGIN
+    RETURN (div(top * ('1e' || places)::numeric, bottom) + more) * ('1e-' || places)::numeric;
+END $$;
+
+-- Whether rho-zCDP is (epsilon, delta)-differentially private, by the bound of laws/zcdp.py. It
+-- holds at every order; the one near the best is found by Newton's steps. The ln of numeric is not
+-- certified as the client's arithmetic is. The client decided already, and what just fits there must
+-- not fail here: so the logarithm of delta may be 1e-12 larger.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_private(
+    rho numeric[], epsilon numeric[], delta numeric[]
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    r numeric;
+    e numeric;
+    u numeric;
+    step numeric;
+BEGIN
+    IF epsilon[1] < 0 OR delta[1] < 0 OR (rho[1] > 0 AND delta[1] = 0) THEN
+        RETURN false;
+    ELSIF rho[1] = 0 THEN
+        RETURN true;
+    END IF;
+    r := @schema@.crowdtally_decimal(rho[1], rho[2], 1);
+    e := @schema@.crowdtally_decimal(epsilon[1], epsilon[2], 0);
+    IF r - e > 50 THEN
+        RETURN delta[1] >= delta[2];
+    END IF;
+    u := CASE WHEN e > r THEN round((e - r) / (2 * r), 90)
+        ELSE exp(round(e - r - ln(1 + 2 * r) - 1, 90)) END;
+    FOR turn IN 1..200 LOOP
+        step := ln(1 + round(1 / u, 90)) + e - (2 * u + 1) * r;
+        step := round(step / (2 * r + round(1 / (u * (1 + u)), 90)), 90);
+        u := u + greatest(step, 0);
+        EXIT WHEN step < u * 1e-12;
+    END LOOP;
+    u := round(u, 90);
+    RETURN u * ((1 + u) * r - e) - u * ln(1 + round(1 / u, 90)) - ln(1 + u)
+        <= ln(@schema@.crowdtally_decimal(delta[1], delta[2], 0)) + 1e-12;
+END $$;
+
+-- Whether so much is within a limit, as in accountant.py and zcdp.py; cost is the last of it.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_fits(
+    spent numeric[], cost numeric[], most numeric[], accountant text
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    together numeric[];
+    room numeric[];
+BEGIN
+    -- As in balance.py: a charge without delta is judged by epsilon, or by rho, alone.
+    IF accountant = 'sequential' THEN
+        RETURN spent[1] * most[2] <= most[1] * spent[2]
+            AND (cost[3] = 0 OR spent[3] * most[4] <= most[3] * spent[4]);
+    END IF;
+    together := @schema@.crowdtally_sum(
+        ARRAY[0, 1, 0, 1, spent[5], spent[6], 0, 1], ARRAY[0, 1, 0, 1, spent[7], spent[8], 0, 1]);
+    IF most[5] > 0 THEN
+        RETURN together[5] * most[6] <= most[5] * together[6]
+            AND (cost[3] = 0 OR spent[3] * most[4] <= most[3] * spent[4]);
+    END IF;
+    room := @schema@.crowdtally_sum(
+        most, ARRAY[-spent[1], spent[2], -spent[3], spent[4], 0, 1, 0, 1]);
+    RETURN @schema@.crowdtally_private(together[5:6], most[1:2], room[3:4])
+        OR @schema@.crowdtally_private(spent[5:6], room[1:2], room[3:4]);
 END $$;
 
 -- Whether two balances agree on everything but what was spent and the unit.
@@ -200,16 +352,20 @@ CREATE OR REPLACE FUNCTION @schema@.crowdtally_charge(event json, before json, a
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     asked json := event -> 'asked';
+    rule text := before ->> 'accountant';
+    newer boolean := (event -> 'version')::text = '4';
     part json;
     cost numeric[];
-    parts numeric[] := ARRAY[0, 1, 0, 1];
     spent numeric[];
-    most numeric[];
 BEGIN
     PERFORM @schema@.crowdtally_require(
-        @schema@.crowdtally_has(event, ARRAY['asked', 'delta', 'epsilon', 'kind', 'parts',
-            'release', 'unit', 'version', 'versions'])
-        AND (event -> 'version')::text = '3'
+        CASE WHEN newer THEN
+            @schema@.crowdtally_has(event, ARRAY['asked', 'delta', 'epsilon', 'kind', 'parts',
+                'release', 'rho', 'unit', 'version', 'versions'])
+        ELSE
+            @schema@.crowdtally_has(event, ARRAY['asked', 'delta', 'epsilon', 'kind', 'parts',
+                'release', 'unit', 'version', 'versions'])
+            AND (event -> 'version')::text = '3' END
         AND @schema@.crowdtally_has(
             asked, ARRAY['output', 'parameters', 'purpose', 'request_id', 'source'])
         AND json_typeof(asked -> 'parameters') = 'object'
@@ -226,20 +382,33 @@ BEGIN
         OR @schema@.crowdtally_request_id(asked -> 'request_id'),
         'a request id on PostgreSQL is at most 200 letters, digits, signs and inner spaces, of the '
         'Latin, Greek, Cyrillic, Japanese, Korean or common Chinese script');
-    cost := @schema@.crowdtally_cost(event);
     FOR part IN SELECT json_array_elements(event -> 'parts') LOOP
         PERFORM @schema@.crowdtally_require(
-            @schema@.crowdtally_has(
-                part, ARRAY['delta', 'epsilon', 'mechanism', 'name', 'parameters'])
+            CASE WHEN newer THEN
+                @schema@.crowdtally_has(part, ARRAY['delta', 'epsilon', 'mechanism', 'name',
+                    'parameters', 'rho', 'selects'])
+                AND CASE (part -> 'selects')::text
+                    WHEN 'true' THEN
+                        (part -> 'rho')::text = '"0"' AND (part -> 'delta')::text = '"0"'
+                    WHEN 'false' THEN
+                        ((part -> 'rho')::text = '"0"') <> ((part -> 'epsilon')::text = '"0"') END
+            ELSE
+                @schema@.crowdtally_has(
+                    part, ARRAY['delta', 'epsilon', 'mechanism', 'name', 'parameters']) END
             AND @schema@.crowdtally_words(part -> 'mechanism')
             AND @schema@.crowdtally_words(part -> 'name')
             AND json_typeof(part -> 'parameters') = 'object',
             'a part of a charge lacks a field, or has one too many');
-        parts := @schema@.crowdtally_sum(parts, @schema@.crowdtally_cost(part));
     END LOOP;
+    -- As in charge.py and events.py: what version 3 can say is written in it, and a part of rho
+    -- needs a total of it.
     PERFORM @schema@.crowdtally_require(
-        parts[1] > 0 AND @schema@.crowdtally_within(parts, cost),
-        'a charge has no parts, or parts of more than it states');
+        NOT newer OR (event -> 'rho')::text <> '"0"' OR (
+            SELECT bool_or((each_part -> 'selects')::text = 'true')
+                AND bool_and((each_part -> 'rho')::text = '"0"')
+            FROM json_array_elements(event -> 'parts') AS each_part),
+        'a charge of version 4 has neither a rho nor a selection');
+    cost := @schema@.crowdtally_price(event, rule);
     PERFORM @schema@.crowdtally_require(
         @schema@.crowdtally_unit(event -> 'unit')
         AND (event -> 'unit')::text = (after -> 'unit')::text
@@ -248,20 +417,18 @@ BEGIN
         'a charge is for another privacy unit than its dataset');
     spent := @schema@.crowdtally_loss(after -> 'spent');
     PERFORM @schema@.crowdtally_require(
-        @schema@.crowdtally_has(after -> 'spent', ARRAY['delta', 'epsilon'])
+        @schema@.crowdtally_amount(after -> 'spent')
         AND spent = @schema@.crowdtally_sum(@schema@.crowdtally_loss(before -> 'spent'), cost),
         'the sum after a charge is not the sum before it and the charge');
     IF json_typeof(before -> 'limit') IS DISTINCT FROM 'null' THEN
-        most := @schema@.crowdtally_loss(before -> 'limit');
-        -- As in balance.py: a charge without delta is judged by epsilon alone.
         PERFORM @schema@.crowdtally_require(
-            spent[1] * most[2] <= most[1] * spent[2]
-            AND (cost[3] = 0 OR spent[3] * most[4] <= most[3] * spent[4]),
+            @schema@.crowdtally_fits(
+                spent, cost, @schema@.crowdtally_loss(before -> 'limit'), rule),
             'the charge does not fit in what remains of the limit');
     END IF;
-    IF before -> 'each' IS NOT NULL THEN
+    IF json_typeof(coalesce(before -> 'each', 'null'::json)) IS DISTINCT FROM 'null' THEN
         PERFORM @schema@.crowdtally_require(
-            @schema@.crowdtally_within(cost, @schema@.crowdtally_loss(before -> 'each')),
+            @schema@.crowdtally_fits(cost, cost, @schema@.crowdtally_loss(before -> 'each'), rule),
             'the charge is more than a single release may cost');
     END IF;
 END $$;
@@ -290,6 +457,7 @@ DECLARE
     charge record;
     recorded boolean;
     past text[];
+    cost numeric[];
 BEGIN
     SELECT e.kind, e.hash, @schema@.crowdtally_json(e.body) -> 'event' AS event INTO charge
     FROM @schema@.crowdtally_entries AS e WHERE e.number = $4 AND e.dataset = $3;
@@ -297,7 +465,12 @@ BEGIN
         charge.kind = 'reserved'
         AND (event -> 'reservation')::text = format('"%s-%s"', $4, left(charge.hash, 8)),
         'there is no such reservation in this dataset');
-    recorded := (charge.event -> 'version')::text = '3';
+    recorded := (charge.event -> 'version')::text IN ('3', '4');
+    IF $2 = 'voided' THEN
+        cost := CASE before ->> 'accountant' WHEN 'sequential'
+            THEN @schema@.crowdtally_loss(charge.event)
+            ELSE @schema@.crowdtally_price(charge.event, before ->> 'accountant') END;
+    END IF;
     past := ARRAY(SELECT e.kind FROM @schema@.crowdtally_entries AS e
         WHERE e.about = $4 ORDER BY e.number);
     PERFORM @schema@.crowdtally_require(CASE $2
@@ -325,17 +498,19 @@ BEGIN
         WHEN 'voided' THEN
             @schema@.crowdtally_has(
                 event, ARRAY['given_back', 'kind', 'reason', 'reservation', 'version'])
-            AND @schema@.crowdtally_has(event -> 'given_back', ARRAY['delta', 'epsilon'])
-            AND (event -> 'version')::text = '1' AND @schema@.crowdtally_words(event -> 'reason')
-            AND @schema@.crowdtally_loss(event -> 'given_back')
-                = @schema@.crowdtally_loss(charge.event)
+            AND @schema@.crowdtally_amount(event -> 'given_back')
+            AND (event -> 'version')::text = CASE WHEN
+                @schema@.crowdtally_has(event -> 'given_back', ARRAY['delta', 'epsilon'])
+                THEN '1' ELSE '2' END
+            AND @schema@.crowdtally_words(event -> 'reason')
+            AND @schema@.crowdtally_loss(event -> 'given_back') = cost
         END, format('an entry %s lacks a field of its version, or has a wrong one', $2));
     PERFORM @schema@.crowdtally_require(
         (before -> 'unit')::text = (after -> 'unit')::text
-        AND @schema@.crowdtally_has(after -> 'spent', ARRAY['delta', 'epsilon'])
+        AND @schema@.crowdtally_amount(after -> 'spent')
         AND @schema@.crowdtally_loss(before -> 'spent') = CASE $2
-            WHEN 'voided' THEN @schema@.crowdtally_sum(
-                @schema@.crowdtally_loss(after -> 'spent'), @schema@.crowdtally_loss(charge.event))
+            WHEN 'voided'
+            THEN @schema@.crowdtally_sum(@schema@.crowdtally_loss(after -> 'spent'), cost)
             ELSE @schema@.crowdtally_loss(after -> 'spent') END,
         'the sum after an entry does not follow from the sum before it');
 END $$;
@@ -375,7 +550,8 @@ BEGIN
             AND (after -> 'spent')::text = '{"delta":"0","epsilon":"0"}'
             AND (after -> 'unit')::text = (event -> 'unit')::text
             AND (after -> 'limit')::text = (event -> 'limit')::text
-            AND (after -> 'each')::text IS NOT DISTINCT FROM (event -> 'each')::text
+            AND coalesce((after -> 'each')::text, 'null')
+                = coalesce((event -> 'each')::text, 'null')
         WHEN 'limit' THEN
             (after -> 'unit')::text = (before -> 'unit')::text
             AND (after -> 'spent')::text = (before -> 'spent')::text

@@ -5,7 +5,7 @@ format  what is new
 ======  ==============================================================================
 1       entries, a list of datasets, a head
 2       ``closed`` of the ledger, ``key`` of entries and its index; on PostgreSQL also
-        the functions that write
+        the functions that write, which ``upgrade`` also renews by themselves
 ======  ==============================================================================
 """
 
@@ -15,7 +15,7 @@ from sqlalchemy import Connection, text
 
 from crowdtally.budget.database import postgres, tables
 from crowdtally.budget.database.places import Server
-from crowdtally.budget.database.postgres_functions import make_functions
+from crowdtally.budget.database.postgres_functions import are_current, make_functions
 from crowdtally.budget.database.store import Store
 from crowdtally.budget.keeping.copying import audited, require_whole, standing
 
@@ -26,9 +26,19 @@ _NOTHING = "It was not upgraded, and is as it was."
 def upgrade(store: Store) -> bool:
     """Bring the ledger to the newest format, in one transaction; False if it has it already."""
     found = store.inspect(lambda connection: standing(connection, store.place))
-    if found.version == tables.SCHEMA_VERSION:
+    if found.version < tables.SCHEMA_VERSION:
+        return store.alter(lambda connection: _upgrade(connection, store))
+    place = store.place
+    if not isinstance(place, Server) or store.inspect(are_current):
         return False
-    return store.alter(lambda connection: _upgrade(connection, store))
+    return store.alter(lambda connection: _renew(connection, place))
+
+
+def _renew(connection: Connection, place: Server) -> bool:
+    """The functions of this version in the place of an earlier one's; tables and grants stay."""
+    postgres.require_owner(place, connection)
+    make_functions(connection)
+    return True
 
 
 def _upgrade(connection: Connection, store: Store) -> bool:

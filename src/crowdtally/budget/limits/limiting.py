@@ -114,14 +114,14 @@ def notice(book: Book) -> str | None:
     if named is None:
         return None
     kept = f"The limits are in {named.path} (why: {named.reason}), which is read at every charge."
+    balances = _balances(book)
     try:
         file = read_limits(named.path)
-    except LedgerError as error:
+        listed = [balance for balance in balances if file.lists(balance.dataset)]
+        changed = [balance for balance in listed if _with_limits(file, balance) != balance]
+    except (LedgerError, UsageError) as error:
         return f"{kept} Now it cannot be used: {error}"
-    balances = _balances(book)
-    listed = [balance for balance in balances if file.lists(balance.dataset)]
     unlisted = [balance for balance in balances if not file.lists(balance.dataset)]
-    changed = [balance for balance in listed if _with_limits(file, balance) != balance]
     if unlisted:
         kept += f" It does not list {_names(unlisted)}: nothing can be charged there."
     if changed:

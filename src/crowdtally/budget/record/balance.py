@@ -109,9 +109,9 @@ class Balance:
     def spent_words(self) -> str:
         """What was spent; what it is made of too, where the two are not the same."""
         reported = self.reported
-        if reported == self.spent:
-            return amount(self.spent)
-        return f"{amount(reported)} ({made_of(self.spent)})"
+        in_rho = self.limit is not None and bool(self.limit.rho)
+        said = amount(reported, in_rho=in_rho)
+        return said if reported == self.spent else f"{said} ({made_of(self.spent)})"
 
     def how_to_limit(self, ledger: str | None = None) -> str:
         """The command that sets a limit."""
@@ -125,10 +125,12 @@ class Balance:
         if self.limit is None:
             return None
         reported = self.reported
-        pairs = [("ε", reported.epsilon, self.limit.epsilon), ("ρ", reported.rho, self.limit.rho)]
-        if self.limit.rho or not self.counts_by_zcdp:  # else ε is reported at the limit's δ
-            pairs.append(("δ", reported.delta, self.limit.delta))
-        for letter, spent, limit in pairs:
+        first = (
+            ("ρ", reported.rho, self.limit.rho)
+            if self.limit.rho
+            else ("ε", reported.epsilon, self.limit.epsilon)
+        )
+        for letter, spent, limit in (first, ("δ", self.spent.delta, self.limit.delta)):
             if spent and spent >= limit * _WARN_FROM:
                 share = f"{100 * spent // limit}%" if limit else "more than all"
                 return (

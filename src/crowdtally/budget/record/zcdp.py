@@ -117,7 +117,7 @@ class ZeroConcentrated:
             rho = max(limit.rho - spent.rho - spent.pure_rho, _NOTHING)
             delta = max(limit.delta - spent.delta, _NOTHING)
             return Loss(_root(2 * rho), delta, rho)
-        delta = max(limit.delta - delta_at(spent, limit.epsilon), _NOTHING)
+        delta = rounded_down(limit.delta - delta_at(spent, limit.epsilon))
         rho = rounded_down(_rho_left(spent, limit))
         return Loss(self._pure_left(spent, limit), delta, rho)
 

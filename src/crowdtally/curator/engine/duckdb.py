@@ -256,6 +256,14 @@ class DuckDBEngine:
             )
         return ibis.table(expression.schema(), name=name)
 
+    def forget(self) -> None:
+        """Drop all that was computed into temporary tables: no expression may rest on it now."""
+        rows = self._connection.execute(
+            "SELECT table_name FROM duckdb_tables() WHERE temporary"
+        ).fetchall()
+        for (name,) in rows:
+            self._connection.execute(f"DROP TABLE {quoted(name)}")
+
     def store(self, expression: ibis.Table, path: Path) -> None:
         """Compute into a Parquet file, for other engines to count."""
         with translated("reading the records"):

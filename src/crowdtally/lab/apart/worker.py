@@ -11,12 +11,16 @@ import os
 import pickle
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import CrowdtallyError
 
+_WATCH = 1.0
+"""Seconds between two looks at whoever asked."""
 COMMAND = "from crowdtally.lab.apart.worker import main; main()"
 
 
@@ -24,6 +28,7 @@ def main() -> None:
     """Run tasks until there are no more: until whoever asked closes the pipe, or is gone."""
     # Whoever is at the terminal interrupts the work, which ends its processes itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=[os.getppid()], daemon=True).start()
     # A pickle of our own, in a folder that nobody else may write to.
     opened, given, tasks = pickle.loads(Path(sys.argv[1]).read_bytes())
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -31,6 +36,13 @@ def main() -> None:
     with opened(given, json.loads(sys.argv[2])) as run:
         for line in sys.stdin:
             print(json.dumps(answer(run, tasks[int(line)])), file=answers, flush=True)
+
+
+def _end_with(parent: int) -> None:
+    """End where whoever asked is gone: a task may take minutes, and nobody waits for it."""
+    while os.getppid() == parent:
+        time.sleep(_WATCH)
+    os._exit(1)
 
 
 def answer(run: Callable[[Any], Any], task: Any) -> Mapping[str, Any]:

@@ -42,9 +42,9 @@ class ALPA:
     """The tables, each user cut to L records."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int) -> ALPA:
-        """At most ``limit`` records of a user count."""
-        return cls(Bounded.of(subject, limit))
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> ALPA:
+        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
+        return cls(Bounded.of(subject, limit, is_uncut=is_uncut))
 
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
         """The total of each table."""

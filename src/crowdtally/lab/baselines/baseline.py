@@ -9,7 +9,7 @@ comparison that does the same has to say so.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -22,9 +22,11 @@ from crowdtally.curator.request.request import Request, Subject, make_request
 from crowdtally.curator.request.tables import counted_cells
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, Step
+from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
 from crowdtally.lab.rehearsing import Keyed
+from crowdtally.lab.truth import Everything
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
@@ -49,8 +51,11 @@ class Baseline(Protocol):
     """What a person types."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int) -> Self:
-        """For these records and lists; at most ``limit`` records of a user count."""
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Self:
+        """For these records and lists; at most ``limit`` records of a user count.
+
+        ``is_uncut`` where nobody is known to have more: then no sample is drawn.
+        """
 
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
         """Everything that is spent, mechanism by mechanism; it adds up to ε exactly."""
@@ -68,9 +73,12 @@ class Bounded:
 
     request: Request
     """A release with the bounding ``declared``: the step that counts is its real one."""
+    is_uncut: bool = False
+    """Whether nobody has more than the bound, as was read off the records: then all are kept,
+    without a sample of each user, which takes minutes for 10^8 records."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int) -> Bounded:
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Bounded:
         """At most ``limit`` records of a user count; each row where it is one person."""
         if subject.domain is None or subject.method.pairs:
             raise UsageError(
@@ -90,7 +98,8 @@ class Bounded:
         return cls(
             make_request(
                 subject.records, subject.domain, epsilon=1, sources=subject.sources, **options
-            )
+            ),
+            is_uncut,
         )
 
     @property
@@ -114,7 +123,10 @@ class Bounded:
 
     def read(self, reading: Reading) -> Read[Any]:
         """(user, cell) → at most L records of each user → what the step counts."""
-        return self.step(self.request.epsilon).count(reading, Released())
+        step = self.step(self.request.epsilon)
+        if self.is_uncut and isinstance(step, SampledTables):
+            step = replace(step, rule=Everything(step.rule.limit, step.rule.times))
+        return step.count(reading, Released())
 
     def count(self, reading: Reading) -> dict[str, Counts]:
         """The counts of each table."""

@@ -102,9 +102,9 @@ class DFT:
     """The tables, each user cut to L records."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int) -> DFT:
-        """At most ``limit`` records of a user count."""
-        bounded = Bounded.of(subject, limit)
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> DFT:
+        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
+        bounded = Bounded.of(subject, limit, is_uncut=is_uncut)
         for table in bounded.tables:
             if table.cells.size > LARGEST:
                 raise UsageError(

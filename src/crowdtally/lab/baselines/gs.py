@@ -62,9 +62,9 @@ class GS:
     """The same tables, each user cut to one record."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int) -> GS:
-        """At most ``limit`` records of a user count."""
-        return cls(Bounded.of(subject, limit), Bounded.of(subject, 1))
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> GS:
+        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
+        return cls(Bounded.of(subject, limit, is_uncut=is_uncut), Bounded.of(subject, 1))
 
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
         """For each table the rough counts and the sums."""

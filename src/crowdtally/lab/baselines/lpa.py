@@ -34,9 +34,9 @@ class LPA:
     """The tables, each user cut to L records."""
 
     @classmethod
-    def of(cls, subject: Subject, limit: int) -> LPA:
-        """At most ``limit`` records of a user count."""
-        return cls(Bounded.of(subject, limit))
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> LPA:
+        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
+        return cls(Bounded.of(subject, limit, is_uncut=is_uncut))
 
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
         """Each table."""

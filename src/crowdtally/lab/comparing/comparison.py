@@ -32,7 +32,7 @@ from crowdtally.lab.comparing.asking import (
     names_of,
 )
 from crowdtally.lab.comparing.held import Held, hold
-from crowdtally.lab.comparing.measuring import Given
+from crowdtally.lab.comparing.measuring import KS, Given
 from crowdtally.lab.comparing.noting import notes_of, options_beside
 from crowdtally.lab.comparing.planning import Plan, given_options, plan_of, spelled
 from crowdtally.lab.comparing.running import Progress, run_tasks
@@ -61,6 +61,8 @@ class Question:
     """In how many processes."""
     options: Mapping[str, Any]
     """What methods are given beside their names and bounds."""
+    ks: tuple[int, ...] = KS
+    """The lengths of lists."""
 
     @classmethod
     def of(
@@ -218,7 +220,7 @@ def _run(plan: Plan, held: Held, question: Question, folder: Folder, tell: Progr
         is_done=lambda unit: folder.outcome(unit, runs.noises) is not None,
         counts_once=partial(counts_once, held=held, options=question.options),
     )  # fmt: skip
-    given = Given(held, question.options, folder.seed)
+    given = Given(held, question.options, folder.seed, question.ks)
     run_tasks(tasks, given, question.jobs, folder.keep, tell)
 
 
@@ -241,8 +243,10 @@ def _outcomes(plan: Plan, question: Question, folder: Folder) -> Iterator[Outcom
 
 def _settings(held: Held, question: Question) -> dict[str, Any]:
     """What all runs of a folder have in common, beside the records."""
+    lists = {} if question.ks == KS else {"lists": list(question.ks)}
     return {
-        "crowdtally": versions()["crowdtally"],
+        **{name: versions()[name] for name in ("crowdtally", "duckdb")},
+        **lists,
         "count": held.what,
         "tables": dict(held.tables),
         "contexts": held.domain.contexts_size if held.domain.has_items else 1,

@@ -29,7 +29,7 @@ from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.table_kinds import EDGES
 
 KS = (1, 3, 10, 30, 100)
-"""The lengths of lists."""
+"""The lengths of lists, where nothing else is said."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +57,8 @@ class Given:
     """What methods are given beside their names and bounds."""
     seed: int
     """Where the keys of this comparison begin."""
+    ks: tuple[int, ...] = KS
+    """The lengths of lists that are measured."""
 
 
 class Bench:
@@ -85,6 +87,8 @@ class Bench:
             rehearsal = Rehearsal(request, self._engine, self._prepared)
             if isinstance(request.method.rule, Auto):
                 yield Outcome(unit, tuple(self._auto(rehearsal, unit, task.noises)))
+                # The rows of a key are as many as the records: those of several would pile up.
+                self._engine.forget()
                 continue
             if counted is None or len(rehearsal.steps) > 1:
                 counted = rehearsal.halfway(self._seed(unit), self._draws)
@@ -118,9 +122,10 @@ class Bench:
 
     def _measured(self, found: Mapping[str, _Found], kept: Mapping[str, float]) -> tuple[Row, ...]:
         rows: list[Row] = []
+        ks = self._given.ks
         for name, truth in self._truth.items():
             contexts = self._given.held.domain.contexts_size if name == EDGES.name else 1
             one = found[name]
             compared = Compared(truth, one.estimate, contexts, kept.get(name), one.answers)
-            rows += [(name, metric, k, value) for metric, k, value in measured(compared, KS)]
+            rows += [(name, metric, k, value) for metric, k, value in measured(compared, ks)]
         return tuple(rows)

@@ -194,7 +194,8 @@ def baseline_of(setting: Setting, held: Held) -> Any:
     request = make_request(
         held.records, held.domain, epsilon=1, count=held.what, max_records=max(held.largest, 1)
     )
-    return BASELINES.load(setting.method).of(request.subject, limit=max(held.largest, 1))
+    limit = max(held.largest, 1)
+    return BASELINES.load(setting.method).of(request.subject, limit=limit, is_uncut=True)
 
 
 def _spent(setting: Setting, held: Held) -> object:

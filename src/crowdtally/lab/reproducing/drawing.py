@@ -20,6 +20,8 @@ _HEIGHT = 230
 _ABREAST = 3
 _FEW = 9
 """So many places have each a label of their own."""
+_LETTERS = 34
+"""So many letters of names have room side by side below a panel."""
 
 
 def picture(figure: Figure, numbers: Numbers, name: str, *, is_real: bool) -> str:
@@ -34,7 +36,10 @@ def picture(figure: Figure, numbers: Numbers, name: str, *, is_real: bool) -> st
     lines = list(dict.fromkeys(one.line for one in numbers))
     drawn = [_panel(panel, numbers, lines) for panel in figure.panels]
     abreast = 2 if len(drawn) in (2, 4) else _ABREAST
-    view = {"concat": drawn, "columns": abreast, "spacing": {"row": 30, "column": 40}}
+    view = {
+        "concat": drawn, "columns": abreast, "spacing": {"row": 30, "column": 40},
+        "resolve": {"scale": {"xOffset": "independent"}},  # each panel has bars of its own
+    }  # fmt: skip
     warning = WARNING if is_real else MADE_UP
     return as_svg(framed(figure.title, view, warning=warning), name)
 
@@ -89,7 +94,7 @@ def _legend(lines: Sequence[str]) -> dict[str, Any]:
 def _lines(panel: Panel, own: Sequence[Number], y: Axis, lines: Sequence[str]) -> list[Any]:
     places = sorted({float(one.x) for one in own})
     across = encoded("x", fitted(panel.x, places or [0.0], places or [1.0]))
-    across["axis"] |= {"format": ".4~g", "labelOverlap": "greedy"}
+    across["axis"] |= {"format": ",.6~g", "labelOverlap": "greedy"}
     if len(places) <= _FEW:
         across["axis"] |= {"values": places}
     up = encoded("value", y)
@@ -110,7 +115,9 @@ def _bars(panel: Panel, own: Sequence[Number], y: Axis, lines: Sequence[str]) ->
     """Bars beside each other; where the axis is by ratios, which has no 0, points."""
     order = [str(one) for one in dict.fromkeys(number.x for number in own)]
     present = [line for line in lines if any(one.line == line for one in own)]
-    title = {"title": panel.x.title, "labelAngle": 0, "labelLimit": 0}
+    # Names that would run into each other are written aslant.
+    angle = -20 if sum(map(len, order)) > _LETTERS else 0
+    title = {"title": panel.x.title, "labelAngle": angle, "labelLimit": 0}
     across = {
         "x": {"field": "x", "type": "nominal", "sort": order, "axis": title},
         "xOffset": {"field": "line", "type": "nominal", "sort": present,

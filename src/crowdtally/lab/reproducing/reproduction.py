@@ -22,7 +22,7 @@ from crowdtally.lab.reproducing.writing import as_json, write
 
 FOLDER = "CROWDTALLY_DATA"
 """The variable that names the folder of real files."""
-_KINDS = ("figure", "fig.", "fig")
+_KINDS = ("figure", "fig")
 
 Asked = Sequence[tuple[Paper, Sequence[Figure]]]
 """Papers, each with the figures that are wanted of it."""
@@ -142,10 +142,12 @@ def asked_for(paper: str | None, figure: str | None) -> Asked:
 def _figures(paper: Paper, figure: str | None) -> Sequence[Figure]:
     if figure is None:
         return paper.figures
-    name = figure.lower().strip()
+    name = "".join(letter for letter in figure.lower() if letter.isalnum() or letter == "-")
     for kind in _KINDS:
-        name = name.removeprefix(kind).strip()
-    found = [one for one in paper.figures if one.name == name]
+        name = name.removeprefix(kind)
+    # One panel of a figure, such as 5(a), is made with the others.
+    names = {name, name.rstrip("abcde")} if name[:1].isdigit() else {name}
+    found = [one for one in paper.figures if one.name in names]
     if not found:
         raise UsageError(f"{paper.name} has no figure {figure!r} here. It has:\n{_listed(paper)}")
     return found

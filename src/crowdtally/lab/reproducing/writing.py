@@ -27,7 +27,8 @@ _OPENING = (
     "Each table and figure of four papers, in our numbers, beside what the paper states. A result "
     "*agrees* or *differs* with the paper's words; it *cannot be checked* where the text does not "
     "say enough. `auto` is our own method, one more line. The numbers are means ± one standard "
-    "error over runs of the real steps of a release, with exact noise."
+    "error over runs of the real steps of a release, with exact noise. `crowdtally lab reproduce` "
+    "wrote this page."
 )
 
 

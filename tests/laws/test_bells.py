@@ -1,0 +1,117 @@
+"""Tails of the Gaussian law, what is promised by them, cuts and thresholds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import erfc, sqrt
+
+import pytest
+from flint import arb
+
+from crowdtally.errors import UsageError
+from crowdtally.laws.balls import as_ball, precision
+from crowdtally.laws.bells import (
+    beyond,
+    beyond_at_most,
+    filter_cut,
+    rounded_up,
+    unknown_delta,
+    unknown_threshold,
+)
+from kit.exactly import ONE, exp_neg
+
+
+def brackets(variance: Fraction, least: int) -> tuple[Fraction, Fraction]:
+    """Pr[Z ≥ least] in plain integers."""
+    reach = abs(least) + 5
+    while exp_neg(Fraction(reach**2) / (2 * variance))[1] > ONE >> 250:
+        reach += 1
+    terms = [exp_neg(Fraction(k**2) / (2 * variance)) for k in range(reach)]
+    rest = ONE >> 230
+    low, high = (
+        sum(terms[abs(k)][side] for k in range(max(least, 1 - reach), reach)) for side in (0, 1)
+    )
+    whole = [sum(terms[abs(k)][side] for k in range(1 - reach, reach)) for side in (0, 1)]
+    return Fraction(low, whole[1] + rest), Fraction(high + rest, whole[0])
+
+
+@pytest.mark.parametrize("variance", ["1/8", "3/7", "2", "100/3"])
+@pytest.mark.parametrize("least", [-3, 0, 1, 2, 7, 20])
+def test_tails_against_plain_integers(variance: str, least: int) -> None:
+    low, high = brackets(Fraction(variance), least)
+    with precision(128):
+        found = beyond(Fraction(variance), least)
+        assert found.overlaps(as_ball(low).union(as_ball(high)))
+        assert found.rel_accuracy_bits() > 110
+    told = beyond_at_most(Fraction(variance), least)
+    assert low <= told <= high * (1 + Fraction(1, 1 << 60)) + Fraction(1, 10**399)
+
+
+@pytest.mark.parametrize("sigmas", [0, 1, 3, 8, 30])
+def test_wide_laws_are_nearly_normal(sigmas: int) -> None:
+    sigma = 10**9
+    with precision(128):
+        found = float(beyond(Fraction(sigma**2), sigmas * sigma + 1))
+    assert found == pytest.approx(erfc((sigmas + 0.5 / sigma) / sqrt(2)) / 2, rel=1e-9)
+
+
+@pytest.mark.parametrize("chance", ["1/3", "1", "1e-5", "123456789/987654321", "1e-300", "1e-500"])
+def test_what_is_promised_is_rounded_up(chance: str) -> None:
+    exact = Fraction(chance)
+    with precision(200):
+        told = rounded_up(as_ball(exact))
+    assert exact <= told <= max(exact * (1 + Fraction(1, 1 << 60)), Fraction(1, 10**400))
+    with precision(30):  # the ball's upper end counts
+        wide = as_ball(exact)
+        assert as_ball(rounded_up(wide)) >= wide.lower()
+    with precision(400):
+        assert as_ball(rounded_up(wide)) >= wide.upper() or rounded_up(wide) == 1
+    assert rounded_up(arb(3)) == 1
+
+
+@pytest.mark.parametrize("variance", ["1/8", "2", "100/3"])
+@pytest.mark.parametrize("limit", [1, 10])
+@pytest.mark.parametrize("delta", ["1e-3", "1e-6", "1e-12"])
+def test_the_threshold_is_the_least_that_keeps_the_promise(
+    variance: str, limit: int, delta: str
+) -> None:
+    """In plain integers: 1 − (1 − Pr[1 + Z ≥ T])^l ≤ δ, and T − 1 does not keep it."""
+    v, most = Fraction(variance), Fraction(delta)
+    found = unknown_threshold(v, limit, most)
+    alone, before = brackets(v, found - 1), brackets(v, found - 2)
+    assert 1 - (1 - alone[1]) ** limit <= most
+    assert found == 1 or 1 - (1 - before[0]) ** limit > most
+    told = unknown_delta(v, limit, found)
+    exact = 1 - (1 - alone[0]) ** limit
+    assert exact <= told <= min(most, exact * (1 + Fraction(1, 1 << 50)))
+
+
+def test_thresholds_grow_with_cells_and_noise_and_shrink_with_delta() -> None:
+    v, delta = Fraction(100), Fraction(1, 10**6)
+    assert unknown_threshold(v, 1, delta) < unknown_threshold(v, 100, delta)
+    assert unknown_threshold(v, 1, delta) < unknown_threshold(4 * v, 1, delta)
+    assert unknown_threshold(v, 1, delta) < unknown_threshold(v, 1, delta**2)
+    assert unknown_threshold(v, 1, Fraction(9, 10)) == 1
+    assert unknown_threshold(Fraction(10**30), 5, delta) == pytest.approx(5.0690 * 1e15, rel=1e-3)
+
+
+@pytest.mark.parametrize(("variance", "cells", "size"), [("2", 1000, 10), ("100", 10**6, 10**5)])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_the_cut_is_the_least_with_so_few_empty_cells(
+    variance: str, cells: int, size: int, sides: int
+) -> None:
+    v = Fraction(variance)
+    cut = filter_cut(v, cells, size, sides)
+    with precision(128):
+        assert cells * sides * beyond(v, cut) <= size
+        assert cells * sides * beyond(v, cut - 1) > size
+    assert filter_cut(v, 10, 100, sides) == 1
+
+
+@pytest.mark.parametrize(
+    ("limit", "delta"),
+    [(0, Fraction(1, 9)), (1.5, Fraction(1, 9)), (1, 0.1), (1, Fraction(0)), (1, Fraction(1))],
+)
+def test_wrong_promises_are_refused(limit: object, delta: object) -> None:
+    with pytest.raises(UsageError):
+        unknown_threshold(Fraction(1), limit, delta)  # type: ignore[arg-type]
