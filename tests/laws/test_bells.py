@@ -13,11 +13,11 @@ from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.bells import (
     beyond,
     beyond_at_most,
-    filter_cut,
     rounded_up,
     unknown_delta,
     unknown_threshold,
 )
+from crowdtally.laws.gaussian import GaussianNoise
 from kit.exactly import ONE, exp_neg
 
 
@@ -101,11 +101,11 @@ def test_the_cut_is_the_least_with_so_few_empty_cells(
     variance: str, cells: int, size: int, sides: int
 ) -> None:
     v = Fraction(variance)
-    cut = filter_cut(v, cells, size, sides)
+    cut = GaussianNoise(v).cut(Fraction(size, sides * cells))
     with precision(128):
         assert cells * sides * beyond(v, cut) <= size
         assert cells * sides * beyond(v, cut - 1) > size
-    assert filter_cut(v, 10, 100, sides) == 1
+    assert GaussianNoise(v).cut(Fraction(1)) == 1
 
 
 @pytest.mark.parametrize(

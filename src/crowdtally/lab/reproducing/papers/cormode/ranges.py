@@ -82,7 +82,7 @@ class Trees:
     def filtered(self, sparse: Sparse) -> Summary:
         """The nodes that pass the κ that S gives, with orphans: the product itself drops them."""
         made = self.nodes.transform.apply(sparse.counts, self.cells)
-        cut = filter_cut(made.size, self.size, self.nodes.law.scale)
+        cut = filter_cut(made.size, self.size, self.nodes.law)
         return filter_summary(made, EPSILON, SystemDraws(), cut=cut)
 
     def noisy(self, summary: Summary) -> NoisyTable:
