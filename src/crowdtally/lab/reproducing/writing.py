@@ -79,10 +79,12 @@ def page(found: Sequence[Result], *, quick: bool) -> str:
 
 
 def heading(one: Result) -> str:
-    """What a figure is called: ``Figure 7: …``."""
-    name = one.figure.name
-    kind = f"Table {name.removeprefix('table')}" if name.startswith("table") else name
-    return f"{f'Figure {name}' if name[:1].isdigit() else kind}: {one.figure.title}"
+    """What a figure is called: ``Figure 7: …``; where the paper gives no number, its title."""
+    name, title = one.figure.name, one.figure.title
+    if name[:1].isdigit():
+        return f"Figure {name}: {title}"
+    table = name.removeprefix("table")
+    return f"Table {table}: {title}" if table.isdigit() else f"{title} ({name})"
 
 
 def _overview(found: Sequence[Result]) -> str:
