@@ -109,7 +109,7 @@ def _show(found: Sequence[Result], output: Path, as_json: bool) -> None:
         return
     for one in found:
         print(f"{one.paper.name}, {heading(one)}")
-        print(f"  data: {'; '.join(one.data)}" if one.data else "  no data")
+        print(f"  data: {'; '.join(one.data) or 'made up for this figure'}")
         for claim, judged in one.judged:
             print(f"  {judged.verdict + ':':<19}{claim.words}")
             print(f"  {'':<19}{judged.found}")
