@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from mutants.entries import problem, read
+
 RUNNER = Path(__file__).with_name("run.py")
 SEED = os.environ["CROWDTALLY_MUTANT_SEED"]
 
@@ -20,6 +22,13 @@ SEED = os.environ["CROWDTALLY_MUTANT_SEED"]
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(RUNNER), *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_every_entry_still_applies() -> None:
+    """Code that moves must take its mutants along: one that does not apply tests nothing."""
+    root = Path(__file__).parents[2]
+    faults = {str(one): problem(one, root) for one in read(RUNNER.parent)}
+    assert {name: fault for name, fault in faults.items() if fault is not None} == {}
 
 
 def test_four_random_ones_are_killed() -> None:

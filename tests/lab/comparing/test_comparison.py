@@ -27,7 +27,7 @@ from crowdtally.lab.comparing.comparison import Question
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.comparing.measuring import Bench, Given
 from crowdtally.lab.comparing.noting import options_beside
-from crowdtally.lab.comparing.planning import DENSE, plan_of, request_of
+from crowdtally.lab.comparing.planning import DENSE, baseline_of, plan_of, request_of
 from crowdtally.lab.comparing.tasks import Task, Unit
 from crowdtally.lab.methods import Method
 from crowdtally.lab.outputs import NOT_PRIVATE
@@ -379,6 +379,15 @@ def test_users_are_compared_with_users(records: Records, domain: ct.Domain) -> N
     exact = frame[(frame.metric == "mae") & (frame.method != "dpsense")]
     assert len(exact) == 4
     assert (exact["mean"] == 0).all()  # nobody is cut, and noise is rarer than 10^-6
+
+
+def test_the_baselines_have_noise_for_the_largest_user(held: Held) -> None:
+    """Nobody is cut by M, so that nobody is sampled; the noise must be made for M all the same."""
+    assert held.largest > 1
+    for name in ("lpa", "alpa", "gs"):
+        parts = baseline_of(Setting(name, "1"), held).parts(Epsilon.of(1))
+        bounds = [part.parameters["l1_bound"] for part in parts if "order" not in part.name]
+        assert bounds == [held.largest] * len(held.tables), name
 
 
 def test_bad_input_in_python_is_told_in_pythons_words(

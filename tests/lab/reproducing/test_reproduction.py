@@ -42,7 +42,7 @@ def test_every_number_is_in_the_frame_the_file_and_the_page(tmp_path: Path) -> N
     page = (folder / "reproduction.md").read_text()
     assert "| linear | 2.0 ± 1.0 | 11.0 ± 1.0 | 101.0 ± 1.0 |" in page
     assert "| 1 | A \\| B |" in page  # a title stays in its cell
-    assert "| all |  | 2 | 0 | 0 |" in page
+    assert "| all | 2 tables and figures | 2 | 0 | 0 |" in page
     drawn = (folder / "pictures" / "made-up-1.svg").read_text()
     assert "Powers of x" in drawn
 

@@ -100,7 +100,7 @@ def compare(
         options=given | tried,
     )  # fmt: skip
     check_folder(output)
-    with _gone_on_with(output), Progress.on_terminal(quiet=quiet) as stages:
+    with gone_on_with(output), Progress.on_terminal(quiet=quiet) as stages:
         subject = make_subject()
         with _bar(stages, quiet) as progress:
             found = compared(
@@ -130,15 +130,15 @@ def typed() -> str:
 
 
 @contextmanager
-def _gone_on_with(output: Path) -> Iterator[None]:
-    """An interruption says what is kept, and how to go on."""
+def gone_on_with(output: Path, files: str = "*.json") -> Iterator[None]:
+    """An interruption says what is kept, each part in one of the files, and how to go on."""
     from crowdtally.errors import StoppedError
 
     try:
         yield
     except KeyboardInterrupt as error:
-        kept = len(list((output / "runs").glob("*.json"))) if output.is_dir() else 0
-        what = f"{kept} finished parts are kept in {output}" if kept else "no run was finished"
+        kept = len(list((output / "runs").glob(files))) if output.is_dir() else 0
+        what = f"{kept} finished parts are kept in {output}" if kept else "no part was finished"
         raise StoppedError(
             f"interrupted: {what}. The same command goes on from there; nothing was charged."
         ) from error

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -57,6 +56,7 @@ def reproduce(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Make the tables and figures of the papers in our numbers, beside what the papers state."""
+    from crowdtally.cli.lab.compare import gone_on_with
     from crowdtally.cli.progress import Progress
     from crowdtally.errors import UsageError
     from crowdtally.lab.libraries import check_libraries
@@ -72,28 +72,13 @@ def reproduce(
         return
     question = Question.of(paper, figure, data=data, quick=quick, jobs=jobs)
     check_folder(output)
-    with _gone_on_with(output), Progress.on_terminal(quiet=quiet) as stages:
+    with gone_on_with(output, "*/*.json"), Progress.on_terminal(quiet=quiet) as stages:
 
         def told(done: int, total: int, words: str) -> None:
             stages.stage(f"{words} ({done} of {total} parts done)")
 
         found = reproduced(question, output, tell=told, stage=stages.stage)
     _show(found, output, as_json)
-
-
-@contextmanager
-def _gone_on_with(output: Path) -> Iterator[None]:
-    """An interruption says what is kept, and how to go on."""
-    from crowdtally.errors import StoppedError
-
-    try:
-        yield
-    except KeyboardInterrupt as error:
-        kept = len(list((output / "runs").glob("*/*.json"))) if output.is_dir() else 0
-        what = f"{kept} finished parts are kept in {output}" if kept else "no part was finished"
-        raise StoppedError(
-            f"interrupted: {what}. The same command goes on from there; nothing was charged."
-        ) from error
 
 
 def _show(found: Sequence[Result], output: Path, as_json: bool) -> None:
@@ -109,7 +94,7 @@ def _show(found: Sequence[Result], output: Path, as_json: bool) -> None:
         return
     for one in found:
         print(f"{one.paper.name}, {heading(one)}")
-        print(f"  data: {'; '.join(one.data)}" if one.data else "  no data")
+        print(f"  data: {'; '.join(one.data) or 'made up for this figure'}")
         for claim, judged in one.judged:
             print(f"  {judged.verdict + ':':<19}{claim.words}")
             print(f"  {'':<19}{judged.found}")

@@ -14,7 +14,7 @@ from crowdtally.lab.reproducing.numbers import Number, Numbers
 MADE_UP = "Computed from made-up records"
 """Above a picture that no real person is in."""
 _COLOURS = (*COLOURS, "#999999", "#7A4FBF")
-_SHAPES = (*SHAPES, "triangle-left", "wedge")
+_SHAPES = (*SHAPES, "triangle-left", "circle")
 _WIDTH = 330
 _HEIGHT = 230
 _ABREAST = 3
@@ -94,7 +94,7 @@ def _legend(lines: Sequence[str]) -> dict[str, Any]:
 def _lines(panel: Panel, own: Sequence[Number], y: Axis, lines: Sequence[str]) -> list[Any]:
     places = sorted({float(one.x) for one in own})
     across = encoded("x", fitted(panel.x, places or [0.0], places or [1.0]))
-    across["axis"] |= {"format": ",.6~g", "labelOverlap": "greedy"}
+    across["axis"] |= {"format": ",.6~g", "labelOverlap": "greedy", "labelSeparation": 4}
     if len(places) <= _FEW:
         across["axis"] |= {"values": places}
     up = encoded("value", y)

@@ -23,6 +23,10 @@ _QUICK = (
     "**This was a quick try**: a hundredth of the data and two runs. It shows that everything "
     "works; its verdicts mean little."
 )
+_PUBLIC_DATA = (
+    "**NOT PRIVATE: this was computed from true records**, of files that are public for research. "
+    "No ε covers it."
+)
 _OPENING = (
     "Each table and figure of four papers, in our numbers, beside what the paper states. A result "
     "*agrees* or *differs* with the paper's words; it *cannot be checked* where the text does not "
@@ -68,7 +72,7 @@ def page(found: Sequence[Result], *, quick: bool) -> str:
     if quick:
         blocks.append(_QUICK)
     if any(one.is_real for one in found):
-        blocks.append(f"**{NOT_PRIVATE}**")
+        blocks.append(_PUBLIC_DATA)
     blocks.append(_overview(found))
     for paper in dict.fromkeys(one.paper.name for one in found):
         own = [one for one in found if one.paper.name == paper]
@@ -79,10 +83,12 @@ def page(found: Sequence[Result], *, quick: bool) -> str:
 
 
 def heading(one: Result) -> str:
-    """What a figure is called: ``Figure 7: …``."""
-    name = one.figure.name
-    kind = f"Table {name.removeprefix('table')}" if name.startswith("table") else name
-    return f"{f'Figure {name}' if name[:1].isdigit() else kind}: {one.figure.title}"
+    """What a figure is called: ``Figure 7: …``; where the paper gives no number, its title."""
+    name, title = one.figure.name, one.figure.title
+    if name[:1].isdigit():
+        return f"Figure {name}: {title}"
+    table = name.removeprefix("table")
+    return f"Table {table}: {title}" if table.isdigit() else f"{title} ({name})"
 
 
 def _overview(found: Sequence[Result]) -> str:
@@ -91,18 +97,20 @@ def _overview(found: Sequence[Result]) -> str:
         for one in found
     ]
     totals = [str(sum(one.verdicts[verdict] for one in found)) for verdict in VERDICTS]
-    return _table(("paper", "figure", *VERDICTS), [*rows, ("all", "", *totals)])
+    return _table(
+        ("paper", "figure", *VERDICTS),
+        [*rows, ("all", f"{len(found)} tables and figures", *totals)],
+    )
 
 
 def _figure(one: Result) -> Iterator[str]:
     figure = one.figure
     yield f"### {heading(one)}"
-    data = f" Data: {'; '.join(one.data)}." if one.data else ""
-    yield f"{figure.setting}{data}"
+    yield f"{figure.setting} Data: {'; '.join(one.data) or 'made up for this figure'}."
     yield f"![{figure.title}]({_picture(one).as_posix()})"
     yield f"*{figure.see}*"
     rows = [(claim.words, judged.found, f"*{judged.verdict}*") for claim, judged in one.judged]
-    yield _table(("the paper states", "we found", ""), rows)
+    yield _table(("the paper states", "we found", "result"), rows)
     yield from (f"Note: {note}" for note in figure.notes)
     numbers = "\n\n".join(_numbers(panel, one.numbers) for panel in figure.panels)
     yield f"<details><summary>The numbers</summary>\n\n{numbers}\n\n</details>"

@@ -110,7 +110,9 @@ def test_an_error_that_is_far_larger_is_worse_however_uncertain_it_is() -> None:
 def test_a_claim_about_several_data_sets_says_where_it_fails_and_why() -> None:
     checks = [Check("Here", True, "1"), Check("There", False, "2")]
     found = judged(checks, "Because.")
-    assert found == Judged("differs", "Not on There: 2; it holds on Here: 1. What may be behind it: Because.")
+    assert found == Judged(
+        "differs", "Not on There: 2; it holds on Here: 1. What may be behind it: Because."
+    )
     assert judged(checks[:1], "Because.") == Judged("agrees", "Here: 1.")
     assert judged([Check("", False, "3 of 10")]) == Judged("differs", "3 of 10.")
 

@@ -10,10 +10,11 @@ RUNS_NOTE = (
 AUTO_NOTE = (
     "auto is the real method on persons with one record each. It bounds nobody, spends 3% of ε on "
     "how long rows are and the rest on all cells, and a sum is that of the reader's estimates. "
-    "Each estimate is near its own count; but an empty cell is believed to hold a little, which "
-    "adds up in sums over many cells. The noisy sum, which a reader is told beside the estimate, "
-    "has no such bias, and about the noise of geometric; where persons are few per cell "
-    "(density 0.01, Adult) twice that, because half of ε goes to a second look at the largest."
+    "Each estimate is near its own count; but where most cells are empty, an empty one is believed "
+    "to hold a little, which adds up in sums over many cells. The noisy sum, which a reader is "
+    "told beside the estimate, has no such bias, and about the noise of geometric; where persons "
+    "are few per cell (density 0.01, Adult) twice that, because half of ε goes to a second look at "
+    "the largest."
 )
 TIME_NOTE = (
     "Processor time, so that what else the machine does counts little. Noise is exact and drawn by "

@@ -32,7 +32,7 @@ def expected_error(scale: Fraction) -> float:
     """E|X| of discrete Laplace noise: a little less than its scale, which is that of real noise.
 
     >>> round(expected_error(Fraction(3)), 4)
-    2.9451
+    2.9452
     """
     return 1 / sinh(1 / float(scale))
 
