@@ -10,12 +10,13 @@ block has a draw of its own. The proof note is ``measured.md``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 from crowdtally.budget import Part
+from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.table import Table
@@ -25,7 +26,7 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.integers import exact_product, exact_sum, within_64_bits
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.layout import Layout
@@ -61,6 +62,10 @@ class Measured:
     def __post_init__(self) -> None:
         if self.layout.size % self.blocks:
             raise self._broken(f"{self.blocks} blocks that do not divide them")
+
+    def priced(self, price: Price) -> Measured:
+        """The same table for another price."""
+        return replace(self, price=pure(price))
 
     @property
     def epsilon(self) -> Epsilon:

@@ -54,6 +54,10 @@ class Table:
     squared: int | None = None
     """The square of what one user can change in its counts in L2; None where L1 says no less."""
 
+    def priced(self, price: Price) -> Table:
+        """The same table for another price."""
+        return replace(self, price=price)
+
     @property
     def epsilon(self) -> Epsilon:
         """What it costs, where that is pure ε."""

@@ -51,13 +51,7 @@ class Counts:
                 raise UsageError(
                     f"the {words} must be a whole number of at least 1: received {value!r}."
                 )
-        if self.squared is not None and (
-            not is_whole(self.squared) or not 1 <= self.squared <= self.l1_bound**2
-        ):
-            raise UsageError(
-                "the square of an L2 bound is a whole number from 1 to the square of the L1 bound: "
-                f"received {self.squared!r}."
-            )
+        self._check_squared()
         object.__setattr__(self, "cells", as_kind(integers(self.cells), self.size))
         object.__setattr__(self, "values", integers(self.values))
         if self.cells.shape != self.values.shape or self.cells.ndim != 1:
@@ -66,6 +60,15 @@ class Counts:
             raise UsageError(f"a cell lies outside the domain of {self.size} cells.")
         if not (self.cells[1:] > self.cells[:-1]).all():
             raise UsageError("the cells must be listed in ascending order, each once.")
+
+    def _check_squared(self) -> None:
+        if self.squared is not None and (
+            not is_whole(self.squared) or not 1 <= self.squared <= self.l1_bound**2
+        ):
+            raise UsageError(
+                "the square of an L2 bound is a whole number from 1 to the square of the L1 bound: "
+                f"received {self.squared!r}."
+            )
 
     @property
     def l2_squared(self) -> int:

@@ -43,8 +43,8 @@ _COUNTED, _SIDES = ("records", "users"), ("one", "two")
 _AIMS = ("counts", "top", "recommend")
 AUTO = "auto"
 """The default of an option that follows from the others, or from what is measured."""
-NOISES = ("laplace", "interval")
-"""The noise that a table of counts can have."""
+NOISES = (AUTO, "laplace", "gaussian", "interval")
+"""The noise that tables of counts can have; ``auto`` is the smaller of Laplace and Gaussian."""
 
 
 class ReleaseOptions(TypedDict, total=False):
@@ -150,13 +150,15 @@ class ReleaseOptions(TypedDict, total=False):
     noise: Annotated[
         str,
         Option(
-            "laplace", "|".join(NOISES),
-            "interval: with --count users, few cells and no bound on users at all.", "method",
-            names=NOISES,
+            AUTO, "|".join(NOISES),
+            "gaussian: needs --delta. interval: with --count users, few cells and no bound on "
+            "users at all. auto: laplace, and with --delta the smaller of laplace and gaussian.",
+            "method", names=NOISES,
         ),
     ]  # fmt: skip
-    """``laplace`` (default), or ``interval`` with ``count="users"``: for tables of few cells, where
-    nobody needs to be bounded."""
+    """``laplace``; ``gaussian``, which needs ``delta``; ``interval`` with ``count="users"``, for
+    tables of few cells, where nobody needs to be bounded; or ``auto`` (default): ``laplace``, and
+    with a ``delta`` the smaller of ``laplace`` and ``gaussian``."""
     pairs: Annotated[bool, Option(False, None, "Count pairs of items of one user too.", "what")]
     """Count pairs of items of one user too ("who used i also used j")."""
     discover_items: Annotated[

@@ -290,9 +290,20 @@ REFUSALS: tuple[Refusal, ...] = (
         "--discover-items works with --bounding sra and a given --max-records, without --pairs.",
     ),
     (
-        lambda a: a.discovers != (a.delta.value > 0),
-        "--discover-items and --delta go together: items that no public list names can only be "
-        "released with a small probability delta of exceeding epsilon, such as --delta 1e-9.",
+        lambda a: a.discovers and not a.delta.value,
+        "--discover-items needs --delta: items that no public list names can only be released "
+        "with a small probability delta of exceeding epsilon, such as --delta 1e-9.",
+    ),
+    # ---- delta
+    (
+        lambda a: a.options["noise"] == "gaussian" and not a.delta.value,
+        "--noise gaussian needs --delta, such as --delta 1e-9: it keeps epsilon but for a small "
+        "probability. Without one use --noise laplace, which is pure epsilon.",
+    ),
+    (
+        lambda a: a.interval and bool(a.delta.value),
+        "--noise interval is of pure epsilon and needs no delta: remove --delta, or --noise "
+        "interval.",
     ),
     (
         lambda a: (

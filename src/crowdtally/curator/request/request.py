@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.measured import AnyTable, Measured
+from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.in_contexts import check_contexts, with_features
 from crowdtally.curator.request.method import Method, method_of, rule_of
 from crowdtally.curator.request.options import NOISES, completed
+from crowdtally.curator.request.paying import Paid, check_delta, paid
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.resolving import resolved
 from crowdtally.curator.request.selecting import top_request
@@ -33,13 +35,11 @@ from crowdtally.curator.table import Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Price
 from crowdtally.values.rational import exact
 from crowdtally.values.records import Records
 from crowdtally.values.table_kinds import ITEMS, POPULARITY
 from crowdtally.values.whole import whole_number
-
-AnyTableT = TypeVar("AnyTableT", Table, Measured)
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,12 @@ class Request:
     """Where the records are: found once."""
     domain: Domain | None
     """The public cells; None where the items are discovered."""
-    epsilon: Epsilon
-    """The whole cost of the release."""
-    delta: Delta
-    """The whole δ; 0 unless items are discovered."""
+    paid: Paid
+    """What the whole release costs, and with what noise."""
     method: Method
     """How users are bounded and what is counted."""
     shares: Mapping[str, Fraction]
-    """Each part's exact share of ε."""
+    """Each part's exact share of the price."""
     tables: tuple[AnyTable, ...]
     """The tables of counts; none where the items are discovered."""
     popularity: Table | None = None
@@ -113,31 +111,39 @@ class Request:
         """The request without its cost and its form."""
         return Subject(self.sources, self.domain, self.method)
 
-    def part(self, name: str) -> Epsilon:
-        """The ε of one part."""
-        return self.epsilon * self.shares[name]
+    @property
+    def epsilon(self) -> Epsilon:
+        """ε of the whole release."""
+        return self.paid.epsilon
+
+    @property
+    def delta(self) -> Delta:
+        """δ of the whole release; 0 where it is of pure ε."""
+        return self.paid.delta
+
+    def part(self, name: str) -> Price:
+        """The price of one part."""
+        return self.paid.price * self.shares[name]
 
     def at(self, epsilon: Epsilon) -> Request:
         """The same request with another ε: every share of it is as before."""
+        paid = replace(self.paid, epsilon=epsilon)
+        made = replace(self, paid=paid)
 
-        def paid(table: AnyTableT) -> AnyTableT:
-            return replace(table, price=epsilon * self.shares[table.part])
-
-        tables: tuple[AnyTable, ...] = tuple(map(paid, self.measured or self.bounded))
-        popularity = None if self.popularity is None else paid(self.popularity)
+        tables = tuple(table.priced(made.part(table.part)) for table in self.tables)
+        ranked = self.popularity
+        popularity = None if ranked is None else ranked.priced(made.part(ranked.part))
         discovery = self.discovery
         if discovery is not None:
-            discovery = replace(discovery, epsilon=epsilon * self.shares[ITEMS.name])
+            discovery = replace(discovery, epsilon=pure(made.part(ITEMS.name)))
         selection = self.selection
         if selection is not None:
-            paid_for = {name: epsilon * self.shares[name] for name in (SELECT, MEASURE)}
-            selection = replace(selection, select=paid_for[SELECT], measure=paid_for[MEASURE])
-        ranked = [popularity] if popularity is not None else []
-        check_tables([*ranked, *tables], epsilon, self.method.rule)
+            prices = {name: pure(made.part(name)) for name in (SELECT, MEASURE)}
+            selection = replace(selection, select=prices[SELECT], measure=prices[MEASURE])
+        check_tables([*([popularity] if popularity else []), *tables], epsilon, self.method.rule)
         return replace(
-            self, epsilon=epsilon, tables=tables, popularity=popularity, discovery=discovery,
-            selection=selection,
-        )  # fmt: skip
+            made, tables=tables, popularity=popularity, discovery=discovery, selection=selection
+        )
 
 
 def make_request(
@@ -185,6 +191,7 @@ def make_subject(
 def _together(asked: Asked, sources: Sources) -> Asked:
     """What was asked, once all of it goes together; public features are read here."""
     refuse(asked)
+    check_delta(asked.delta)
     _check_lists(asked.records, asked.domain)
     check_contexts(asked)
     return with_features(asked, sources)
@@ -237,33 +244,34 @@ def _checked(
 ) -> Request:
     """The request with its tables, once all options go together."""
     options, domain = asked.options, asked.domain
-
-    def epsilon_of(part: str) -> Epsilon:
-        return total * shares[part]
-
     _check_theta(method, domain)
     _check_ordered(asked.transform.ordered, domain)
     if isinstance(method.rule, Auto) and domain is not None:
         # Its tables have these columns in several combinations, of which none is made yet.
         check_names([axis.name for axis in domain.axes])
     selects = options["top"] is not None
-    tables = () if selects else make_tables(domain, method, options, epsilon_of)
-    popularity = discovery = selection = None
+
+    def tables_for(price: Price) -> tuple[AnyTable, ...]:
+        prices = {name: price * share for name, share in shares.items()}
+        return () if selects else make_tables(domain, method, options, prices.__getitem__)
+
+    spent = paid(asked, total, tables_for)
+    prices = {name: spent.price * share for name, share in shares.items()}
+    tables, popularity, discovery, selection = tables_for(spent.price), None, None, None
     if selects and domain is not None:
-        selection = top_request(domain, asked, epsilon_of)
+        selection = top_request(domain, asked, prices)
     if method.popularity_records is not None and domain is not None:
         popularity = popularity_table(
-            domain, method.popularity_records, epsilon_of(POPULARITY.name), method.what
+            domain, method.popularity_records, prices[POPULARITY.name], method.what
         )
     if method.discover:
         check_names([str(asked.records.item)])
-        discovery = UnknownItems(method.rule.limit, epsilon_of(ITEMS.name), asked.delta)
+        discovery = UnknownItems(method.rule.limit, pure(prices[ITEMS.name]), asked.delta)
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
     guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
     return Request(
-        sources, domain, total, asked.delta, method, shares, tables, popularity, discovery,
-        selection, guess,
-    )  # fmt: skip
+        sources, domain, spent, method, shares, tables, popularity, discovery, selection, guess
+    )
 
 
 def one_of(value: object, names: Sequence[str], option: str) -> None:

@@ -10,6 +10,7 @@ from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import RecordRule
+from crowdtally.curator.pricing import pure
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.steps.auto.design import Design
@@ -28,7 +29,7 @@ from crowdtally.values.epsilon import Epsilon
 def steps_of(request: Request) -> tuple[Step, ...]:
     """The steps: popularity, the choice of the bounds, the tables; or a discovery."""
     if request.discovery is not None:
-        return (Discovery(str(request.records.item), request.discovery, request.part(TOTAL)),)
+        return (Discovery(str(request.records.item), request.discovery, pure(request.part(TOTAL))),)
     if request.selection is not None:
         return (SelectTop(request.selection), MeasureTop(request.selection))
     if isinstance(request.method.rule, Auto):
@@ -37,7 +38,7 @@ def steps_of(request: Request) -> tuple[Step, ...]:
     if request.popularity is not None:
         steps.append(Popularity(request.popularity, request.method.what))
     if request.method.choose is not None:
-        steps.append(_choice(request, request.part(CHOOSE)))
+        steps.append(_choice(request, pure(request.part(CHOOSE))))
     steps.append(_tables(request))
     return tuple(steps)
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import Request, make_request
@@ -75,7 +76,7 @@ class Case:
     @property
     def claim(self) -> Epsilon:
         """What the release, or the part, says that it costs."""
-        return self.request.epsilon if self.part is None else self.request.part(self.part)
+        return self.request.epsilon if self.part is None else pure(self.request.part(self.part))
 
     @property
     def delta(self) -> Fraction:

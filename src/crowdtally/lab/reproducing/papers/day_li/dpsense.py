@@ -13,6 +13,7 @@ from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.pricing import pure
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.making import steps_of
@@ -43,7 +44,7 @@ class Scaling:
         cells = bench.domain.size
         request = bench.request(epsilon, bounding="dpsense", choose="dpsense", max_records=cells)
         (table,) = request.bounded
-        choice = DPSenseChoice(cells, cells, request.part(CHOOSE), table.epsilon)
+        choice = DPSenseChoice(cells, cells, pure(request.part(CHOOSE)), table.epsilon)
         return cls(bench, request, choice, choice.scores(bench.rows.sums))
 
     def quality(self, theta: int) -> float:
@@ -85,7 +86,7 @@ class ScalingUp:
         )
         (table,) = request.bounded
         choice = DPSenseSChoice(
-            bench.domain.size, largest, request.part(CHOOSE), table.epsilon,
+            bench.domain.size, largest, pure(request.part(CHOOSE)), table.epsilon,
             scalings=request.method.scalings,
         )  # fmt: skip
         return cls(bench, request, choice)
