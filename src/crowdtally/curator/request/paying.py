@@ -1,0 +1,85 @@
+"""What a release is paid for in: pure ε, or the ρ of zCDP that its ε and δ buy.
+
+Contract. ρ is :func:`~crowdtally.laws.zcdp.rho_of` of ε and of the part of δ that no unknown cells
+need, rounded down: what is drawn at prices that sum to at most ρ is (ε, δ)-differentially private.
+The noise is decided by public numbers alone: what one user can change, ε and δ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from crowdtally.curator.measured import AnyTable
+from crowdtally.curator.request.options import AUTO
+from crowdtally.curator.request.refusals import Asked
+from crowdtally.errors import UsageError
+from crowdtally.laws.zcdp import LARGEST_DELTA, rho_of
+from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
+from crowdtally.values.rational import show
+
+Made = Callable[[Price], Sequence[AnyTable]]
+"""The tables of a release, for the price of all of it."""
+
+
+@dataclass(frozen=True)
+class Paid:
+    """With what noise, and in what, a release is paid for."""
+
+    noise: str
+    """``laplace``, ``gaussian`` or ``interval``; ``auto`` where ``auto`` decides on the way."""
+    epsilon: Epsilon
+    """ε of the whole release."""
+    delta: Delta
+    """δ of the whole release: 0 where nothing needs it."""
+
+    @property
+    def rho(self) -> Rho | None:
+        """ρ that ε and δ buy, rounded down; None where the release is paid for in ε.
+
+        >>> str(Paid("gaussian", Epsilon.of(1), Delta.of("1e-9")).rho)
+        '0.0149730576735'
+        """
+        return Rho(rho_of(self.epsilon, self.delta)) if self.noise == "gaussian" else None
+
+    @property
+    def price(self) -> Price:
+        """Of all of it."""
+        return self.rho or self.epsilon
+
+
+def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
+    """What is paid, by the noise that was asked for; without one, by the smaller of two noises.
+
+    Args:
+        asked: everything that was asked for.
+        epsilon: ε of the whole release.
+        made: its tables, to see how large their noise would be.
+    """
+    noise, delta = asked.options["noise"], asked.delta
+    if asked.rule.name == "auto" and delta.value and noise == AUTO:
+        return Paid(AUTO, epsilon, delta)  # it decides once it knows how long rows are
+    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta())
+    if asked.discovers:
+        return replace(pure, delta=delta)
+    if not delta.value or noise not in (AUTO, "gaussian"):
+        return pure
+    gaussian = Paid("gaussian", epsilon, delta)
+    if noise == AUTO and _variance(made(epsilon)) <= _variance(made(gaussian.price)):
+        return pure
+    return gaussian
+
+
+def _variance(tables: Sequence[AnyTable]) -> float:
+    """Of the noise on one cell of each table, added up."""
+    return sum(table.law.std() ** 2 for table in tables)
+
+
+def check_delta(delta: Delta) -> None:
+    """Refuse a δ that promises next to nothing."""
+    if delta.value > LARGEST_DELTA:
+        raise UsageError(
+            f"delta must be at most {show(LARGEST_DELTA)}: received {delta}. With so large a "
+            "chance everything about one person may be shown; a usual choice is 1e-9, well below "
+            "one over the number of users."
+        )
