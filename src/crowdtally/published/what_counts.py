@@ -29,6 +29,7 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
         quantity=_quantity(published),
+        norm=method.norm,
     )
 
 

@@ -16,7 +16,7 @@ from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.in_contexts import check_contexts, with_features
 from crowdtally.curator.request.method import Method, method_of, rule_of
-from crowdtally.curator.request.options import NOISES, completed
+from crowdtally.curator.request.options import NOISES, NORMS, completed
 from crowdtally.curator.request.paying import Paid, check_delta, paid
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.resolving import resolved
@@ -181,8 +181,9 @@ def make_subject(
     """Check what is to be counted, and put it together; what it costs is not said."""
     _check_kinds(records, domain, None)
     given = completed(options)
-    # δ is a part of the cost: whatever it will be, it is there where items are discovered.
-    delta = Delta.of("1e-9") if given["discover_items"] else Delta()
+    # δ is a part of the cost: whatever it will be, it is there where nothing works without it.
+    needs_delta = given["discover_items"] or given["norm"] == "l2"
+    delta = Delta.of("1e-9") if needs_delta else Delta()
     sources = sources or Sources(records)
     asked = _together(_asked(given, records, domain, delta), sources)
     return Subject(sources, asked.domain, method_of(asked.options, asked.rule))
@@ -224,6 +225,7 @@ def _asked(
     options = resolved(given, records)
     one_of(options["count"], ("records", "users"), "--count")
     one_of(options["noise"], NOISES, "--noise")
+    one_of(options["norm"], NORMS, "--norm")
     one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)

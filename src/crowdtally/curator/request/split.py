@@ -54,8 +54,9 @@ def complete_split(
 def _defaults(used: Sequence[str], choose: str | None) -> dict[str, Fraction]:
     """Small shares for what prepares the tables; what remains is halved between the tables."""
     small = {
-        # Two per cent is enough for the rank rule; DPSense's algorithms need the papers' tenth.
-        CHOOSE: Fraction(2, 100) if choose == "rank" else Fraction(1, 10),
+        # Two per cent is enough for a rank or a histogram; DPSense's algorithms need the papers'
+        # tenth.
+        CHOOSE: Fraction(1, 10) if choose == "dpsense" else Fraction(2, 100),
         TOTAL: Fraction(2, 100),
         POPULARITY.name: Fraction(1, 10),
         # Which items they are needs far more than how many users those have.
