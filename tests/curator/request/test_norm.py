@@ -63,3 +63,10 @@ def test_what_there_is_to_count_needs_no_cost() -> None:
 def test_what_does_not_go_with_it_is_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         asked(**options)
+
+
+def test_an_inspection_does_not_take_a_norm_for_a_sum() -> None:
+    records = ct.read(ROWS, user="user", item="item", contexts=["day"])
+    shown = str(ct.inspect(records, DOMAIN, **NORM))
+    assert "Euclidean norm" in shown
+    assert "would keep" not in shown
