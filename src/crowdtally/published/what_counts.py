@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.published.load import Published
-from crowdtally.published.metadata import BoundFacts
+from crowdtally.published.metadata import DISTINCT, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.values.counted import Counted
 
@@ -13,7 +13,7 @@ from crowdtally.values.counted import Counted
 def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
-    if table.law.per_cell:
+    if table.law.per_cell or method.bounding == DISTINCT:
         return Counted("users", 1, everywhere=True)
     if guarantee.unit != "user":
         return Counted("users", None, weight=guarantee.column)
@@ -29,6 +29,7 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
         quantity=_quantity(published),
+        norm=method.norm,
     )
 
 

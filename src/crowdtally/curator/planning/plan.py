@@ -274,13 +274,15 @@ def counted_of(request: Request) -> Counted:
         return Counted("users", None, weight=records.weight)
     if request.bounds_nobody:
         return Counted("users", 1, everywhere=True)
-    cap = method.rule.facts().get("cap")
+    facts = method.rule.facts()
+    cap = facts.get("cap")
     return Counted(
         "users" if method.discover else method.what,
         method.rule.limit,
         cap is not None,
         cap or 1,
         quantity=records.quantity.most if records.quantity is not None else None,
+        norm=facts.get("norm", "l1"),
         at_most=method.choose is not None,
     )
 

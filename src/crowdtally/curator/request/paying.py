@@ -48,6 +48,16 @@ class Paid:
         return self.rho or self.epsilon
 
 
+def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
+    """With pure ε, with ρ, or with the better of both: which of them options and δ leave open."""
+    noise, delta = asked.options["noise"], asked.delta
+    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
+    if not delta.value or noise not in (AUTO, "gaussian"):
+        return [pure]
+    gaussian = Paid("gaussian", epsilon, delta, offered=delta)
+    return [pure, gaussian] if noise == AUTO else [gaussian]
+
+
 def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     """What is paid, by the noise that was asked for; without one, by the smaller of two noises.
 
@@ -60,15 +70,11 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
         # It decides once it knows how long rows are.
         return Paid(AUTO, epsilon, delta, offered=delta)
-    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
+    ways = ways_to_pay(asked, epsilon)
     if asked.discovers:
-        return replace(pure, delta=delta)
-    if not delta.value or noise not in (AUTO, "gaussian"):
-        return pure
-    gaussian = Paid("gaussian", epsilon, delta, offered=delta)
-    if noise == AUTO and _variance(made(epsilon)) <= _variance(made(gaussian.price)):
-        return pure
-    return gaussian
+        return replace(ways[0], noise="laplace", delta=delta)
+    # The first of equals: pure ε.
+    return ways[0] if len(ways) == 1 else min(ways, key=lambda way: _variance(made(way.price)))
 
 
 def _variance(tables: Sequence[AnyTable]) -> float:

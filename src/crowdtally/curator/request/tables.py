@@ -169,12 +169,12 @@ def check_names(columns: Sequence[str]) -> None:
         seen.add(column.lower())
 
 
-def check_measured(table: Measured, epsilon: Epsilon, shorten: str) -> None:
-    """Refuse interval noise that is beyond any count; ``shorten`` says what to make smaller."""
+def check_measured(table: AnyTable, epsilon: Epsilon, shorten: str) -> None:
+    """Refuse noise of cells together beyond any count; ``shorten`` says what to make smaller."""
     if table.law.std() > _LARGEST_SCALE:
         raise UsageError(
             f"the noise of {table.name!r} would be beyond any count: epsilon "
-            f"{show(epsilon.value)} is too small for interval noise of {table.cells.size} cells. "
+            f"{show(epsilon.value)} is too small for the noise of {table.cells.size} cells. "
             f"Raise --epsilon or {shorten}."
         )
 

@@ -180,7 +180,8 @@ _METHOD = Fields(
         "temper": maybe(_NOT_NEGATIVE),
         "cap": maybe(whole_leaf(1)),
         "record_id": maybe(_NAME),
-    }
+    },
+    {"norm": choice("l2")},
 )
 _AUTO = Fields(
     {

@@ -34,9 +34,16 @@ SCALED = {
     "down lost.",
 }
 """What is said of the rules that scale rows."""
+SCALED_TO = {
+    "l1": "would sum to more than {most} were scaled down to that sum",
+    "l2": "would have a Euclidean norm (the root of the sum of their squares) above {most} were "
+    "scaled down to that norm",
+}
+"""What rows were scaled to."""
 CHOSEN = {
     "rank": "so that about as many {who}s exceed it as the noise can bear",
     "dpsense": "by the error that is to be expected",
+    "histogram": "by the error that a noisy histogram of the {who}s' norms lets expect",
 }
 """How a bound was chosen privately."""
 PARTS = {
@@ -155,8 +162,7 @@ def _bounded(published: Published, bound: BoundFacts, tables: list[str]) -> str:
         cap = method.cap if method.cap is not None else 1
         return _started(
             f"{where}one {person} counts at most {number(cap)} in a cell, and the cells of a "
-            f"{person} that would sum to more than {number(bound.bound)} were scaled down to that "
-            f"sum.{more}"
+            f"{person} that {SCALED_TO[method.norm].format(most=number(bound.bound))}.{more}"
         )
     own = f"by the rule {method.bounding!r}, whose author alone knows that it is right"
     temper = show(method.temper) if method.temper is not None else ""
