@@ -8,7 +8,7 @@ The noise is decided by public numbers alone: what one user can change, ε and �
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
@@ -30,6 +30,8 @@ class Paid:
     """ε of the whole release."""
     delta: Delta
     """δ of the whole release: 0 where nothing needs it."""
+    unknown: Delta = field(default_factory=Delta)
+    """The part of δ that cells without a public list need."""
 
     @property
     def rho(self) -> Rho | None:
@@ -38,7 +40,9 @@ class Paid:
         >>> str(Paid("gaussian", Epsilon.of(1), Delta.of("1e-9")).rho)
         '0.0149730576735'
         """
-        return Rho(rho_of(self.epsilon, self.delta)) if self.noise == "gaussian" else None
+        if self.noise != "gaussian":
+            return None
+        return Rho(rho_of(self.epsilon, Delta(self.delta.value - self.unknown.value)))
 
     @property
     def price(self) -> Price:
@@ -58,8 +62,6 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
         return Paid(AUTO, epsilon, delta)  # it decides once it knows how long rows are
     pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta())
-    if asked.discovers:
-        return replace(pure, delta=delta)
     if not delta.value or noise not in (AUTO, "gaussian"):
         return pure
     gaussian = Paid("gaussian", epsilon, delta)

@@ -11,7 +11,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
+from crowdtally.curator.selecting.unknown_cells import Discovered, UnknownCells
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.noise.draws import SystemDraws
@@ -25,7 +25,7 @@ CASES = [
 ]
 
 
-def rule(cls=UnknownItems, limit=3, epsilon="1", delta="0.01"):
+def rule(cls=UnknownCells, limit=3, epsilon="1", delta="0.01"):
     return cls(limit, Epsilon.of(epsilon), Delta.of(delta))
 
 
@@ -138,7 +138,7 @@ def test_the_exact_release_rate_is_within_any_delta(limit, epsilon, delta):
     assert within_delta(rule(limit=limit, epsilon=epsilon, delta=delta))
 
 
-class Above(UnknownItems):
+class Above(UnknownCells):
     """ ">" with the threshold of "≥"."""
 
     def select(self, counts, draws):
@@ -146,7 +146,7 @@ class Above(UnknownItems):
         return Discovered(np.flatnonzero(counts + noise > self.threshold), counts)
 
 
-class OneLess(UnknownItems):
+class OneLess(UnknownCells):
     """ "≥" with the threshold of ">"."""
 
     @cached_property
@@ -154,21 +154,21 @@ class OneLess(UnknownItems):
         return max(rule_threshold(self) - 1, 1)
 
 
-class PerItem(UnknownItems):
+class PerItem(UnknownCells):
     """δ for each item, not for the l items of a user."""
 
     @cached_property
     def threshold(self):
-        return UnknownItems(1, self.epsilon * Fraction(1, self.limit), self.delta).threshold
+        return UnknownCells(1, self.epsilon * Fraction(1, self.limit), self.delta).threshold
 
 
-class RateAsScale(UnknownItems):
+class RateAsScale(UnknownCells):
     @property
     def scale(self):
         return 1 / super().scale
 
 
-class HalfTheTail(UnknownItems):
+class HalfTheTail(UnknownCells):
     """α^(T−1)/2, the continuous tail, in place of α^(T−1)/(1+α)."""
 
     @cached_property
@@ -178,7 +178,7 @@ class HalfTheTail(UnknownItems):
 
 
 def rule_threshold(tried):
-    return UnknownItems(tried.limit, tried.epsilon, tried.delta).threshold
+    return UnknownCells(tried.limit, tried.epsilon, tried.delta).threshold
 
 
 @pytest.mark.parametrize("mutant", [Above, OneLess, PerItem, HalfTheTail])

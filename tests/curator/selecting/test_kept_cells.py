@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.selecting.unknown_cells import UnknownCells
 from crowdtally.values.epsilon import Delta, Epsilon
 from kit.made import made
 from kit.silent import SilentDraws
@@ -41,13 +41,13 @@ def test_a_user_counts_once_for_an_item(tmp_path: Path) -> None:
 
 
 def test_an_item_at_the_threshold_is_released() -> None:
-    rule = UnknownItems(3, Epsilon.of(1), Delta.of("1e-6"))
+    rule = UnknownCells(3, Epsilon.of(1), Delta.of("1e-6"))
     counts = np.array([rule.threshold - 1, rule.threshold, rule.threshold + 1])
     assert rule.select(counts, SilentDraws()).places.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("epsilon", ["1e6", "1e300"])
 def test_a_delta_too_small_to_write_down_is_rounded_up(epsilon: str) -> None:
-    rule = UnknownItems(1, Epsilon.of(epsilon), Delta.of("1e-6"))
+    rule = UnknownCells(1, Epsilon.of(epsilon), Delta.of("1e-6"))
     assert rule.threshold == 2
     assert rule.actual_delta == Fraction(1, 10**400)
