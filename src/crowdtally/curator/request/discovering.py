@@ -154,8 +154,8 @@ def paid_for_unknown(asked: Asked, epsilon: Epsilon, made: Callable[[Paid], Disc
     Laplace noise needs δ for unknown cells alone. Gaussian noise needs half of it for itself.
     """
     delta, noise = asked.delta, asked.options["noise"]
-    laplace = Paid("laplace", epsilon, delta, unknown=delta)
-    gaussian = Paid("gaussian", epsilon, delta, unknown=Delta(delta.value * Fraction(1, 2)))
+    laplace = Paid("laplace", epsilon, delta, unknown=delta, offered=delta)
+    gaussian = replace(laplace, noise="gaussian", unknown=Delta(delta.value * Fraction(1, 2)))
     if noise != AUTO:
         return gaussian if noise == "gaussian" else laplace
     return min(laplace, gaussian, key=lambda paid: _thresholds(made(paid)))

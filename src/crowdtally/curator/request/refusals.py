@@ -327,7 +327,8 @@ REFUSALS: tuple[Refusal, ...] = (
             a.domain is not None and not a.discovers
             and a.domain.has_items != (a.records.item is not None)
         ),
-        "the domain must have items where the records do, else attributes.",
+        "the domain must have items where the records do, else attributes; items without a public "
+        "list are named by --discover.",
     ),
     (
         lambda a: (
