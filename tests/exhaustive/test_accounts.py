@@ -82,11 +82,12 @@ def check(
     assert set(paid_for.values()) == parts.keys()
     options, given = asked(method, form), SHAPES[shape]
     told = {part.name: part.parameters.get("l1_bound") for part in charge.parts}
-    if shape == "discovery":
+    if shape.startswith("discovery"):
         check_dense(recording.of("total"), parts["total"], 2, 1)
-        (noise,) = recording.of("items")
-        assert (noise.law, 2 / noise.parameter) == ("laplace", parts["items"])
-        assert told == {"total": 2, "items": 2}
+        for table in outcome.tables:
+            (noise,) = recording.of(table.name)
+            assert (noise.law, 2 / noise.parameter) == ("laplace", parts[table.name])
+        assert told == dict.fromkeys(parts, 2)
         return
     if "popularity" in parts:
         check_dense(recording.of("popularity"), parts["popularity"], 2, 3)
@@ -163,6 +164,7 @@ WHOLE = [
     ("quantities", "hpa, rank", "haar, filter"),
     ("rows", "none", "dyadic, filter"),
     ("discovery", "none", "dense"),
+    ("discovery in context", "none", "dense"),
 ]
 
 

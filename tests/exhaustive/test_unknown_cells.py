@@ -19,8 +19,10 @@ from flint import arb
 
 from crowdtally.curator.request.discovering import Discovery
 from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.bells import beyond
+from crowdtally.laws.zcdp import delta_of
 from crowdtally.values.records import Records
 
 Cell = tuple[int, ...]
@@ -171,6 +173,17 @@ def test_each_table_has_its_own_delta_and_all_add_up() -> None:
         assert request.discovery is not None
         deltas = [table.rule.delta.value for table in request.discovery.tables]
         assert deltas == [Fraction(1, 2 * share * 10**6)] * 2
+
+
+def test_rho_is_bought_with_the_other_half_of_delta() -> None:
+    """What is charged for cells and what turns ρ into ε are δ together, not twice."""
+    request = asked(3, epsilon=1, delta="1e-6", noise="gaussian")
+    assert request.paid.rho is not None
+    charge = charge_of(request, steps_of(request), {})
+    assert charge.loss.rho <= request.paid.rho.value
+    turned = delta_of(charge.loss.rho, request.epsilon.value)
+    assert charge.loss.delta + turned <= request.delta.value
+    assert charge.loss.delta == request.delta.value / 2
 
 
 def test_auto_takes_the_lower_threshold() -> None:

@@ -88,6 +88,11 @@ SHAPES = {
         {"discover_items": True, "delta": "1e-6", "max_records": 2, "noise": "laplace"},
         by_user=False,
     ),
+    "discovery in context": Shape(
+        _USER | _DAYS, None, {},
+        {"discover": "item,day", "delta": "1e-6", "max_records": 2, "noise": "laplace"},
+        by_user=False,
+    ),
 }  # fmt: skip
 
 _POPULAR = {"max_records": 3, "popularity_records": 2}
