@@ -152,7 +152,7 @@ def _look(
     if earlier is not None:
         say(used_before(earlier))
         return
-    unseen = check_columns(request.sources, request.domain)
+    unseen = check_columns(request.sources, request.lists)
     show_plan(make_plan(request, unseen=unseen), as_json, account)
 
 
@@ -232,8 +232,17 @@ def _found(metadata: Mapping[str, Any]) -> Iterator[str]:
             say = f"Chosen privately for {table}: a bound of {chosen['bound']}{scaling}"
             yield f"{say} (at most {method['largest_candidate']})."
     if "other" in metadata:
-        items, threshold = metadata["domain"]["items"]["size"], metadata["tables"][0]["threshold"]
+        found = [
+            f"{table['cells']} {_KINDS_OF_CELLS[table['name']]} whose noisy number of users is at "
+            f"least {table['threshold']}"
+            for table in metadata["tables"]
+            if "threshold" in table
+        ]
         yield (
-            f"Discovered {items} items whose noisy number of users is at least {threshold}; all "
-            f"others together: {metadata['other']['count']} ({metadata['other']['counts']})."
+            f"Discovered {', and '.join(found)}; all others together: "
+            f"{metadata['other']['count']} ({metadata['other']['counts']})."
         )
+
+
+_KINDS_OF_CELLS = {"items": "items", "edges": "items in context", "cells": "cells"}
+"""What the cells of a table that was discovered are called."""

@@ -22,7 +22,7 @@ from crowdtally.curator.counting import tables as counted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing import dense, sampling
 from crowdtally.curator.request import tables as request_tables
-from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.selecting.unknown_cells import UnknownCells
 from crowdtally.curator.steps import popularity, tables
 from crowdtally.curator.transforms.dyadic import DyadicTransform
 from crowdtally.curator.transforms.haar import HaarTransform
@@ -116,8 +116,8 @@ def one_row_of_a_sketch_forgotten(patch: Patch) -> None:
 
 
 def threshold_off_by_one(patch: Patch) -> None:
-    right: Callable[[UnknownItems], int] = vars(UnknownItems)["threshold"].func
-    patch.setattr(UnknownItems, "threshold", property(lambda rule: right(rule) - 1))
+    right: Callable[[UnknownCells], int] = vars(UnknownCells)["threshold"].func
+    patch.setattr(UnknownCells, "threshold", property(lambda rule: right(rule) - 1))
 
 
 def popularity_without_noise(patch: Patch) -> None:

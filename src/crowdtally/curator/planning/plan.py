@@ -26,17 +26,16 @@ from crowdtally.curator.planning.prices import both_prices, delta_warning
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
 from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error
 from crowdtally.curator.planning.words import first_lines, lines
+from crowdtally.curator.request.discovering import UnknownTable
 from crowdtally.curator.request.paying import unspent_words
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.wording import in_python
-from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.counted import Counted
 from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import ITEMS
 from crowdtally.values.whole import whole_number
 
 _LARGEST_GUESS = 2**62
@@ -67,16 +66,19 @@ def _noise(law: NoiseLaw, sensitivity: Fraction) -> dict[str, Any]:
     }
 
 
-def _discovered(request: Request, rule: UnknownItems) -> dict[str, Any]:
-    facts = _noise(DiscreteLaplace(rule.scale), Fraction(rule.limit))
+def _discovered(table: UnknownTable) -> dict[str, Any]:
+    """What is known beforehand about a table whose cells are to be found, for JSON."""
+    rule = table.rule
     return {
-        "table": ITEMS.name,
-        "columns": [str(request.records.item)],
+        "table": table.name,
+        "columns": list(table.columns),
         "cells": None,
-        "epsilon": show(rule.epsilon.value),
-        **facts,
+        rule.price.field: str(rule.price),
+        **_noise(rule.law, Fraction(rule.limit)),
         **NOTHING,
         "summary": None,
+        "threshold": rule.threshold,
+        "delta": show(rule.actual_delta),
     }
 
 
@@ -164,8 +166,6 @@ class Plan:
             "unknown": self.unknown(),
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
-        if request.discovery is not None:
-            facts["threshold"] = request.discovery.threshold
         return facts
 
     def counted(self) -> str:
@@ -180,7 +180,8 @@ class Plan:
         if self.course is not None:
             return []
         if request.discovery is not None:
-            return [_discovered(request, request.discovery)]
+            plain = [planned_table(request, table, self.guessed) for table in request.tables]
+            return [*plain, *map(_discovered, request.discovery.tables)]
         if request.selection is not None:
             return [planned_table(request, request.selection.planned(), self.guessed)]
         ranked = [request.popularity] if request.popularity is not None else []

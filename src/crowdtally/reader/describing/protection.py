@@ -46,9 +46,11 @@ CHOSEN = {
     "histogram": "by the error that a noisy histogram of the {who}s' norms lets expect",
 }
 """How a bound was chosen privately."""
+TOTAL = "total"
+"""The part that pays for the mass of what is not released."""
 PARTS = {
     "choose": "the private choice of the bound",
-    "total": "the noisy mass of the items that are not released",
+    TOTAL: "the noisy mass of the items that are not released",
     "popularity": "the table 'popularity'",
     "select": "the private selection of the items",
     "measure": "how many users they have",
@@ -104,12 +106,10 @@ def _bounding(published: Published) -> Iterator[str]:
         yield from _scaled(published)
         return
     if published.domain.is_discovered:
-        (table,) = published.tables
+        *_, table = published.tables
         kept = KEPT["sra"].format(who=person)
-        yield (
-            f"Of each {person} at most {several(table.sensitivity, 'different item')} were "
-            f"counted, {kept}."
-        )
+        what = "different cell" if table.axes[1:] else "different item"
+        yield (f"Of each {person} at most {several(table.sensitivity, what)} were counted, {kept}.")
         return
     for bound, tables in _same_bounds(published):
         yield _bounded(published, bound, tables)
@@ -233,6 +233,8 @@ def parts_lines(published: Published) -> Iterator[str]:
 
 def part_words(published: Published, name: str) -> str:
     """What a part of ε paid for, in words."""
+    if name == TOTAL and len(published.domain.lists) > 1:
+        return PARTS[name].replace("items", "cells")
     if name in PARTS:
         return PARTS[name]
     # Pairs are paid for by the part that items in contexts are paid for by.
