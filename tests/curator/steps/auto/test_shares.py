@@ -142,7 +142,7 @@ def test_what_is_drawn_costs_at_most_epsilon(
     assert charge_of(asked, steps_of(asked), {}).epsilon.value == EPSILON
     drawn = costs(released.tables)
     assert sum(drawn.values()) == course.spent <= EPSILON
-    recorded = {one["name"]: Fraction(one["epsilon"]) for one in course.as_list()}
+    recorded = {one["name"]: Fraction(one["epsilon"]) for one in course.as_dict()["steps"]}
     assert len(recorded) == len(course.taken)
     assert drawn == {n: e for n, e in recorded.items() if e}
     if case[0] != LONG:  # the cells of a summary that nobody is in are drawn in another way
