@@ -127,7 +127,7 @@ def _naive(
     For each θ the columns are counted anew (by numpy in both variants, from the same table), then
     for each s the errors of all columns are summed.
     """
-    a, b = choice.publish_epsilon.value.as_integer_ratio()
+    a, b = choice.published.value.as_integer_ratio()
     true = 100 * choice.grid * _counted(table, table.totals)
     start = time.perf_counter()
     for theta in thetas:

@@ -173,13 +173,19 @@ def _charged(
         return
     if earlier is not None:
         yield taken_up(earlier)
-    charged, dataset = made.metadata["charged"], outside.dataset.name
-    limit = f" of {charged['limit']}" if charged["limit"] else "; no limit is set"
+    from crowdtally.reader.describing.spending import standing_words
+    from crowdtally.values.rational import show
+
+    charged, dataset = made.charged, outside.dataset.name
+    delta = f", delta {show(charged.delta)}" if charged.delta else ""
+    paid = f" (rho {show(charged.rho)})" if charged.rho is not None else ""
+    said = standing_words if charged.by_zcdp else lambda one: show(one.epsilon)
+    limit = "; no limit is set" if charged.limit is None else f" of {said(charged.limit)}"
     yield (
-        f"Charged epsilon {charged['epsilon']} to dataset {dataset!r} of the ledger "
-        f"{outside.ledger.location}; spent so far {charged['spent_after']}{limit}."
+        f"Charged epsilon {show(charged.epsilon)}{delta}{paid} to dataset {dataset!r} of the "
+        f"ledger {outside.ledger.location}; spent so far {said(charged.spent_after)}{limit}."
     )
-    if not charged["limit"]:
+    if charged.limit is None:
         yield f"Set a limit with: {outside.ledger.balance(dataset).how_to_limit(ledger)}"
 
 

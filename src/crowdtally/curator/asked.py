@@ -19,6 +19,7 @@ from crowdtally.budget import Asked
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.request.method import Method
+from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
 from crowdtally.values.domain import Domain
@@ -56,6 +57,7 @@ def parameters(request: Request) -> dict[str, Any]:
         | _method(request.method)
         | _form(request)
         | _lists(request.domain)
+        | _noise(request.paid)
         | {
             "top": None if request.selection is None else request.selection.items,
             "split": dict(request.shares),
@@ -63,6 +65,16 @@ def parameters(request: Request) -> dict[str, Any]:
             "most_dropped": request.most_dropped,
         }
     )
+
+
+def _noise(paid: Paid) -> dict[str, Any]:
+    """The noise, and what ρ was bought with, which a charge of ρ does not say.
+
+    Nothing for noise of pure ε: the method says it.
+    """
+    if paid.noise not in ("gaussian", "auto"):
+        return {}
+    return {"noise": paid.noise, "epsilon": paid.epsilon.value, "delta": paid.delta.value}
 
 
 def _given(facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowdtally.budget import Balance, Reservation
+from crowdtally.budget import Ledger, Reservation
 from crowdtally.budget.showing.shown import same_people
 from crowdtally.curator.dropping import Tell
 from crowdtally.curator.engine.located import Sources
@@ -57,15 +57,12 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
     return Dataset(alike[0] if alike else located.label, files, False, located.label)
 
 
-def require_sayable(balance: Balance) -> None:
-    """Refuse a dataset of which a release could not say what was spent: it states ε alone."""
-    if balance.spent.rho or (balance.limit is not None and balance.limit.rho):
-        raise UsageError(
-            f"dataset {balance.dataset!r} counts by zCDP and spent or limits rho, and a release "
-            "of pure epsilon says what was spent before as epsilon alone. Nothing was charged. "
-            "Charge it to a dataset of pure epsilon, --dataset NAME, whose limit leaves out what "
-            "the same people's other datasets spent."
-        )
+def counts_rho(ledger: Ledger, name: str) -> bool:
+    """Whether ρ can be charged to a dataset: one that counts by zCDP, or one that is not yet there.
+
+    A dataset keeps its accountant, so that this cannot change between the question and the charge.
+    """
+    return name not in ledger.names() or ledger.balance(name).counts_by_zcdp
 
 
 def tell_standing(charged: Reservation, tell: Tell) -> None:

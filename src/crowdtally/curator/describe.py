@@ -10,7 +10,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from crowdtally.budget import Reservation
+from crowdtally.budget import Loss, Reservation
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.rule import Rule
@@ -55,20 +55,43 @@ def describe(
         "split": {name: show(share) for name, share in request.shares.items()},
         "tables": [table.description() for table in released.tables],
         "domain": _domain(request, released),
-        "charged": {
-            "entry": reservation.id,
-            # A name that nobody gave is the source's own: a path of the curator's.
-            "dataset": dataset.name if dataset.chosen else None,
-            "epsilon": show(reservation.charge.loss.epsilon),
-            "delta": show(reservation.charge.loss.delta),
-            "spent_before": show(reservation.before.spent.epsilon),
-            "spent_after": show(reservation.after.spent.epsilon),
-            "limit": show(reservation.after.limit.epsilon) if reservation.after.limit else None,
-        },
+        "charged": _charged(request, dataset, reservation),
         "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
     }
     facts |= {"other": dict(released.other)} if released.other is not None else {}
     return facts | _auto(request.method.rule, released)
+
+
+def _charged(request: Request, dataset: Dataset, reservation: Reservation) -> dict[str, Any]:
+    """What the ledger was told; where it counts by zCDP, each of the sums that it keeps."""
+    before, after, rho = reservation.before, reservation.after, reservation.charge.rho
+    limit = after.limit
+    facts = {
+        "entry": reservation.id,
+        # A name that nobody gave is the source's own: a path of the curator's.
+        "dataset": dataset.name if dataset.chosen else None,
+        "epsilon": str(request.epsilon),
+        "delta": str(request.delta),
+    }
+    if after.counts_by_zcdp:
+        return facts | {
+            "accountant": after.accountant,
+            **({} if rho is None else {"rho": str(rho)}),
+            "spent_before": _sums(before.spent),
+            "spent_after": _sums(after.spent),
+            "limit": None if limit is None else _sums(limit),
+        }
+    return facts | {
+        "spent_before": show(before.spent.epsilon),
+        "spent_after": show(after.spent.epsilon),
+        "limit": None if limit is None else show(limit.epsilon),
+    }
+
+
+def _sums(amount: Loss) -> dict[str, str]:
+    return {
+        "epsilon": show(amount.epsilon), "delta": show(amount.delta), "rho": show(amount.rho)
+    }  # fmt: skip
 
 
 def _counted(method: Method) -> str:
@@ -95,6 +118,9 @@ def _guarantee(request: Request) -> dict[str, Any]:
     unit, epsilon, delta = request.records.unit, request.epsilon, request.delta
     kind = f"({epsilon}, {delta})" if delta.value else str(epsilon)
     except_for = f", but for a probability of at most {delta}" if delta.value else ""
+    rho, zcdp = request.paid.rho, ""
+    if rho is not None:
+        zcdp = f" It follows from zero-concentrated differential privacy with ρ {rho}."
     own = ""
     if isinstance(request.method.rule, OwnRule):
         own = (
@@ -105,10 +131,11 @@ def _guarantee(request: Request) -> dict[str, Any]:
         "words": (
             f"{kind}-differential privacy for {unit.neighbours}: whatever one {unit.who} "
             "contributed changes the probability of any outcome by at most a factor "
-            f"e^{epsilon}{except_for}.{_combination(request.records)}{own}"
+            f"e^{epsilon}{except_for}.{zcdp}{_combination(request.records)}{own}"
         ),
         "epsilon": str(epsilon),
         "delta": str(delta),
+        **({} if rho is None else {"rho": str(rho)}),
         "unit": {"kind": unit.kind, "column": unit.column},
         "neighbours": unit.neighbours,
     }

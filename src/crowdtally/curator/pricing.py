@@ -8,7 +8,6 @@ Both are exact rationals: nothing is rounded.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -44,9 +43,16 @@ def noise_of(counts: Bounded, price: Price) -> CellNoise:
     return GaussianNoise(counts.l2_squared / (2 * price.value), counts.unit)
 
 
-def part_of(name: str, price: Price, mechanism: str, parameters: Mapping[str, Any]) -> Part:
-    """What the ledger is told about one mechanism."""
-    return Part(name, pure(price), mechanism, parameters)
+def noise_part(name: str, counts: Bounded, price: Price, *, settled: bool = True) -> Part:
+    """What the ledger is told about the noise on a table; unless settled, its bound is the most."""
+    law, at_most = noise_of(counts, price), "" if settled else "_at_most"
+    unit = {"unit": show(counts.unit)}
+    if isinstance(price, Epsilon):
+        return Part(name, price, law.kind, {f"l1_bound{at_most}": counts.l1_bound} | unit)
+    squared = Fraction(counts.l2_squared)
+    facts = {"sigma2": squared / (2 * price.value), "l2_squared": squared}
+    said = {f"{fact}{at_most}": show(value) for fact, value in facts.items()}
+    return Part(name, None, law.kind, said | unit, rho=price)
 
 
 def pure(price: Price) -> Epsilon:
@@ -63,4 +69,8 @@ def cost_facts(counts: Bounded, price: Price) -> dict[str, Any]:
     """The price and the bound that it was paid for."""
     if isinstance(price, Epsilon):
         return {"epsilon": show(price.value), "sensitivity": counts.l1_bound}
-    return {"rho": show(price.value), "sensitivity_squared": counts.l2_squared}
+    return {
+        "rho": show(price.value),
+        "sensitivity": counts.l1_bound,
+        "sensitivity_squared": counts.l2_squared,
+    }

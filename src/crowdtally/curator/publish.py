@@ -20,7 +20,7 @@ from crowdtally.budget import Ledger, Reserved
 from crowdtally.budget.retrying import made_before
 from crowdtally.curator.again import show_again, unless_made_meanwhile
 from crowdtally.curator.asked import asked_of
-from crowdtally.curator.dataset import Dataset, require_sayable, tell_standing
+from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing
 from crowdtally.curator.describe import describe, versions
 from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -68,7 +68,8 @@ class Outside:
 def publish(request: Request, outside: Outside) -> Published:
     """Make the release that ``request`` describes in a new folder."""
     began, unit, steps = datetime.now(UTC), request.records.unit, steps_of(request)
-    charge, ledger, to = charge_of(request, steps, versions()), outside.ledger, outside.dataset
+    ledger, to = outside.ledger, outside.dataset
+    charge = charge_of(request, steps, versions(), by_rho=counts_rho(ledger, to.name))
     target, key = outside.target, outside.request_id
     asked = asked_of(
         request, source=to.source, output=None if outside.temporary else target,
@@ -80,11 +81,10 @@ def publish(request: Request, outside: Outside) -> Published:
         return show_again(earlier, target, outside.tell)  # nothing is read, charged or drawn
     with unless_made_meanwhile(look_up):
         if earlier is None:  # else it is charged already
-            standing = ledger.check(  # exit 3: nothing was read yet
+            ledger.check(  # exit 3: nothing was read yet
                 to.name, unit, charge, sources=to.sources, chosen=to.chosen,
                 new_dataset=outside.new_dataset,
             )  # fmt: skip
-            require_sayable(standing)
         folder = staging(target)  # refused where something is there
     with folder as staged, outside.start_engine() as engine:
         outside.stage("reading and counting")

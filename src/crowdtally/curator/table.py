@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from crowdtally.budget import Part
-from crowdtally.curator.pricing import noise_of, part_of, pure
+from crowdtally.curator.pricing import noise_of, noise_part, pure
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.publishing import Charged, Publishing
 from crowdtally.curator.publishing.sizes import expected_size
@@ -111,9 +111,7 @@ class Table:
 
     def charge(self) -> Part:
         """What the ledger is told about it."""
-        key = "l1_bound" if self.settled else "l1_bound_at_most"
-        parameters = {key: self.l1_bound, "unit": show(self.unit)}
-        return part_of(self.part, self.price, self.law.kind, parameters)
+        return noise_part(self.part, self, self.price, settled=self.settled)
 
     def publish(self, counts: Counts, draws: Draws) -> NoisyTable:
         """The table with its noise; it stops where the counts are not those it was charged for.

@@ -27,6 +27,7 @@ from crowdtally.laws.lattice import bell_sum, bell_total
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import bell_half_width
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
+from crowdtally.values.epsilon import Price, Rho
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import recorded, show
 
@@ -172,9 +173,13 @@ class GaussianNoise:
         """Independent noise for each of ``size`` cells."""
         return source.gaussian(self.variance, size)
 
-    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
-        """No ε alone pays for it: its cost is a ρ, which tables of this version do not have."""
-        return "has Gaussian noise, which no epsilon without a delta pays for"
+    def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
+        """The variance is the square of what one user can change in L2, divided by 2ρ."""
+        if not isinstance(price, Rho):
+            return "has Gaussian noise, which no epsilon without a delta pays for"
+        if self.variance != squared / (2 * price.value):
+            return "has a noise variance that is not sensitivity_squared divided by twice its rho"
+        return None
 
     def to_json(self) -> dict[str, Any]:
         """Its words, unit and variance, exact."""

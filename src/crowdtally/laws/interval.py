@@ -22,6 +22,7 @@ from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.shapes import one_cell, several
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
 from crowdtally.laws.widths import mean_square
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.integers import exact_product, exact_sum
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import recorded, show
@@ -245,9 +246,11 @@ class IntervalNoise:
         shift = sum(map(int, noise[self.cells :].tolist()))
         return exact_sum(exact_product(noise[: self.cells], self.phantoms + 1), -shift)
 
-    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
+    def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
         """What does not go with a table of this sensitivity, cost and number of cells, in words."""
-        if self.rate * sensitivity != epsilon:
+        if not isinstance(price, Epsilon):
+            return "has interval noise, and is paid for in rho"
+        if self.rate * sensitivity != price.value:
             return "has a noise rate that is not its epsilon divided by its sensitivity"
         if self.size != cells:
             return f"has interval noise of {self.size} cells on {cells} cells"

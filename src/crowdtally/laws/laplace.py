@@ -24,6 +24,7 @@ from crowdtally.laws.floors import noise_floor
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import sum_half_width
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.rational import recorded, show
 
@@ -180,9 +181,11 @@ class DiscreteLaplace:
         """Independent noise for each of ``size`` cells."""
         return source.laplace(self.scale, size)
 
-    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
+    def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
         """The scale is what one user can change, divided by ε."""
-        if self.scale != sensitivity / epsilon:
+        if not isinstance(price, Epsilon):
+            return "has Laplace noise, and is paid for in rho"
+        if self.scale != sensitivity / price.value:
             return "has a noise scale that is not its sensitivity divided by its epsilon"
         return None
 

@@ -11,6 +11,7 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
+from crowdtally.values.epsilon import Price
 from crowdtally.values.keeping import Keeping
 
 
@@ -118,10 +119,16 @@ class NoiseLaw(Protocol):
     def draw(self, source: Source, size: int) -> NDArray[Any]:
         """The noise of so many cells, asked of ``source``: the law itself is not random."""
 
-    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
-        """Why it cannot be the law of a table that one user changes so much in, at this cost.
+    def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
+        """Why it cannot be the law of a table that one user changes so much in, at this price.
 
         In words that go on from the table's name; None where it can.
+
+        Args:
+            price: what the table costs.
+            sensitivity: what one user changes in L1, in units.
+            squared: the square of the same in L2.
+            cells: how many cells it has.
         """
 
     def to_json(self) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
+from math import floor, isqrt, log10
 
 from flint import arb
 
@@ -135,6 +136,23 @@ def selection_rho(epsilon: Epsilon) -> Rho:
     Fraction(1, 8)
     """
     return Rho(epsilon.value**2 / 8)
+
+
+def selection_epsilon(rho: Rho, draws: int = 1) -> Epsilon:
+    """The largest parameter ε of choices that cost at most ρ together, rounded down to 12 digits.
+
+    >>> selection_epsilon(Rho.of("1/8")).value, selection_epsilon(Rho.of("1/8"), 4).value
+    (Fraction(1, 1), Fraction(1, 2))
+    >>> draws, each = 300, selection_epsilon(Rho.of("0.01"), 300)
+    >>> Fraction("0.00999") < draws * selection_rho(each).value <= Fraction("0.01")
+    True
+    """
+    squared = 8 * rho.value / draws
+    # As many powers of 100 as leave at least 24 digits: their root has 12.
+    scale = Fraction(100) ** max(
+        13 - floor(log10(squared.numerator) - log10(squared.denominator)) // 2, 0
+    )
+    return Epsilon(rounded_down(Fraction(isqrt(int(squared * scale)), isqrt(int(scale)))))
 
 
 def pure_rho(epsilon: Fraction) -> Fraction:

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.laws.zcdp import epsilon_of
 from crowdtally.published.numbers import exact_number, maybe_number
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 
 AUTO = "auto"
 """The bounding of a release that measured its own way: its steps say how it was made."""
@@ -31,6 +33,13 @@ class Guarantee:
     """The column that tells them apart."""
     neighbours: str
     """Which databases are made hard to tell apart."""
+    rho: Fraction | None = None
+    """ρ of the whole release, where zCDP is what ε and δ follow from."""
+
+    @property
+    def price(self) -> Price:
+        """What the release was divided by: ρ, or pure ε."""
+        return Epsilon(self.epsilon) if self.rho is None else Rho(self.rho)
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Guarantee:
@@ -42,6 +51,7 @@ class Guarantee:
             facts["unit"]["kind"],
             facts["unit"]["column"],
             facts["neighbours"],
+            maybe_number(facts.get("rho"), "rho"),
         )
 
 
@@ -137,6 +147,41 @@ class MethodFacts:
 
 
 @dataclass(frozen=True)
+class Standing:
+    """What was spent on a dataset, or may be: a sum of ε, or the sums that zCDP keeps."""
+
+    epsilon: Fraction
+    """Pure ε; of a limit, the ε of (ε, δ)."""
+    delta: Fraction = Fraction(0)
+    """δ; where zCDP is kept, that of unknown cells."""
+    rho: Fraction = Fraction(0)
+    """ρ of zCDP."""
+
+    @classmethod
+    def from_json(cls, facts: Any, what: str) -> Standing:
+        """A text is an ε; else the sums by their names."""
+        if not isinstance(facts, Mapping):
+            return cls(exact_number(facts, what))
+        return cls(*(exact_number(facts[name], what) for name in ("epsilon", "delta", "rho")))
+
+    def epsilon_at(self, delta: Fraction) -> Fraction | None:
+        """An ε that covers all of it with this δ, rounded up; None where δ is too small for that.
+
+        >>> Standing(Fraction(1, 2)).epsilon_at(Fraction(0))
+        Fraction(1, 2)
+        """
+        if not self.rho:
+            return self.epsilon if self.delta <= delta else None
+        left = delta - self.delta
+        return self.epsilon + epsilon_of(self.rho, left) if left > 0 else None
+
+    def __sub__(self, other: Standing) -> Standing:
+        return Standing(
+            self.epsilon - other.epsilon, self.delta - other.delta, self.rho - other.rho
+        )
+
+
+@dataclass(frozen=True)
 class Charged:
     """What the ledger was told."""
 
@@ -146,14 +191,18 @@ class Charged:
     """ε that was charged."""
     delta: Fraction
     """δ that was charged."""
-    spent_before: Fraction
-    """ε that was spent on the dataset before."""
-    spent_after: Fraction
+    spent_before: Standing
+    """What was spent on the dataset before."""
+    spent_after: Standing
     """The same with this release."""
-    limit: Fraction | None
-    """ε that may be spent on the dataset."""
+    limit: Standing | None
+    """What may be spent on the dataset."""
     dataset: str | None = None
     """The dataset's name; None where nobody gave one."""
+    rho: Fraction | None = None
+    """ρ that was charged instead of ε, to a dataset that counts by zCDP."""
+    by_zcdp: bool = False
+    """Whether the dataset counts by zCDP."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Charged:
@@ -162,8 +211,10 @@ class Charged:
             facts["entry"],
             exact_number(facts["epsilon"], "epsilon"),
             exact_number(facts["delta"], "delta"),
-            exact_number(facts["spent_before"], "what was spent before"),
-            exact_number(facts["spent_after"], "what was spent after"),
-            maybe_number(facts["limit"], "the limit"),
+            Standing.from_json(facts["spent_before"], "what was spent before"),
+            Standing.from_json(facts["spent_after"], "what was spent after"),
+            None if facts["limit"] is None else Standing.from_json(facts["limit"], "the limit"),
             facts.get("dataset"),
+            maybe_number(facts.get("rho"), "rho"),
+            isinstance(facts["spent_after"], Mapping),
         )

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
+from typing import Any
 
 from crowdtally.errors import InputError
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 from crowdtally.values.rational import recorded
 
 
@@ -25,3 +28,13 @@ def exact_number(value: object, name: str) -> Fraction:
 def maybe_number(value: object, name: str) -> Fraction | None:
     """The same, or None where there is none."""
     return None if value is None else exact_number(value, name)
+
+
+def price_of(facts: Mapping[str, Any]) -> Price:
+    """What is paid: ρ where an entry has one, else ε.
+
+    >>> price_of({"rho": "0.01"}), price_of({"epsilon": "1"})
+    (Rho(value=Fraction(1, 100)), Epsilon(value=Fraction(1, 1)))
+    """
+    kind = Rho if Rho.field in facts else Epsilon
+    return kind(exact_number(facts[kind.field], kind.field))

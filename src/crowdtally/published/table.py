@@ -10,7 +10,8 @@ from typing import Any, Literal
 from crowdtally.laws.law import NoiseLaw
 from crowdtally.laws.registry import law_of
 from crowdtally.published.domain import PublicDomain
-from crowdtally.published.numbers import exact_number, maybe_number
+from crowdtally.published.numbers import exact_number, maybe_number, price_of
+from crowdtally.values.epsilon import Price
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.table_kinds import KINDS, TableKind
 
@@ -94,10 +95,12 @@ class TableFacts:
     """The domain's lists that its cells come from, slowest first; a pair has its list twice."""
     cells: int
     """How many cells, nodes, coefficients or buckets it has, published or not."""
-    epsilon: Fraction
-    """Its cost."""
+    price: Price
+    """Its cost: ε, or ρ of zCDP."""
     sensitivity: int
-    """What one person can change, in units."""
+    """What one person can change in L1, in units."""
+    sensitivity_squared: int
+    """The square of what one person can change in L2, in units squared: at most that of L1."""
     law: NoiseLaw
     """The noise on its cells."""
     noise_std: float
@@ -132,8 +135,9 @@ class TableFacts:
             tuple(facts["columns"]),
             _axes(kind, domain),
             facts["cells"],
-            exact_number(facts["epsilon"], "epsilon"),
+            price_of(facts),
             facts["sensitivity"],
+            facts.get("sensitivity_squared", facts["sensitivity"] ** 2),
             law_of(noise),
             noise["std"],
             exact_number(noise["interval_level"], "the level"),
@@ -188,8 +192,8 @@ class TableFacts:
 
 
 _PARSED = frozenset({
-    "name", "file", "columns", "cells", "epsilon", "sensitivity", "noise", "publishing",
-    "transform", "threshold", "rows", "sha256",
+    "name", "file", "columns", "cells", "epsilon", "rho", "sensitivity", "sensitivity_squared",
+    "noise", "publishing", "transform", "threshold", "rows", "sha256",
 })  # fmt: skip
 """Fields of a table's entry that are parsed above."""
 

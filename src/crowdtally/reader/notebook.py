@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crowdtally.published import Published
 from crowdtally.showing import paragraph, table
+from crowdtally.values.epsilon import in_words
 from crowdtally.values.rational import show
 
 _HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interval")
@@ -22,7 +23,7 @@ def release_table(published: Published) -> str:
             " × ".join(one.axes),
             f"{one.cells:,}",
             f"{one.published_cells:,}",
-            show(one.epsilon),
+            in_words(one.price),
             f"{one.noise_std:.4g}",
             f"±{one.interval_half_width:.6g}",
         )

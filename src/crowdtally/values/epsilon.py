@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from crowdtally.errors import UsageError
 from crowdtally.values.rational import exact, show
@@ -12,6 +13,11 @@ from crowdtally.values.rational import exact, show
 @dataclass(frozen=True, order=True)
 class Epsilon:
     """A privacy loss bound, exact and positive."""
+
+    letter: ClassVar[str] = "ε"
+    """What people read."""
+    field: ClassVar[str] = "epsilon"
+    """What files call it."""
 
     value: Fraction
     """The rational itself."""
@@ -68,6 +74,11 @@ class Delta:
 class Rho:
     """A loss of zero-concentrated differential privacy (zCDP), exact and positive."""
 
+    letter: ClassVar[str] = "ρ"
+    """What people read."""
+    field: ClassVar[str] = "rho"
+    """What files call it."""
+
     value: Fraction
     """The rational itself."""
 
@@ -98,3 +109,12 @@ class Rho:
 
 Price = Epsilon | Rho
 """What a mechanism costs: pure ε, or ρ of zCDP."""
+
+
+def in_words(price: Price) -> str:
+    """With its letter.
+
+    >>> in_words(Epsilon.of("1/2")), in_words(Rho.of("0.015"))
+    ('ε 0.5', 'ρ 0.015')
+    """
+    return f"{price.letter} {price}"

@@ -70,7 +70,7 @@ def weighed(choice, database: Database) -> list[Fraction]:
 
 def exponents(choice, database: Database) -> list[Fraction]:
     """The same from the definition."""
-    e, p = choice.epsilon.value, choice.publish_epsilon.value
+    e, p = choice.epsilon.value, choice.published.value
     n = choice.cells
     if isinstance(choice, DPSenseChoice):
         sensitivity = Fraction(choice.most, n)

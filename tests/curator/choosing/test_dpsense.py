@@ -92,7 +92,7 @@ class WithoutTheMinimum(DPSenseChoice):
     """A row counts in full once it is above θ."""
 
     def scores(self, rows):
-        a = self.publish_epsilon.value.numerator
+        a = self.published.value.numerator
         above = rows.sums[None, :] > np.array(self.candidates)[:, None]
         lost = ((rows.sums - np.array(self.candidates)[:, None]) * rows.users * above).sum(axis=1)
         return [s + a * int(x) for s, x in zip(super().scores(rows), lost, strict=True)]

@@ -200,7 +200,7 @@ class NoiseWithoutScaling(DPSenseSChoice):
     """−θ/ε_p in place of −s·θ/ε_p."""
 
     def scores(self, table):
-        b = self.publish_epsilon.value.denominator
+        b = self.published.value.denominator
         extra = [int((s - 1) * self._whole) for s in self.scalings]
         thetas = np.arange(1, self.most + 1)[:, None]
         return super().scores(table) + b * self.cells * self.grid * thetas * np.array(extra)
@@ -216,7 +216,7 @@ class Weighed(DPSenseSChoice):
         return sum(self.bounded(rho, total, theta) for rho, total in entries)
 
     def scores(self, table):
-        a, b = self.publish_epsilon.value.as_integer_ratio()
+        a, b = self.published.value.as_integer_ratio()
         whole = self._whole
         entries = list(
             zip(*(x.tolist() for x in (table.sums, table.columns, table.totals)), strict=True)

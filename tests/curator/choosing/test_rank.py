@@ -79,7 +79,7 @@ class OneSided(RankChoice):
     """#{RC > θ} − N/ε_p without the absolute value: the smallest bound always wins."""
 
     def scores(self, rows):
-        a, b = self.publish_epsilon.value.as_integer_ratio()
+        a, b = self.published.value.as_integer_ratio()
         above = rows.above(np.array(self.candidates)).tolist()
         return [a * users - b * self.cells for users in above]
 

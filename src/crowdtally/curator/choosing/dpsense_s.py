@@ -17,11 +17,12 @@ from math import lcm
 import numpy as np
 
 from crowdtally.curator.choosing.candidates import check_theta
+from crowdtally.curator.choosing.noise_cost import NoiseCost
 from crowdtally.curator.choosing.rows import RowTable
 from crowdtally.curator.choosing.sweep import Integers, truncation_errors
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.rational import exact, show
 from crowdtally.values.whole import whole_number
 
@@ -42,14 +43,16 @@ class DPSenseSChoice:
     """θ_max: the largest θ to choose from."""
     epsilon: Epsilon
     """ε_c: what the choice costs."""
-    publish_epsilon: Epsilon
-    """ε_p: with what the counts will be published once (θ, s) is known."""
+    published: Price
+    """With what the counts will be published once (θ, s) is known: ε_p, or ρ."""
     cap: int = 1
     """r: the most that a user counts in one column; 1 for binary rows."""
     scalings: tuple[Fraction, ...] = SCALINGS
     """The s to choose from, within [1, 2], ascending."""
     grid: int = SCORE_GRID
     """G: a row of sum ρ > θ weighs θ·⌊G/ρ⌋/G."""
+    rooted: bool = False
+    """Whether one user changes the published counts by √θ in L2, not by θ."""
 
     def __post_init__(self) -> None:
         check_scalings(self.scalings)
@@ -57,7 +60,7 @@ class DPSenseSChoice:
         check_theta(self.most, self.cells, self.cap, self.most * len(self.scalings))
 
     def scores(self, table: RowTable) -> Integers:
-        """q_s times the positive integer N·G·D·a (ε_p = a/b): θ in rows, s in columns. Exact.
+        """q_s times the positive integer N·G·D·a, a units per count: θ in rows, s in columns.
 
         One user changes each entry by at most r·N·G·D·a.
         """
@@ -72,20 +75,20 @@ class DPSenseSChoice:
             whole=whole,
             grid=self.grid,
         )
-        a, b = self.publish_epsilon.value.as_integer_ratio()
-        unit = b * self.cells * self.grid  # of the noise term: unit·k·θ
+        cost = NoiseCost(self.published, self.rooted)
+        a, unit = cost.unit, self.cells * self.grid  # of the noise term: unit·k·(a times noise)
+        noises = [cost.at(theta) for theta in range(1, self.most + 1)]
         # At least 1 instead of the largest error: numpy refuses to multiply even zeros, which
         # a database without records has, by an a beyond 64 bits.
-        largest = a * max(int(errors.max(initial=0)), 1) + unit * numerators[-1] * self.most
+        largest = a * max(int(errors.max(initial=0)), 1) + unit * numerators[-1] * noises[-1]
         kind = np.int64 if largest < 2**63 else object
-        thetas = np.arange(1, self.most + 1).astype(kind)
-        noise = unit * thetas[:, None] * np.array(numerators, dtype=kind)
+        noise = unit * np.array(noises, dtype=kind)[:, None] * np.array(numerators, dtype=kind)
         return np.asarray(-(a * errors.astype(kind) + noise))
 
     @property
     def rate(self) -> Fraction:
         """ε_c/(2r) for scores in the units of :meth:`scores`. The ½ is needed: see the proof."""
-        units = self.cells * self.grid * self._whole * self.publish_epsilon.value.numerator
+        units = self.cells * self.grid * self._whole * NoiseCost(self.published).unit
         return self.epsilon.value / (2 * self.cap * units)
 
     def pick(self, table: RowTable, draws: Draws) -> tuple[int, Fraction]:

@@ -1,8 +1,9 @@
 """The rank rule: the bound that the right number of users exceed.
 
 Contract. Relation: all records of one user added or removed. Score −|#{u: RC_u > θ} − N·C/ε_p|, of
-sensitivity 1, both ways. Output law: θ of the public candidates with Pr ∝ exp(ε_c·score/2), which
-is ε_c-differentially private. The proof is in ``rank.md``.
+sensitivity 1, both ways; for Gaussian noise 1/ε_p is another public number, what the mean absolute
+noise grows by where θ grows by 1. Output law: θ of the public candidates with Pr ∝
+exp(ε_c·score/2), which is ε_c-differentially private. The proof is in ``rank.md``.
 
 It chooses θ for DPSense, and l for SRA, HPA and the tempered rule: there RC_u is the number of
 user u's records, or of distinct cells where users are counted. C is 1 without a quantity.
@@ -16,10 +17,11 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.curator.choosing.candidates import MOST_CANDIDATES
+from crowdtally.curator.choosing.noise_cost import NoiseCost
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.whole import whole_number
 
 
@@ -40,10 +42,12 @@ class RankChoice:
     """The public bounds to choose from, as :func:`log_spaced` makes them."""
     epsilon: Epsilon
     """ε_c: what the choice costs."""
-    publish_epsilon: Epsilon
-    """ε_p: with what the counts will be published once the bound is known."""
+    published: Price
+    """With what the counts will be published once the bound is known: ε_p, or ρ."""
     times: int = 1
     """C: noise has scale θ·C/ε_p where a record counts up to C times. Public."""
+    rooted: bool = False
+    """Whether one user changes the published counts by √θ in L2, not by θ."""
 
     def __post_init__(self) -> None:
         if self.cells < 1:  # of any size: it only shifts the scores
@@ -57,15 +61,18 @@ class RankChoice:
             )
 
     def scores(self, rows: RowSums) -> list[int]:
-        """−|a·#{u: RC_u > θ} − b·N·C| for each candidate, where ε_p = a/b: a times the score."""
-        a, b = self.publish_epsilon.value.as_integer_ratio()
+        """−|a·#{u: RC_u > θ} − N·C·(a times the step of the noise)|: a times the score."""
+        cost = NoiseCost(self.published, self.rooted)
         above = rows.above(np.array(self.candidates, dtype=np.int64)).tolist()
-        return [-abs(a * users - b * self.cells * self.times) for users in above]
+        return [
+            -abs(cost.unit * users - cost.step(theta) * self.cells * self.times)
+            for theta, users in zip(self.candidates, above, strict=True)
+        ]
 
     @property
     def rate(self) -> Fraction:
         """ε_c/2 for scores in the units of :meth:`scores`: ε_c/(2a)."""
-        return self.epsilon.value / (2 * self.publish_epsilon.value.numerator)
+        return self.epsilon.value / (2 * NoiseCost(self.published, self.rooted).unit)
 
     def pick(self, rows: RowSums, draws: Draws) -> int:
         """Returns a candidate distributed as Pr ∝ exp(ε_c·score/2) over all of them."""

@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
-from crowdtally.errors import UsageError
-from crowdtally.laws.zcdp import LARGEST_DELTA, rho_of
+from crowdtally.laws.zcdp import approximate, rho_of
 from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
-from crowdtally.values.rational import show
 
 Made = Callable[[Price], Sequence[AnyTable]]
 """The tables of a release, for the price of all of it."""
@@ -77,9 +75,5 @@ def _variance(tables: Sequence[AnyTable]) -> float:
 
 def check_delta(delta: Delta) -> None:
     """Refuse a δ that promises next to nothing."""
-    if delta.value > LARGEST_DELTA:
-        raise UsageError(
-            f"delta must be at most {show(LARGEST_DELTA)}: received {delta}. With so large a "
-            "chance everything about one person may be shown; a usual choice is 1e-9, well below "
-            "one over the number of users."
-        )
+    if delta.value:
+        approximate(delta)

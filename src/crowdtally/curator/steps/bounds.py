@@ -17,13 +17,26 @@ from crowdtally.curator.counting.rows import record_sums, row_totals, scaled_sum
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
+from crowdtally.laws.zcdp import selection_epsilon
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import What
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 
 
-def _part(epsilon: Epsilon, rule: str, most: int) -> Part:
-    return Part(CHOOSE, epsilon, "exponential", {"rule": rule, "largest_candidate": most})
+def _parts(price: Price, rule: str, most: int, choices: int = 1) -> list[Part]:
+    """What the choices cost: in pure ε together, by zCDP one by one."""
+    facts = {"rule": rule, "largest_candidate": most}
+    if isinstance(price, Epsilon):
+        return [Part(CHOOSE, price, "exponential", facts)]
+    each = _each_choice(price, choices)
+    return [Part(CHOOSE, each, "exponential", facts, selects=True) for _ in range(choices)]
+
+
+def _each_choice(price: Price, choices: int) -> Epsilon:
+    """The parameter ε of each of several choices: a share of ε, or what its share of ρ buys."""
+    if isinstance(price, Epsilon):
+        return price * Fraction(1, choices)
+    return selection_epsilon(price, choices)
 
 
 @dataclass(frozen=True)
@@ -34,7 +47,7 @@ class ChooseLimit:
     """The tables that it serves."""
     most: int
     """The largest candidate."""
-    epsilon: Epsilon
+    price: Price
     """What the choice costs."""
     what: What
     """Whether records or distinct users are counted."""
@@ -45,7 +58,7 @@ class ChooseLimit:
 
     def parts(self) -> Sequence[Part]:
         """The one choice."""
-        return [_part(self.epsilon, "rank", self.most)]
+        return _parts(self.price, "rank", self.most)
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → how many users have how many records, or distinct cells."""
@@ -55,7 +68,10 @@ class ChooseLimit:
         """One bound for all tables."""
         candidates = tuple(c for c in log_spaced(self.most) if c >= self.least)
         first = self.tables[0]
-        choice = RankChoice(first.cells.size, candidates, self.epsilon, first.epsilon, self.times)
+        choice = RankChoice(
+            first.cells.size, candidates, _each_choice(self.price, 1), first.price, self.times,
+            rooted=self.what == "users",
+        )  # fmt: skip
         bound = Bound(choice.pick(counted.found, draws))
         return replace(released, bounds={table.name: bound for table in self.tables})
 
@@ -80,14 +96,14 @@ class ChooseTheta:
     """``rank`` or ``dpsense``."""
     most: int
     """The largest candidate."""
-    epsilon: Epsilon
+    price: Price
     """What the choices cost together."""
     cap: int
     """The most that a user counts in one cell."""
 
     def parts(self) -> Sequence[Part]:
         """All choices together."""
-        return [_part(self.epsilon, self.how, self.most)]
+        return _parts(self.price, self.how, self.most, len(self.tables))
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → how many users have which row sum, for each table."""
@@ -101,11 +117,11 @@ class ChooseTheta:
         return replace(released, bounds=bounds)
 
     def _choice(self, table: Table) -> RankChoice | DPSenseChoice:
-        share = Epsilon(self.epsilon.value / len(self.tables))
-        cells, published = table.cells.size, table.epsilon
+        share, cells = _each_choice(self.price, len(self.tables)), table.cells.size
+        once = self.cap == 1
         if self.how == "rank":
-            return RankChoice(cells, log_spaced(self.most), share, published)
-        return DPSenseChoice(cells, self.most, share, published, self.cap)
+            return RankChoice(cells, log_spaced(self.most), share, table.price, rooted=once)
+        return DPSenseChoice(cells, self.most, share, table.price, self.cap, rooted=once)
 
 
 @dataclass(frozen=True)
@@ -118,14 +134,14 @@ class ChooseThetaAndScaling:
     """The largest candidate of θ."""
     scalings: tuple[Fraction, ...]
     """The candidates of s."""
-    epsilon: Epsilon
+    price: Price
     """What the choices cost together."""
     cap: int
     """The most that a user counts in one cell."""
 
     def parts(self) -> Sequence[Part]:
         """All choices together."""
-        return [_part(self.epsilon, "dpsense", self.most)]
+        return _parts(self.price, "dpsense", self.most, len(self.tables))
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, cell) → the total of each column by row sum, for each table."""
@@ -133,11 +149,12 @@ class ChooseThetaAndScaling:
 
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """A bound and a scaling for each table."""
-        share = Epsilon(self.epsilon.value / len(self.tables))
+        share = _each_choice(self.price, len(self.tables))
         bounds = {}
         for table, rows in zip(self.tables, counted.found, strict=True):
             choice = DPSenseSChoice(
-                table.cells.size, self.most, share, table.epsilon, self.cap, self.scalings
-            )
+                table.cells.size, self.most, share, table.price, self.cap, self.scalings,
+                rooted=self.cap == 1,
+            )  # fmt: skip
             bounds[table.name] = Bound(*choice.pick(rows, draws))
         return replace(released, bounds=bounds)

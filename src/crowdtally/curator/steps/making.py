@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from crowdtally.budget import Charge
+from crowdtally.budget import Charge, Part
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.bounding.row import EveryRow
@@ -23,7 +23,12 @@ from crowdtally.curator.steps.step import Step
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
 from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.laws.zcdp import delta_of
+from crowdtally.values.epsilon import Price
+from crowdtally.values.rational import show
+
+_WHOLE = "release"
+"""The one part of a release that is paid for in ρ and charged in ε and δ."""
 
 
 def steps_of(request: Request) -> tuple[Step, ...]:
@@ -38,20 +43,20 @@ def steps_of(request: Request) -> tuple[Step, ...]:
     if request.popularity is not None:
         steps.append(Popularity(request.popularity, request.method.what))
     if request.method.choose is not None:
-        steps.append(_choice(request, pure(request.part(CHOOSE))))
+        steps.append(_choice(request, request.part(CHOOSE)))
     steps.append(_tables(request))
     return tuple(steps)
 
 
-def _choice(request: Request, epsilon: Epsilon) -> Step:
+def _choice(request: Request, price: Price) -> Step:
     method, rule, tables = request.method, request.method.rule, request.bounded
     if isinstance(rule, DPSenseS):
-        return ChooseThetaAndScaling(tables, rule.theta, method.scalings, epsilon, rule.cap)
+        return ChooseThetaAndScaling(tables, rule.theta, method.scalings, price, rule.cap)
     if isinstance(rule, DPSense):
-        return ChooseTheta(tables, str(method.choose), rule.theta, epsilon, rule.cap)
+        return ChooseTheta(tables, str(method.choose), rule.theta, price, rule.cap)
     least = 2 if method.pairs else 1
     times = rule.times if isinstance(rule, RecordRule) else 1
-    return ChooseLimit(tables, rule.limit, epsilon, method.what, least, times)
+    return ChooseLimit(tables, rule.limit, price, method.what, least, times)
 
 
 def _tables(request: Request) -> Step:
@@ -66,14 +71,37 @@ def _tables(request: Request) -> Step:
     return SampledTables(tables, rule, request.method.what, request.method.pairs)
 
 
-def charge_of(request: Request, steps: Sequence[Step], versions: dict[str, str]) -> Charge:
-    """One charge for the whole release, its parts listed so that another can add them up."""
+def charge_of(
+    request: Request, steps: Sequence[Step], versions: dict[str, str], *, by_rho: bool = True
+) -> Charge:
+    """One charge for the whole release, its parts listed so that another can add them up.
+
+    Args:
+        request: what is released.
+        steps: how.
+        versions: of the programs that do it.
+        by_rho: whether the dataset can count ρ. If not, what is paid for in ρ is charged as the ε
+            and δ that it was bought with, which any accountant adds up.
+    """
     parts = tuple(part for step in steps for part in step.parts())
-    if sum(part.loss.epsilon for part in parts) != request.epsilon.value:
+    release, rho = secrets.token_hex(16), request.paid.rho
+    if rho is None:
+        _require(sum(part.loss.epsilon for part in parts) == request.epsilon.value, "epsilon")
+        return Charge(release, request.epsilon, parts, delta=request.delta, versions=versions)
+    charge = Charge.by_rho(release, parts, versions)
+    loss = charge.loss
+    _require(not loss.epsilon and loss.rho <= rho.value, "rho")
+    _require(loss.delta + delta_of(loss.rho, request.epsilon.value) <= request.delta.value, "delta")
+    if by_rho:
+        return charge
+    facts = {"rho": show(rho.value), "parts": [part.name for part in parts]}
+    whole = Part(_WHOLE, request.epsilon, "zero-concentrated", facts, request.delta)
+    return Charge(release, request.epsilon, (whole,), delta=request.delta, versions=versions)
+
+
+def _require(adds_up: bool, to: str) -> None:
+    if not adds_up:
         raise CrowdtallyError(
-            "the parts of the release do not add up to its epsilon: this is a fault of the "
-            "program, and nothing is charged or released."
+            f"the parts of the release do not add up to its {to}: this is a fault of the program, "
+            "and nothing is charged or released."
         )
-    return Charge(
-        secrets.token_hex(16), request.epsilon, parts, delta=request.delta, versions=versions
-    )

@@ -86,7 +86,7 @@ def _cost(auto: AutoFacts, charged: Fraction, tables: Sequence[TableFacts]) -> I
         if times > 1:
             yield f"auto took the step {name!r} {times} times"
     steps = {step.name: step.epsilon for step in auto.taken}
-    costs = added({table.name: table.epsilon for table in tables})
+    costs = added({table.name: table.price.value for table in tables})
     for name in sorted(steps.keys() - costs.keys()):
         yield f"auto took the step {name!r}, and there is no table of it"
     for name, cost in costs.items():

@@ -17,6 +17,7 @@ from unicodedata import is_normalized
 
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.registry import fault_of
+from crowdtally.laws.zcdp import delta_of
 from crowdtally.published.checks.adaptive import auto_disagreements, is_auto
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.domain import PublicDomain, PublicList
@@ -27,7 +28,9 @@ from crowdtally.published.metadata import (
     Guarantee,
     MethodFacts,
     RecordFacts,
+    Standing,
 )
+from crowdtally.published.numbers import price_of
 from crowdtally.published.table import SummaryFacts, TableFacts
 from crowdtally.values.domain import RESERVED
 from crowdtally.values.rational import show
@@ -159,11 +162,49 @@ def _cost(metadata: Mapping[str, Any]) -> Iterator[str]:
             yield f"charged.{name} is {show(paid)}, and guarantee.{name} is {show(told)}"
     if sum(map(Fraction, metadata["split"].values())) != 1:
         yield "the shares of split do not add up to 1"
-    if charged.spent_after - charged.spent_before != charged.epsilon:
-        yield "charged.spent_after is not charged.spent_before and charged.epsilon together"
-    tables = {one["name"]: Fraction(one["epsilon"]) for one in metadata["tables"]}
-    if sum(added(tables).values()) > charged.epsilon:
-        yield "the tables cost more epsilon than was charged"
+    yield from _added(metadata, charged, promised)
+    yield from _paid(metadata, promised)
+
+
+def _added(metadata: Mapping[str, Any], charged: Charged, promised: Guarantee) -> Iterator[str]:
+    """What was spent before and the charge are what was spent after, in each of their sums."""
+    grown = charged.spent_after - charged.spent_before
+    if charged.rho is None:
+        cost = Standing(charged.epsilon, charged.delta if charged.by_zcdp else Fraction(0))
+        if grown != cost:
+            yield "charged.spent_after is not charged.spent_before and charged.epsilon together"
+        return
+    if promised.rho is None or charged.rho > promised.rho:
+        yield "charged.rho is more than guarantee.rho"
+    if grown.epsilon or grown.rho != charged.rho:
+        yield "charged.spent_after is not charged.spent_before and charged.rho together"
+    if not _unknown_delta(metadata) <= grown.delta <= promised.delta:
+        yield "charged.spent_after has another delta than charged.spent_before and the tables"
+
+
+def _paid(metadata: Mapping[str, Any], promised: Guarantee) -> Iterator[str]:
+    """The tables cost no more than the release, and its ρ no more than its ε and δ buy.
+
+    How ``auto`` pays, which may begin in ε and go on in ρ, is checked by its steps.
+    """
+    rho, unknown = promised.rho, _unknown_delta(metadata)
+    if rho is not None and delta_of(rho, promised.epsilon) > promised.delta - unknown:
+        yield "guarantee.rho is more than guarantee.epsilon and guarantee.delta pay for"
+    if unknown > promised.delta:
+        yield "the tables cost more delta than was promised"
+    paid_in, whole = promised.price.field, promised.price.value
+    prices = {one["name"]: price_of(one) for one in metadata["tables"]}
+    if not is_auto(metadata) and any(one.field != paid_in for one in prices.values()):
+        yield f"a table is not paid for in {paid_in}, as the release is"
+        return
+    paid = {name: one.value for name, one in prices.items() if one.field == paid_in}
+    if sum(added(paid).values()) > whole:
+        yield f"the tables cost more {paid_in} than was charged"
+
+
+def _unknown_delta(metadata: Mapping[str, Any]) -> Fraction:
+    """δ of all unknown cells: what each table that was discovered costs, added up."""
+    return sum((Fraction(one.get("delta", "0")) for one in metadata["tables"]), Fraction(0))
 
 
 def _hashes(metadata: Mapping[str, Any]) -> Iterator[str]:
@@ -236,7 +277,7 @@ def _free(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
 
 def _noise(table: TableFacts) -> Iterator[str]:
     law = table.law
-    fault = law.disagreement(table.sensitivity, table.epsilon, table.cells)
+    fault = law.disagreement(table.price, table.sensitivity, table.sensitivity_squared, table.cells)
     if fault is not None:
         yield fault
         return

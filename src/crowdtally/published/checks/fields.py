@@ -13,6 +13,7 @@ from crowdtally.published.checks.shape import (
     Having,
     Leaf,
     Named,
+    OrNull,
     Shape,
     Tagged,
     choice,
@@ -122,10 +123,20 @@ _TABLE: dict[str, Shape] = {
     "file": _NAME,
     "columns": Each(_NAME, 1),
     "cells": whole_leaf(0),
-    "epsilon": _POSITIVE,
     "sensitivity": whole_leaf(1),
     "noise": _NOISE,
 }
+_IN_EPSILON: dict[str, Shape] = {"epsilon": _POSITIVE}
+_IN_RHO: dict[str, Shape] = {"rho": _POSITIVE, "sensitivity_squared": whole_leaf(1)}
+
+
+def _paid(required: dict[str, Shape], optional: dict[str, Shape]) -> Shape:
+    """A table that is paid for in ρ, or in ε."""
+    return Having(
+        "rho", Fields(required | _IN_RHO, optional), Fields(required | _IN_EPSILON, optional)
+    )
+
+
 _CHECKED: dict[str, Shape] = {"rows": whole_leaf(0), "sha256": HASH}
 _SUMMARY: dict[str, Shape] = {
     "transform": _TRANSFORM,
@@ -152,10 +163,10 @@ _FEATURES: dict[str, Shape] = {
 _TABLES = Tagged(
     "publishing",
     {
-        DENSE: Fields(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_FEATURES, **_CHECKED}),
-        CHOSEN: Fields(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
-        **dict.fromkeys(SPARSE, Fields(_TABLE | _SUMMARY, _CHECKED)),
-        DISCOVERED: Fields(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, _CHECKED),
+        DENSE: _paid(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_FEATURES, **_CHECKED}),
+        CHOSEN: _paid(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
+        **dict.fromkeys(SPARSE, _paid(_TABLE | _SUMMARY, _CHECKED)),
+        DISCOVERED: _paid(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, _CHECKED),
     },
 )
 
@@ -189,7 +200,8 @@ _GUARANTEE = Fields(
             {"kind": choice("user", "same-person", "row", "person"), "column": maybe(_NAME)}
         ),
         "neighbours": _TEXT,
-    }
+    },
+    {"rho": _POSITIVE},
 )
 _RECORDS = Fields(
     {
@@ -210,16 +222,29 @@ _OTHER = Fields(
         "counts": _TEXT,
     }
 )
-_PAID = Fields(
-    {
-        "entry": _NAME,
-        "epsilon": _POSITIVE,
-        "delta": _SHARE,
-        "spent_before": _NOT_NEGATIVE,
-        "spent_after": _POSITIVE,
-        "limit": maybe(_NOT_NEGATIVE),
-    },
-    {"dataset": maybe(_NAME)},
+_CHARGED: dict[str, Shape] = {"entry": _NAME, "epsilon": _POSITIVE, "delta": _SHARE}
+_SUMS = Fields({"epsilon": _NOT_NEGATIVE, "delta": _NOT_NEGATIVE, "rho": _NOT_NEGATIVE})
+_CHARGE = Having(
+    "accountant",
+    Fields(
+        _CHARGED
+        | {
+            "accountant": choice("zcdp"),
+            "spent_before": _SUMS,
+            "spent_after": _SUMS,
+            "limit": OrNull(_SUMS),
+        },
+        {"dataset": maybe(_NAME), "rho": _POSITIVE},
+    ),
+    Fields(
+        _CHARGED
+        | {
+            "spent_before": _NOT_NEGATIVE,
+            "spent_after": _POSITIVE,
+            "limit": maybe(_NOT_NEGATIVE),
+        },
+        {"dataset": maybe(_NAME)},
+    ),
 )
 RELEASE = Fields(
     {
@@ -232,7 +257,7 @@ RELEASE = Fields(
         "split": Named(_SHARE),
         "tables": Each(_TABLES, 1),
         "domain": _DOMAIN,
-        "charged": _PAID,
+        "charged": _CHARGE,
         "versions": Named(_TEXT),
     },
     {

@@ -76,7 +76,15 @@ class Having:
     """The shape where it is not."""
 
 
-Shape = Leaf | Each | Named | Fields | Tagged | Having
+@dataclass(frozen=True)
+class OrNull:
+    """A shape, or null."""
+
+    of: Shape
+    """The shape where it is not null."""
+
+
+Shape = Leaf | Each | Named | Fields | Tagged | Having | OrNull
 
 
 def faults(shape: Shape, value: Any, where: str = "") -> Iterator[str]:
@@ -91,6 +99,8 @@ def faults(shape: Shape, value: Any, where: str = "") -> Iterator[str]:
                 yield _wrong(where, shape.words, value)
         case Each():
             yield from _each(shape, value, where)
+        case OrNull():
+            yield from () if value is None else faults(shape.of, value, where)
         case _ if not isinstance(value, dict):
             yield _wrong(where, "an object", value)
         case Named():

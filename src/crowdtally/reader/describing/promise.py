@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from crowdtally.laws.odds import PRIORS, odds, percent
+from crowdtally.laws.zcdp import epsilon_of, rounded_up
 from crowdtally.published import Published
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import WRITTEN, listed, number, power_of_e
 from crowdtally.values.rational import show
 
+_DELTAS = (Fraction(1, 10**6), Fraction(1, 10**12))
+"""δ whose ε are told beside the one that was asked for."""
 LARGE = 10
 """An ε above which a remark says how little it still promises."""
 
@@ -32,6 +35,8 @@ def promise_lines(published: Published) -> Iterator[str]:
     )
     if promised.delta:
         yield _delta(published)
+        if promised.rho is not None:
+            yield _other_pairs(promised.rho)
     else:
         yield "There is no exception (δ is 0): it holds for every outcome."
 
@@ -87,6 +92,17 @@ def _delta(published: Published) -> str:
             "released. In that event a reader sees that somebody has it, and nothing is promised."
         )
     return f"But for a probability of {rare}, in which nothing is promised."
+
+
+def _other_pairs(rho: Fraction) -> str:
+    """Of zCDP: each δ has its ε, and all of them hold at once."""
+    pairs = [
+        f"δ {show(delta)} with ε {show(rounded_up(epsilon_of(rho, delta)))}" for delta in _DELTAS
+    ]
+    return (
+        f"Both follow from zero-concentrated differential privacy (zCDP) with ρ {show(rho)}, and "
+        f"so do others, all at once: {listed(pairs)}."
+    )
 
 
 def beliefs(epsilon: Fraction) -> list[dict[str, str]]:

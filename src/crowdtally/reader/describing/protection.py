@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import sqrt
 
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published import Published
 from crowdtally.published.metadata import AUTO, DISTINCT, BoundFacts
@@ -12,6 +14,7 @@ from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number, several
+from crowdtally.values.epsilon import in_words
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import PAIRS
 
@@ -190,12 +193,15 @@ def _noise(published: Published, table: TableFacts) -> str:
     if not table.interval_half_width:
         reach = "is 0"
     changes = f"{_exactly(most)} in all, over all {each}s together"
+    if table.law.kind == GaussianNoise.kind:
+        distance = sqrt(table.sensitivity_squared) * float(unit)
+        changes = f"a distance of {amount(distance)} (in L2), over all {each}s together"
     if table.law.per_cell:
         changes = f"1 in each {each}, in however many of them"
     refined = table.kind.refines
     both = "" if refined is None else f" together with {refined!r}"
     return (
-        f"Table {table.name!r}, ε {show(table.epsilon)}{both}: one {person} changes it by at most "
+        f"Table {table.name!r}, {in_words(table.price)}{both}: one {person} changes it by at most "
         f"{changes}. Each {each} has noise of standard "
         f"deviation {amount(table.noise_std)}: {level} of the time it {reach}."
     )
@@ -207,19 +213,16 @@ def _exactly(value: Fraction) -> str:
 
 def parts_lines(published: Published) -> Iterator[str]:
     """What ε paid for."""
-    epsilon = published.guarantee.epsilon
+    price = published.guarantee.price
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
     if published.auto is not None:
-        yield f"ε {show(epsilon)} was charged at once, before the first step was taken."
+        yield f"{in_words(price)} was charged at once, before the first step was taken."
         return
     if len(shares) == 1:
-        yield f"All of ε {show(epsilon)} went into one table of {counts(published)}."
+        yield f"All of {in_words(price)} went into one table of {counts(published)}."
         return
-    parts = [
-        f"{show(share * epsilon)} for {part_words(published, name)}"
-        for name, share in shares.items()
-    ]
-    yield f"ε {show(epsilon)} is the sum of its parts: {listed(parts)}."
+    parts = [f"{price * share} for {part_words(published, name)}" for name, share in shares.items()]
+    yield f"{in_words(price)} is the sum of its parts: {listed(parts)}."
 
 
 def part_words(published: Published, name: str) -> str:

@@ -22,6 +22,7 @@ from crowdtally.reader.describing.whom import whom_lines
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.exporting.yaml import Bullets, Entry, Number, yaml
 from crowdtally.showing import markdown
+from crowdtally.values.epsilon import in_words
 from crowdtally.values.rational import show
 
 CURATOR = "CURATOR:"
@@ -163,8 +164,9 @@ def _accounting(published: Published) -> tuple[Entry, ...]:
 
 def _composition(published: Published) -> list[str]:
     promised = published.guarantee
-    costs = [f"{table.name!r} ε {show(table.epsilon)}" for table in published.tables]
-    whole = f"The parts of ε {show(promised.epsilon)} add up (sequential composition)."
+    costs = [f"{table.name!r} {in_words(table.price)}" for table in published.tables]
+    how = "sequential composition" if promised.rho is None else "zero-concentrated composition"
+    whole = f"The parts of {in_words(promised.price)} add up ({how})."
     return [whole, f"Tables: {', '.join(costs)}.", *course_lines(published)]
 
 

@@ -107,7 +107,8 @@ def _budget(facts: Facts) -> Shown:
         ("Left", one.left or "–"),
         ("δ of this release", one.delta),
     ]
-    return Shown("The budget of the dataset, in ε", ("What", "ε"), rows)
+    unit = f", in {one.unit}" if one.unit else ""
+    return Shown(f"The budget of the dataset{unit}", ("What", one.unit or "Amount"), rows)
 
 
 def _errors(facts: Facts) -> Shown:

@@ -96,7 +96,7 @@ def _sized(published: Published, table: TableFacts, words: str, whole: Sum | Non
         table.cells,
         table.published_cells,
         published.path(table).stat().st_size,
-        show(table.epsilon),
+        str(table.price),
         table.kind.refines,
         1.0 if table.law.per_cell else float(table.sensitivity * table.law.unit),
         table.law.per_cell,

@@ -8,10 +8,15 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.published import Published
+from crowdtally.published.metadata import Standing
 from crowdtally.reader.describing.course import course_lines
-from crowdtally.reader.describing.promise import at_most
 from crowdtally.reader.describing.protection import part_words, parts_lines
-from crowdtally.reader.describing.spending import spending_lines
+from crowdtally.reader.describing.spending import (
+    belief_after,
+    left_words,
+    spending_lines,
+    standing_words,
+)
 from crowdtally.values.rational import show
 
 
@@ -24,9 +29,9 @@ class Step:
     name: str
     """The step's name; without ``auto``, that of a part of ε."""
     epsilon: str
-    """What it cost, exact; 0 where it was not taken."""
+    """What it cost, exact; 0 where it was not taken. ε, or ρ where it was paid for in ρ."""
     share: float
-    """The same as a share of the whole ε."""
+    """The same as a share of the whole."""
     why: str
     """Why it was taken or passed over, or what it paid for."""
     decided: Mapping[str, Any]
@@ -47,7 +52,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Budget:
-    """What the ledger said when the release was made. All amounts are ε, exact."""
+    """What the ledger said when the release was made: exact amounts of ε, or of ρ and δ."""
 
     before: str
     """Spent on the dataset before."""
@@ -61,15 +66,17 @@ class Budget:
     """What was left of the limit."""
     delta: str
     """δ that was charged."""
-    belief_after: str
+    belief_after: str | None
     """What a belief of 50% about one person can become at most by all releases together."""
+    unit: str
+    """What the amounts are: ``ε``; empty where each says it."""
     words: tuple[str, ...]
     """What is said of it."""
 
 
 def spent(published: Published) -> Spent:
     """The steps with their shares."""
-    auto, epsilon = published.auto, published.guarantee.epsilon
+    auto, epsilon = published.auto, published.guarantee.price.value
     if auto is None:
         parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
         steps = [
@@ -89,14 +96,20 @@ def spent(published: Published) -> Spent:
 def budget(published: Published) -> Budget:
     """The dataset's budget, before and after."""
     charged = published.charged
-    left = None if charged.limit is None else max(charged.limit - charged.spent_after, Fraction(0))
+    said = standing_words if charged.by_zcdp else _epsilon
+    own = f"ρ {show(charged.rho)}" if charged.rho is not None else said(Standing(charged.epsilon))
     return Budget(
-        show(charged.spent_before),
-        show(charged.epsilon),
-        show(charged.spent_after),
-        None if charged.limit is None else show(charged.limit),
-        None if left is None else show(left),
+        said(charged.spent_before),
+        own,
+        said(charged.spent_after),
+        None if charged.limit is None else said(charged.limit),
+        left_words(published),
         show(charged.delta),
-        at_most(charged.spent_after, Fraction(1, 2)),
+        belief_after(published),
+        "" if charged.by_zcdp else "ε",
         tuple(spending_lines(published)),
     )
+
+
+def _epsilon(standing: Standing) -> str:
+    return show(standing.epsilon)

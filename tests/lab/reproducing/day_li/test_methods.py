@@ -45,7 +45,7 @@ def test_the_best_theta_has_the_largest_quality(bench: Bench) -> None:
 def test_a_tenth_chooses_and_nine_tenths_publish(bench: Bench) -> None:
     choice = Scaling.of(bench, LARGE.epsilon).choice
     assert choice.epsilon.value == LARGE.epsilon.value / 10
-    assert choice.publish_epsilon.value == LARGE.epsilon.value * Fraction(9, 10)
+    assert choice.published.value == LARGE.epsilon.value * Fraction(9, 10)
 
 
 def test_dpsense_publishes_rows_scaled_to_theta(bench: Bench) -> None:

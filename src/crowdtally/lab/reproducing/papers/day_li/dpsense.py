@@ -116,7 +116,7 @@ class ScalingUp:
 
 def quality(choice: DPSenseChoice, score: int) -> float:
     """A score as equation 3 has it."""
-    return score / (choice.cells * choice.publish_epsilon.value.numerator)
+    return score / (choice.cells * choice.published.value.numerator)
 
 
 def best(scores: list[int]) -> int:
