@@ -126,6 +126,7 @@ class Averaged(Table):
         facts = {
             "transform": self.transform.facts(),
             "rho": show(2 * self.price.value),
+            "sensitivity": 2 * self.l1_bound,
             "sensitivity_squared": 4 * self.l2_squared,
             "publishing": self.publishing.name,
         }

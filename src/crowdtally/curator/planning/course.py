@@ -18,14 +18,14 @@ from crowdtally.curator.steps.auto.deciding import CROWD, SIZES, better_of, deci
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import item_facts
 from crowdtally.curator.steps.auto.pilot import pilot_cost
-from crowdtally.curator.steps.course import Course, currency_of, worth
+from crowdtally.curator.steps.course import Course, worth
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.bounds import expected_error
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import Sizes, power_of, read_sizes
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price, Rho
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import EDGES
 
@@ -84,7 +84,7 @@ class PlannedCourse:
         course = released.course
         if course is None:
             raise TypeError("the first step opens the account")
-        total = {course.currency: course.total.value, "epsilon": self.design.epsilon}
+        total = {Epsilon.field: self.design.epsilon, course.currency: course.total.value}
         steps = [
             {
                 "name": step.name,
@@ -178,7 +178,7 @@ def _between(found: list[dict[str, Fraction]]) -> list[dict[str, Any]]:
 
 def _pilot(design: Design, sizes: Sizes, total: Price, *, small: bool) -> Fraction:
     """What a first look at all items takes of the total; 0 where there is none."""
-    share = pilot_cost(design.items, sizes.users, currency_of(total)) / total.value
+    share = pilot_cost(design.items, sizes.users, total.field) / total.value
     looks = (
         sizes.reliable and not small and not design.repeats and not design.is_sparse
         and design.items >= 1000 and 0 < share <= _PILOT

@@ -13,19 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import sqrt
-from typing import Any, Literal
+from typing import Any
 
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.zcdp import rho_of
 from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
 from crowdtally.values.rational import show
-
-Currency = Literal["epsilon", "rho"]
-
-
-def currency_of(price: Price) -> Currency:
-    """What a price is in."""
-    return "epsilon" if isinstance(price, Epsilon) else "rho"
 
 
 def worth(price: Price) -> float:
@@ -51,8 +44,8 @@ class Taken:
     """Why it was taken with that share, or not, in plain words."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What was decided for it: bounds, numbers of items; all of it public."""
-    currency: Currency = "epsilon"
-    """What the cost is in."""
+    currency: str = Epsilon.field
+    """What the cost is in: ``epsilon`` or ``rho``."""
 
     def as_dict(self) -> dict[str, Any]:
         """For ``release.json``."""
@@ -75,9 +68,9 @@ class Course:
     """The steps so far, in order."""
 
     @property
-    def currency(self) -> Currency:
-        """What steps are paid for in now."""
-        return currency_of(self.total)
+    def currency(self) -> str:
+        """What steps are paid for in now: ``epsilon`` or ``rho``."""
+        return self.total.field
 
     @property
     def spent(self) -> Fraction:
@@ -148,5 +141,5 @@ class Course:
     def as_dict(self) -> dict[str, Any]:
         """For ``release.json``: the steps, what is left, and the ρ that they are paid out of."""
         steps = [one.as_dict() for one in self.taken]
-        rho = {} if isinstance(self.total, Epsilon) else {"rho": show(self.total.value)}
+        rho = {} if isinstance(self.total, Epsilon) else {Rho.field: show(self.total.value)}
         return {"steps": steps, **rho, "unspent": show(self.left)}

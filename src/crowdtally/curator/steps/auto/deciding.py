@@ -25,8 +25,8 @@ HEAD_ITEMS, TOP_ITEMS, ROWS_RECORD, ROWS_USER = 20, 30, 100, 50
 _PREPARED = Fraction(86, 100)
 """What the table has, about, before anything but the sizes is known."""
 _WELL_KEPT = 0.8
-_FEW_USERS = 0.5
-"""Users × ε per item below which a zoom pays."""
+_FEW_USERS, _VERY_FEW_USERS = 0.5, 0.05
+"""Users × ε per item below which a zoom pays: of sums of rows, and of norms."""
 _NONE = Fraction(0)
 
 
@@ -104,12 +104,13 @@ def decide(design: Design, sizes: Sizes, total: Price | None = None) -> Decided:
 
 
 def _zooms(design: Design, sizes: Sizes, density: float, norm: Norm) -> bool:
-    """Whether the items that hold most are measured twice: with Laplace noise, few users per item.
+    """Whether the items that hold most are measured twice: where there are few users per item.
 
-    Half of ρ is worth more than half of ε, but a norm inside few items is not much smaller than
-    that of the whole row: with Gaussian noise a second look never paid.
+    The norm of a row inside few items is not much smaller than that of all of it, other than its
+    sum: with Gaussian noise a second look pays only where there are very few.
     """
-    return norm == "l1" and sizes.reliable and not design.is_sparse and density < _FEW_USERS
+    few = _FEW_USERS if norm == "l1" else _VERY_FEW_USERS
+    return sizes.reliable and not design.is_sparse and density < few
 
 
 def _per_context(design: Design, sizes: Sizes, total: Price) -> float:

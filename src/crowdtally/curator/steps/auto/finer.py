@@ -40,7 +40,7 @@ def refine(
         return Passed(_HELD)
     course = course_of(released)
     (cost,) = (step.cost for step in course.taken if step.name == look.name)
-    why = _WHY if course.currency == "epsilon" else _WHY_MEAN
+    why = _WHY if course.currency == Epsilon.field else _WHY_MEAN
     return Planned(Finer(question, look), cost, why, facts)
 
 

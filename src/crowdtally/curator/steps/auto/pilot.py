@@ -14,8 +14,8 @@ from crowdtally.curator.counting.scaled_rows import NONE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import AllItems
-from crowdtally.curator.steps.course import Currency
 from crowdtally.curator.steps.step import Released
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.table_kinds import PILOT
 
 CROWDED = Fraction(1, 100)
@@ -67,7 +67,7 @@ class Pilot:
         return pilot_cost(self.design.items, users, currency)
 
 
-def pilot_cost(items: int, users: float, currency: Currency = "epsilon") -> Fraction:
+def pilot_cost(items: int, users: float, currency: str = Epsilon.field) -> Fraction:
     """(ln m + 2)/(0.01·n̂) of ε, or (√(2 ln m) + √2)²/(2·(0.01·n̂)²) of ρ, rounded down.
 
     About the largest noise of m cells, and a scale or two more, is then 1% of the users.
@@ -76,7 +76,7 @@ def pilot_cost(items: int, users: float, currency: Currency = "epsilon") -> Frac
     (Fraction(169167357, 1000000000), Fraction(409, 1000000000))
     """
     seen = float(CROWDED) * users
-    if currency == "epsilon":
+    if currency == Epsilon.field:
         return Fraction(int((log(items) + 2) / seen * _ROUNDED), _ROUNDED)
     deviations = sqrt(2 * log(items)) + sqrt(2)
     return Fraction(int((deviations / seen) ** 2 / 2 * _ROUNDED), _ROUNDED)
