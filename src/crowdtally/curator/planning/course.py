@@ -64,13 +64,17 @@ class PlannedCourse:
             "steps": [],
             "unspent": None,
             "expected_error": None,
+            **_paying(design),
         }
         if self.users is None or self.records is None:
             return facts | {"steps": _ranges(design)}
         world = Imagined(
             self.users, max(self.records, self.users), design.items, design.contexts, design.repeats
         )
-        facts["sizes_reliable"] = _sizes(design, world).reliable
+        sizes = _sizes(design, world)
+        facts["sizes_reliable"] = sizes.reliable
+        if design.may_turn:
+            facts["paid_in"] = _total(design, sizes).field
         if design.is_sparse or design.items > LARGEST:
             return facts | _in_large(design, world)
         return facts | self._imagined(world)
@@ -143,6 +147,13 @@ def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
     rmse = sqrt(expected_error(theta, lost, own, per_item))
     error = {"rmse": rmse, "rmse_top": None, "largest": float(world.counts[0]), "top": None}
     return {"steps": _between([shares]), "expected_error": None if design.is_sparse else error}
+
+
+def _paying(design: Design) -> dict[str, Any]:
+    """What steps are paid for in, where δ lets that be ρ; None: not known before the sizes are."""
+    if not design.delta.value:
+        return {}
+    return {"noise": design.noise, "paid_in": None if design.may_turn else Rho.field}
 
 
 def _total(design: Design, sizes: Sizes) -> Price:
