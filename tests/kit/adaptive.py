@@ -55,7 +55,7 @@ class EveryTable(SizesStep):
     """Whether also the head's rows, which the real one never measures beside a split head."""
 
     def release(self, counted: Any, released: Released, draws: Draws) -> Released:
-        made = _Made(self.design, Course(self.design.epsilon), draws)
+        made = _Made(self.design, Course(self.design.opening), draws)
         items, contexts = self.design.cells, grid(self.design.context_axes)
         made.scaled("sizes", 3, Numbered("bin", 13), unit=1)
         made.scaled("pilot", 2, items)

@@ -34,11 +34,11 @@ def test_its_steps_are_parsed(made: Published) -> None:
     assert [step.name for step in auto.taken] == [table.name for table in made.tables]
     items, head = auto.step("items"), auto.step("head")
     assert items is not None
-    assert (items.epsilon, items.facts) == (Fraction(8, 5), {"theta": THETA})
+    assert (items.cost, items.facts) == (Fraction(8, 5), {"theta": THETA})
     assert head is not None
-    assert (head.is_taken, head.epsilon, head.why) == (False, 0, PASSED_OVER)
+    assert (head.is_taken, head.cost, head.why) == (False, 0, PASSED_OVER)
     assert auto.step("edges") is None
-    spent = sum((step.epsilon for step in auto.steps), Fraction(0))
+    spent = sum((step.cost for step in auto.steps), Fraction(0))
     assert spent + auto.unspent == made.charged.epsilon == 4
 
 

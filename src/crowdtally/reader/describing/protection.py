@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import sqrt
 
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published import Published
+from crowdtally.published.auto import bounds_nobody
 from crowdtally.published.metadata import AUTO, DISTINCT, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.what import counts
@@ -16,7 +16,7 @@ from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number, several
 from crowdtally.values.epsilon import in_words
 from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import PAIRS
+from crowdtally.values.table_kinds import PAIRS, SIZES
 
 KEPT = {
     "sra": "chosen uniformly at random among that {who}'s own; the others were left out",
@@ -124,12 +124,22 @@ def _bounding(published: Published) -> Iterator[str]:
 def _scaled(published: Published) -> Iterator[str]:
     """What ``auto`` bounded, and where it had to bound nobody."""
     person, tables = who(published), published.tables
-    free = [repr(table.name) for table in tables if table.law.kind == IntervalNoise.kind]
+    free = [
+        repr(table.name) for table in tables if table.kind is not SIZES and bounds_nobody(table.law)
+    ]
+    lengths = _lengths(published)
     scaled = [
         f"{table.name!r} to {_exactly(table.sensitivity * table.law.unit)}"
         for table in tables
-        if table.law.unit < 1 and table.law.kind != IntervalNoise.kind
+        if table.name not in lengths and table.law.unit < 1 and not bounds_nobody(table.law)
     ]
+    if lengths:
+        to = [f"{name!r} to {length}" for name, length in lengths.items()]
+        yield (
+            f"All records of a {person} count. Where a {person}'s counts would be longer, as the "
+            "root of the sum of their squares, than a bound, all of them were scaled down to that "
+            f"length: {listed(to)}."
+        )
     if scaled:
         yield (
             f"All records of a {person} count. Where a {person}'s counts would sum to more than a "
@@ -140,6 +150,12 @@ def _scaled(published: Published) -> Iterator[str]:
             f"In {listed(free)} nothing was cut: one {person} counts once in each cell, in however "
             "many, and the noise covers all cells together."
         )
+
+
+def _lengths(published: Published) -> dict[str, int]:
+    """The tables of ``auto`` whose rows were scaled to a length, not to a sum."""
+    steps = published.auto.taken if published.auto is not None else ()
+    return {step.name: step.facts["theta"] for step in steps if step.facts.get("norm") == "l2"}
 
 
 def _same_bounds(published: Published) -> list[tuple[BoundFacts, list[str]]]:
