@@ -60,7 +60,7 @@ def _write(staged: Staged, metadata: Any, tables: Any) -> str:
 def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None) -> Iterator[None]:
     """``bare_publish`` charges ``epsilon`` inside; ``steps`` happens instead of the noise."""
 
-    def charge_of(*_: object) -> Charge:
+    def charge_of(*_: object, **__: object) -> Charge:
         part = Part("items", epsilon, "discrete-laplace")
         return Charge(secrets.token_hex(16), epsilon, (part,))
 

@@ -14,9 +14,11 @@ from crowdtally.laws import gaussian
 from crowdtally.laws.balls import precision
 from crowdtally.laws.cumulants import cumulants
 from crowdtally.laws.gaussian import GaussianNoise
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
 from crowdtally.laws.registry import fault_of, law_of
 from crowdtally.laws.terms import Terms
+from crowdtally.values.epsilon import Epsilon, Rho
 from crowdtally.values.keeping import Keeping
 
 VARIANCES = [Fraction(v) for v in ("1/20", "1/3", "1", "7/2", "100/3", "10000", "1000000/7")]
@@ -219,8 +221,14 @@ def test_release_json_tells_all_of_it() -> None:
     assert fault_of(told | {"variance": "-1"}) is not None
 
 
-def test_no_table_of_pure_epsilon_has_it() -> None:
-    assert GaussianNoise(Fraction(1)).disagreement(1, Fraction(1), 5) is not None
+def test_it_says_whether_it_goes_with_a_table() -> None:
+    law = GaussianNoise(Fraction(25))  # 10/(2·1/5)
+    assert law.disagreement(Rho.of("1/5"), 10, 10, 5) is None
+    assert "no epsilon without a delta" in str(law.disagreement(Epsilon.of("1/5"), 10, 10, 5))
+    assert "sensitivity_squared" in str(law.disagreement(Rho.of("1/5"), 10, 11, 5))
+    assert "twice its rho" in str(law.disagreement(Rho.of("2/5"), 10, 10, 5))
+    laplace = DiscreteLaplace(Fraction(25))
+    assert "paid for in rho" in str(laplace.disagreement(Rho.of("1/5"), 5, 25, 5))
 
 
 @pytest.mark.parametrize("variance", [Fraction(0), Fraction(-1), 0.5, True, "1"])

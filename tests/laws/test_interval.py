@@ -19,6 +19,7 @@ from crowdtally.laws.registry import fault_of, law_of
 from crowdtally.laws.terms import Terms
 from crowdtally.laws.widths import mean_square
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.values.epsilon import Epsilon, Rho
 from crowdtally.values.keeping import Keeping
 from kit.words import Seeded
 
@@ -224,12 +225,17 @@ def test_numbers_that_are_not_its_own_are_faults() -> None:
 
 def test_it_says_whether_it_goes_with_a_table() -> None:
     law = IntervalNoise(Fraction(1, 3), 7, 1, blocks=2)
-    assert law.disagreement(1, Fraction(1, 3), 14) is None
-    assert "rate that is not its epsilon" in str(law.disagreement(1, Fraction(1, 2), 14))
-    assert "rate that is not its epsilon" in str(law.disagreement(2, Fraction(1, 3), 14))
-    assert "14 cells on 7 cells" in str(law.disagreement(1, Fraction(1, 3), 7))
+    assert law.disagreement(Epsilon(Fraction(1, 3)), 1, 1, 14) is None
+    assert "rate that is not its epsilon" in str(
+        law.disagreement(Epsilon(Fraction(1, 2)), 1, 1, 14)
+    )
+    assert "rate that is not its epsilon" in str(
+        law.disagreement(Epsilon(Fraction(1, 3)), 2, 4, 14)
+    )
+    assert "14 cells on 7 cells" in str(law.disagreement(Epsilon(Fraction(1, 3)), 1, 1, 7))
+    assert "paid for in rho" in str(law.disagreement(Rho(Fraction(1, 3)), 1, 1, 14))
     on_a_grid = IntervalNoise(Fraction(1, 3) / 8, 7, counted=Fraction(1, 8))
-    assert on_a_grid.disagreement(8, Fraction(1, 3), 7) is None
+    assert on_a_grid.disagreement(Epsilon(Fraction(1, 3)), 8, 64, 7) is None
     assert on_a_grid.std() == pytest.approx(IntervalNoise(Fraction(1, 3), 7).std(), rel=0.01)
 
 

@@ -13,6 +13,7 @@ import pytest
 from crowdtally import published
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published.table import TableFacts
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import recorded
 from crowdtally.values.table_kinds import HEADS, KINDS, PAIRS, STEPS
 
@@ -29,7 +30,7 @@ def check_table(table: TableFacts, facts: dict[str, Any], lists: list[str]) -> N
     assert (table.name, table.file) == (facts["name"], facts["file"])
     assert list(table.columns) == facts["columns"]
     assert table.cells == facts["cells"]
-    assert table.epsilon == number(facts["epsilon"])
+    assert table.price == Epsilon.of(recorded(facts["epsilon"]))
     assert table.sensitivity == facts["sensitivity"]
     assert table.law == DiscreteLaplace(recorded(noise["scale"]), recorded(noise["unit"]))
     assert table.noise_std == noise["std"]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdtally.budget import Balance, Ledger
     from crowdtally.curator.engine.located import Sources
-    from crowdtally.values.epsilon import Delta, Epsilon
+    from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,33 @@ class Account:
     """Whether nothing will be charged: a dataset that does not exist is then no slip yet."""
 
     def check(self, sources: Sources, epsilon: Epsilon, delta: Delta) -> None:
-        """Refuse a request that the ledger does not allow, before any list is read."""
-        self.standing(sources, epsilon, delta)
+        """Refuse a request that the ledger does not allow, before any list is read.
 
-    def standing(self, sources: Sources, epsilon: Epsilon, delta: Delta) -> Standing:
-        """Where the dataset stands, if the request fits; looking makes no ledger."""
+        With a δ it may be paid for in ρ, of which nothing is known yet: a dataset that counts it is
+        asked once the request is whole.
+        """
+        self.standing(sources, epsilon, delta, whole=False)
+
+    def standing(
+        self,
+        sources: Sources,
+        epsilon: Epsilon,
+        delta: Delta,
+        rho: Rho | None = None,
+        *,
+        whole: bool = True,
+    ) -> Standing:
+        """Where the dataset stands, if the request fits; looking makes no ledger.
+
+        Args:
+            sources: where the records are.
+            epsilon: ε of the request.
+            delta: its δ.
+            rho: what it is paid for in, where that is ρ.
+            whole: whether it is known what it is paid for in.
+        """
         from crowdtally.budget import Balance
-        from crowdtally.curator.dataset import dataset_of
+        from crowdtally.curator.dataset import counts_rho, dataset_of
 
         books = self._books()
         if books is None:
@@ -45,8 +65,14 @@ class Account:
         with books:
             known = books.names()
             found = dataset_of(sources, self.dataset, known)
+            by_rho = counts_rho(books, found.name)
+            if by_rho and found.name in known and delta.value and not whole:
+                return Standing(books.balance(found.name), self, known)
+            paid: dict[str, Any] = {"request": epsilon, "delta": delta}
+            if by_rho and rho is not None:
+                paid = {"rho": rho}
             balance = books.check(
-                found.name, sources.declared.unit, epsilon, delta, sources=found.sources,
+                found.name, sources.declared.unit, **paid, sources=found.sources,
                 chosen=found.chosen, new_dataset=self.new or self.looks_only,
             )  # fmt: skip
         return Standing(balance, self, known)

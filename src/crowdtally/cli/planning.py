@@ -98,7 +98,7 @@ def show_plan(plan: Plan, as_json: bool, account: Account) -> None:
     from crowdtally.curator.planning.words import first_lines, lines
 
     request = plan.request
-    standing = account.standing(request.sources, request.epsilon, request.delta)
+    standing = account.standing(request.sources, request.epsilon, request.delta, request.paid.rho)
     facts = plan.as_dict()
     if as_json:
         if standing.is_new:

@@ -13,6 +13,7 @@ from crowdtally.budget.showing.shown import same_people
 from crowdtally.curator.dropping import Tell
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.naming import one_name
+from crowdtally.curator.request.paying import Paid, unspent_words
 from crowdtally.errors import InputError, UsageError
 
 
@@ -73,6 +74,13 @@ def tell_standing(charged: Reservation, tell: Tell) -> None:
     for words in (charged.after.warning(), same_people(charged.also)):
         if words is not None:
             tell(f"{words[0].upper()}{words[1:]}")
+
+
+def tell_unspent(paid: Paid, tell: Tell) -> None:
+    """Say where a δ was offered and noise of pure ε is used."""
+    words = unspent_words(paid)
+    if words is not None:
+        tell(words)
 
 
 def _names(sources: Sources) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from crowdtally.budget import Ledger, Reserved
 from crowdtally.budget.retrying import made_before
 from crowdtally.curator.again import show_again, unless_made_meanwhile
 from crowdtally.curator.asked import asked_of
-from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing
+from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing, tell_unspent
 from crowdtally.curator.describe import describe, versions
 from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -88,6 +88,7 @@ def publish(request: Request, outside: Outside) -> Published:
         folder = staging(target)  # refused where something is there
     with folder as staged, outside.start_engine() as engine:
         outside.stage("reading and counting")
+        tell_unspent(request.paid, outside.tell)
         with reading():  # every record, once: damage shows here, and nothing is charged
             prepared = prepare(engine, request.records, request.domain, request.sources)
             records = Reading(engine, prepared)  # (user, cell[, id])

@@ -9,14 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdtally.curator.planning.theory import Guess, best_limit, expected_error, ideal_limit
+from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error, ideal_limit
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Rho
 
 guesses = st.builds(
     Guess, st.integers(1, 10**6), st.integers(1, 300), st.fractions(Fraction(1, 10**6), 1)
 )
 epsilons = st.fractions(Fraction(1, 100), 100).map(Epsilon)
+rhos = st.fractions(Fraction(1, 10000), 10).map(Rho)
+noises = epsilons.map(Noise.of) | st.builds(
+    lambda rho, once: Noise.of(rho, once=once), rhos, st.booleans()
+)
 
 
 @pytest.mark.parametrize(
@@ -30,33 +34,33 @@ def test_the_bounding_error_by_enumeration(users, records, limit):
         chance = p ** sum(hits) * (1 - p) ** (len(hits) - sum(hits))
         kept = sum(hit for i, hit in enumerate(hits) if i % records < limit)
         mean += chance * (kept - sum(hits)) ** 2
-    assert expected_error(Guess(users, records, p), limit, Epsilon.of(1)).bounding == mean
+    assert expected_error(Guess(users, records, p), limit, Noise.of(Epsilon.of(1))).bounding == mean
 
 
 def test_what_the_paper_prints_is_something_else():
     n, m, p, limit = 2, 3, Fraction(2, 7), 3
     printed = n * limit * p * (1 - p * limit / m) + (n * limit * p - n * m * p) ** 2
-    assert printed > 0 == expected_error(Guess(n, m, p), limit, Epsilon.of(1)).bounding
+    assert printed > 0 == expected_error(Guess(n, m, p), limit, Noise.of(Epsilon.of(1))).bounding
 
 
-@given(guesses, epsilons)
-def test_the_best_limit_beats_its_neighbours(guess, epsilon):
-    best = best_limit(guess, epsilon)
+@given(guesses, noises)
+def test_the_best_limit_beats_its_neighbours(guess, noise):
+    best = best_limit(guess, noise)
     assert 1 <= best <= guess.records
-    least = expected_error(guess, best, epsilon).total
+    least = expected_error(guess, best, noise).total
     for limit in {max(best - 1, 1), min(best + 1, guess.records), 1, guess.records}:
-        assert least <= expected_error(guess, limit, epsilon).total
+        assert least <= expected_error(guess, limit, noise).total
 
 
 @given(guesses, epsilons, epsilons)
 def test_more_epsilon_never_means_a_smaller_limit(guess, one, other):
-    low, high = sorted((one, other))
+    low, high = map(Noise.of, sorted((one, other)))
     assert 1 <= ideal_limit(guess, low) <= ideal_limit(guess, high) <= guess.records
     assert best_limit(guess, low) <= best_limit(guess, high)
 
 
 def test_beyond_all_records_only_noise_is_left():
-    error = expected_error(Guess(10, 5, Fraction(1, 2)), 8, Epsilon.of(2))
+    error = expected_error(Guess(10, 5, Fraction(1, 2)), 8, Noise.of(Epsilon.of(2)))
     assert (error.bounding, error.noise, error.total) == (0, 32, 32)
 
 

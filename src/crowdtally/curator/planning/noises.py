@@ -32,6 +32,7 @@ def _comparable(request: Request) -> bool:
     method = request.method
     return (
         method.what == "users"
+        and request.paid.rho is None
         and request.records.user is not None
         and not method.pairs
         and bool(request.tables)

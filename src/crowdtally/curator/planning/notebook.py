@@ -30,7 +30,7 @@ def plan_table(tables: Tables, lines: Iterable[str]) -> str:
             one["table"],
             " × ".join(one["columns"]),
             _cells(one),
-            one["epsilon"],
+            one.get("epsilon") or f"ρ {one['rho']}",
             f"{one['noise_std']:.4g}",
             _reach(one),
         )

@@ -5,7 +5,7 @@ Everything comes from public parameters and public guesses. What cannot be known
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
 from typing import Any
@@ -22,17 +22,19 @@ from crowdtally.curator.planning.course import PlannedCourse, planned_course
 from crowdtally.curator.planning.course_words import counted_words
 from crowdtally.curator.planning.noises import compared_noise
 from crowdtally.curator.planning.notebook import plan_line, plan_table
+from crowdtally.curator.planning.prices import both_prices, delta_warning
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
-from crowdtally.curator.planning.theory import Guess, best_limit, expected_error
+from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error
 from crowdtally.curator.planning.words import first_lines, lines
+from crowdtally.curator.request.paying import unspent_words
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.counted import Counted
-from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import ITEMS
 from crowdtally.values.whole import whole_number
@@ -47,7 +49,7 @@ def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dic
         "table": table.name,
         "columns": list(table.layout.names),
         "cells": table.layout.size,
-        "epsilon": show(table.epsilon.value),
+        table.price.field: str(table.price),
         **facts,
         **standing(request, table, guessed),
         "summary": planned_summary(table),
@@ -122,6 +124,8 @@ class Plan:
     """Sources whose columns could not be looked at, by their names."""
     course: PlannedCourse | None = None
     """What ``auto`` would do; None where a method is named."""
+    users: int | None = None
+    """A public guess of the number of users; None where nothing was said."""
 
     def __str__(self) -> str:
         delta = f", delta {self.request.delta}" if self.request.delta.value else ""
@@ -152,6 +156,10 @@ class Plan:
             "trade_off": self.trade.as_dict() if self.trade else None,
             "advice": None if self.course else advice(request, self.query_cells),
             "interval_noise": compared_noise(request),
+            "noise": request.paid.noise,
+            "prices": None if self.course else both_prices(request),
+            "delta_warning": delta_warning(request.delta, self.users),
+            "delta_unspent": unspent_words(request.paid),
             "auto": self.course.as_dict() if self.course else None,
             "unknown": self.unknown(),
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
@@ -256,7 +264,7 @@ def make_plan(
     both = guess_users and guess_records and has_items and bounds
     trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
     guessed = guessed_total(request, guess_users, guess_records)
-    return Plan(request, trade, query_cells, guessed, target, unseen, course)
+    return Plan(request, trade, query_cells, guessed, target, unseen, course, guess_users)
 
 
 def counted_of(request: Request) -> Counted:
@@ -283,15 +291,20 @@ def _trade(request: Request, users: int, records: int) -> Trade:
     per_user = max(round(Fraction(records, users)), 1)
     items = request.tables[0]
     guess = Guess(users, per_user, Fraction(1, items.cells.size))
-    limit, epsilon = request.method.rule.limit, items.epsilon
+    limit, noise = request.method.rule.limit, Noise.of(items.price, once=_once(items))
     if request.records.quantity is not None and request.method.rule.keeps_records:
-        # Noise of scale l·C/ε, for records of which each counts once: the least that it can.
-        epsilon = Epsilon(epsilon.value / request.records.quantity.most)
-    error = expected_error(guess, limit, epsilon)
+        # Of records of which each counts up to C times, as if each counted once: the least.
+        noise = replace(noise, square=noise.square * request.records.quantity.most**2)
+    error = expected_error(guess, limit, noise)
     return Trade(
         per_user,
         min(Fraction(1), Fraction(limit, per_user)),
         sqrt(error.bounding),
         sqrt(error.noise),
-        best_limit(guess, epsilon),
+        best_limit(guess, noise),
     )
+
+
+def _once(table: AnyTable) -> bool:
+    """Whether a user's l counts are in l cells: a distance of √l."""
+    return isinstance(table, Table) and table.squared is not None and table.squared < table.bound**2

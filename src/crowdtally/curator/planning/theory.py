@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.whole import whole_number
 
 
@@ -48,33 +48,60 @@ class ExpectedError:
         return self.bounding + self.noise
 
 
-def expected_error(guess: Guess, limit: int, epsilon: Epsilon) -> ExpectedError:
-    """The error if ``limit`` records per user are kept and published with ``epsilon``.
+@dataclass(frozen=True)
+class Noise:
+    """The variance of a count's noise at the bound l, as a·l² + b·l: public."""
 
-    >>> error = expected_error(Guess(1000, 50, Fraction(1, 100)), 10, Epsilon.of(1))
+    square: Fraction
+    """a."""
+    linear: Fraction = Fraction(0)
+    """b."""
+
+    @classmethod
+    def of(cls, price: Price, *, once: bool = False) -> Noise:
+        """2l²/ε² for Laplace noise; l²/(2ρ) for Gaussian, l/(2ρ) where users count once in a cell.
+
+        >>> Noise.of(Epsilon.of(2)).at(3), Noise.of(Rho.of("1/4"), once=True).at(3)
+        (Fraction(9, 2), Fraction(6, 1))
+        """
+        if isinstance(price, Epsilon):
+            return cls(2 / price.value**2)
+        gaussian = 1 / (2 * price.value)
+        return cls(Fraction(0), gaussian) if once else cls(gaussian)
+
+    def at(self, limit: int) -> Fraction:
+        """The variance at a bound."""
+        return self.square * limit**2 + self.linear * limit
+
+
+def expected_error(guess: Guess, limit: int, noise: Noise) -> ExpectedError:
+    """The error if ``limit`` records per user are kept and published with such noise.
+
+    >>> error = expected_error(Guess(1000, 50, Fraction(1, 100)), 10, Noise.of(Epsilon.of(1)))
     >>> error.bounding, error.noise
     (Fraction(160396, 1), Fraction(200, 1))
     """
     whole_number(limit, "the records kept per user", 1, 2**62)
     lost = guess.users * max(guess.records - limit, 0)
     mean, variance = lost * guess.share, lost * guess.share * (1 - guess.share)
-    return ExpectedError(mean**2 + variance, 2 * (limit / epsilon.value) ** 2)
+    return ExpectedError(mean**2 + variance, noise.at(limit))
 
 
-def ideal_limit(guess: Guess, epsilon: Epsilon) -> Fraction:
+def ideal_limit(guess: Guess, noise: Noise) -> Fraction:
     """l*, where the expected error is least over the reals of [1, M]; it grows with ε."""
     mean = guess.users * guess.share  # n·p: what one kept record per user adds to the count
     slope = 2 * mean**2 * guess.records + mean * (1 - guess.share)
-    curvature = 4 / epsilon.value**2 + 2 * mean**2
-    return min(max(slope / curvature, Fraction(1)), Fraction(guess.records))
+    curvature = 2 * noise.square + 2 * mean**2
+    return min(max((slope - noise.linear) / curvature, Fraction(1)), Fraction(guess.records))
 
 
-def best_limit(guess: Guess, epsilon: Epsilon) -> int:
+def best_limit(guess: Guess, noise: Noise) -> int:
     """The whole number of records of least expected error: l* rounded to its better neighbour.
 
-    >>> [best_limit(Guess(1000, 50, Fraction(1, 1000)), Epsilon.of(e)) for e in ("0.1", 1, 10)]
+    >>> guess = Guess(1000, 50, Fraction(1, 1000))
+    >>> [best_limit(guess, Noise.of(Epsilon.of(e))) for e in ("0.1", 1, 10)]
     [1, 17, 50]
     """
-    below = int(ideal_limit(guess, epsilon))
+    below = int(ideal_limit(guess, noise))
     above = min(below + 1, guess.records)
-    return min(below, above, key=lambda limit: expected_error(guess, limit, epsilon).total)
+    return min(below, above, key=lambda limit: expected_error(guess, limit, noise).total)

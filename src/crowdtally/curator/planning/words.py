@@ -17,6 +17,8 @@ def first_lines(facts: Facts) -> Iterator[str]:
     """What comes before all else: what ε was found, and what will be noise."""
     if facts["accuracy"] is not None:
         yield from _accuracy(facts)
+    if facts["delta_warning"] is not None:
+        yield facts["delta_warning"]
     for table in facts["tables"]:
         if table["will_be_noise"]:
             yield (
@@ -68,8 +70,7 @@ def lines(facts: Facts) -> Iterator[str]:
         if table["summary"]:
             yield _summary(table["summary"])
     yield f"Counted: {facts['what_counts']}"
-    if facts["interval_noise"] is not None:
-        yield facts["interval_noise"]["words"]
+    yield from _other_noise(facts)
     if facts["advice"] is not None:
         yield _advice(facts["advice"])
     if "threshold" in facts:
@@ -80,6 +81,16 @@ def lines(facts: Facts) -> Iterator[str]:
         yield f"Not known: {words}."
 
 
+def _other_noise(facts: Facts) -> Iterator[str]:
+    """What other noise would be like."""
+    if facts["prices"] is not None:
+        yield facts["prices"]["words"]
+    if facts["delta_unspent"] is not None:
+        yield facts["delta_unspent"]
+    if facts["interval_noise"] is not None:
+        yield facts["interval_noise"]["words"]
+
+
 def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
     noise = f", noise scale {table['noise_scale']}"
@@ -87,10 +98,14 @@ def _table(table: Facts) -> str:
         noise = f" in each cell, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
-        f"epsilon {table['epsilon']}, sensitivity {table['sensitivity']}{noise} "
+        f"{_price(table)}, sensitivity {table['sensitivity']}{noise} "
         f"(standard deviation {table['noise_std']:.4g}; 95% of the "
         f"noise within ±{table['noise_interval_half_width']:.10g})."
     )
+
+
+def _price(table: Facts) -> str:
+    return f"rho {table['rho']}" if "rho" in table else f"epsilon {table['epsilon']}"
 
 
 def _trade(trade: Facts, limit: int) -> str:

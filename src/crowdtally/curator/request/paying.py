@@ -8,7 +8,7 @@ The noise is decided by public numbers alone: what one user can change, ε and �
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
@@ -30,6 +30,8 @@ class Paid:
     """ε of the whole release."""
     delta: Delta
     """δ of the whole release: 0 where nothing needs it."""
+    offered: Delta = field(default_factory=Delta, kw_only=True)
+    """δ that was offered: where noise of pure ε is the smaller one, nothing of it is spent."""
 
     @property
     def rho(self) -> Rho | None:
@@ -49,10 +51,10 @@ class Paid:
 def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
     """With pure ε, with ρ, or with the better of both: which of them options and δ leave open."""
     noise, delta = asked.options["noise"], asked.delta
-    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta())
+    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
     if not delta.value or noise not in (AUTO, "gaussian"):
         return [pure]
-    gaussian = Paid("gaussian", epsilon, delta)
+    gaussian = Paid("gaussian", epsilon, delta, offered=delta)
     return [pure, gaussian] if noise == AUTO else [gaussian]
 
 
@@ -66,7 +68,8 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     """
     noise, delta = asked.options["noise"], asked.delta
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
-        return Paid(AUTO, epsilon, delta)  # it decides once it knows how long rows are
+        # It decides once it knows how long rows are.
+        return Paid(AUTO, epsilon, delta, offered=delta)
     ways = ways_to_pay(asked, epsilon)
     if asked.discovers:
         return replace(ways[0], noise="laplace", delta=delta)
@@ -77,6 +80,16 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
 def _variance(tables: Sequence[AnyTable]) -> float:
     """Of the noise on one cell of each table, added up."""
     return sum(table.law.std() ** 2 for table in tables)
+
+
+def unspent_words(paid: Paid) -> str | None:
+    """A sentence where a δ was offered and nothing of it is spent."""
+    if not paid.offered.value or paid.delta.value:
+        return None
+    return (
+        f"Noise of pure epsilon is used here, so delta {paid.offered} is not spent: the release "
+        f"is of epsilon {paid.epsilon} without any delta."
+    )
 
 
 def check_delta(delta: Delta) -> None:

@@ -126,7 +126,10 @@ class Request:
 
     def at(self, epsilon: Epsilon) -> Request:
         """The same request with another ε: every share of it is as before."""
-        paid = replace(self.paid, epsilon=epsilon)
+        return self.bought_by(replace(self.paid, epsilon=epsilon))
+
+    def bought_by(self, paid: Paid) -> Request:
+        """The same request for another ε, δ or noise: every share of it is as before."""
         made = replace(self, paid=paid)
 
         tables = tuple(table.priced(made.part(table.part)) for table in self.tables)
@@ -138,7 +141,8 @@ class Request:
         selection = self.selection
         if selection is not None:
             selection = replace(selection, select=made.part(SELECT), measure=made.part(MEASURE))
-        check_tables([*([popularity] if popularity else []), *tables], epsilon, self.method.rule)
+        ranked_first = [*([popularity] if popularity else []), *tables]
+        check_tables(ranked_first, paid.epsilon, self.method.rule)
         return replace(
             made, tables=tables, popularity=popularity, discovery=discovery, selection=selection
         )
