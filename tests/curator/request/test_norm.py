@@ -70,3 +70,13 @@ def test_an_inspection_does_not_take_a_norm_for_a_sum() -> None:
     shown = str(ct.inspect(records, DOMAIN, **NORM))
     assert "Euclidean norm" in shown
     assert "would keep" not in shown
+
+
+def test_a_plan_says_the_norm_and_compares_it_with_nothing() -> None:
+    """Of pure ε there is none, and the theory of bounds is one of sums."""
+    records = ct.read(ROWS, user="user", item="item", contexts=["day"])
+    options = NORM | {"epsilon": 1, "delta": "1e-9", "guess_users": 90, "guess_records": 900}
+    shown = str(ct.plan(records, DOMAIN, **options))
+    assert "sensitivity 3 in L2, discrete-gaussian noise" in shown
+    assert "instead of" not in shown
+    assert "from bounding" not in shown

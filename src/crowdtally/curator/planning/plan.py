@@ -10,7 +10,8 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-from crowdtally.curator.measured import AnyTable
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
+from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.planning.accuracy import (
     Target,
     accuracy_facts,
@@ -35,6 +36,7 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.counted import Counted
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 from crowdtally.values.whole import whole_number
 
@@ -50,6 +52,7 @@ def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dic
         "cells": table.layout.size,
         table.price.field: str(table.price),
         **facts,
+        **_distance(table),
         **standing(request, table, guessed),
         "summary": planned_summary(table),
     }
@@ -64,6 +67,13 @@ def _noise(law: NoiseLaw, sensitivity: Fraction) -> dict[str, Any]:
         "noise_std": law.std(),
         "noise_interval_half_width": as_counts(width, law.unit),
     }
+
+
+def _distance(table: AnyTable) -> dict[str, float]:
+    """What one user can change in L2, which is what Gaussian noise hides."""
+    if isinstance(table, Measured) or isinstance(table.price, Epsilon):
+        return {}
+    return {"distance": sqrt(table.l2_squared) * float(table.unit)}
 
 
 def _discovered(table: UnknownTable) -> dict[str, Any]:
@@ -211,7 +221,7 @@ class Plan:
             words.append(
                 "how often records count: what bounding loses is weighed as if each counted once"
             )
-        if self.trade is None:
+        if self.trade is None and not _by_norm(self.request):
             words.append(
                 "how many records a user has: give --guess-users and --guess-records (public "
                 "guesses, not read off the records) to see what bounding costs"
@@ -262,10 +272,15 @@ def make_plan(
         request = smallest_epsilon(request, target)
     has_items = request.domain is not None and request.domain.has_items
     bounds = course is None and not request.bounds_nobody
-    both = guess_users and guess_records and has_items and bounds
+    # What a bound on the norm of rows costs depends on their norms: the theory is of sums.
+    both = guess_users and guess_records and has_items and bounds and not _by_norm(request)
     trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
     guessed = guessed_total(request, guess_users, guess_records)
     return Plan(request, trade, query_cells, guessed, target, unseen, course, guess_users)
+
+
+def _by_norm(request: Request) -> bool:
+    return isinstance(request.method.rule, DPSenseL2)
 
 
 def counted_of(request: Request) -> Counted:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
 from crowdtally.values.epsilon import Delta
@@ -21,6 +22,8 @@ def both_prices(request: Request) -> dict[str, Any] | None:
     None where tables have no bound to compare by: where nobody is bounded, or cells are discovered.
     """
     if not request.bounded or request.discovery is not None:
+        return None
+    if isinstance(request.method.rule, DPSenseL2):  # for Gaussian noise alone
         return None
     delta = request.paid.offered if request.paid.offered.value else USUAL_DELTA
     pure, gaussian = (
