@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from crowdtally.curator.selecting.unknown_cells import Discovered, OtherMass, UnknownCells
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.bells import unknown_delta
+from crowdtally.laws.bells import beyond, beyond_at_most, unknown_delta
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.epsilon import Delta, Epsilon, Rho
@@ -366,3 +366,14 @@ def test_delta_must_lie_between_0_and_1(delta):
 def test_the_limit_is_a_whole_number(limit):
     with pytest.raises(UsageError, match="cells kept per user"):
         rule(limit=limit)
+
+
+@pytest.mark.parametrize("least", [0, 1, 7, 20])
+def test_the_chance_of_a_one_user_cell_is_rounded_up(least):
+    """A chance that is rounded down, however little, is one that nobody paid for."""
+    for variance in (Fraction(1, 3), Fraction(17), Fraction(1000)):
+        told = beyond_at_most(variance, least)
+        with precision(512):
+            exact = beyond(variance, least)
+            assert as_ball(told) >= exact
+            assert as_ball(told) <= exact * as_ball(1 + Fraction(1, 2**60))
