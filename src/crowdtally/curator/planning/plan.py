@@ -270,17 +270,18 @@ def make_plan(
     if target is not None:
         check_named(request)
         request = smallest_epsilon(request, target)
-    has_items = request.domain is not None and request.domain.has_items
-    bounds = course is None and not request.bounds_nobody
-    # What a bound on the norm of rows costs depends on their norms: the theory is of sums.
-    both = guess_users and guess_records and has_items and bounds and not _by_norm(request)
-    trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
+    trade = None
+    if guess_users and guess_records and course is None and _is_theorys(request):
+        trade = _trade(request, guess_users, guess_records)
     guessed = guessed_total(request, guess_users, guess_records)
     return Plan(request, trade, query_cells, guessed, target, unseen, course, guess_users)
 
 
-def _by_norm(request: Request) -> bool:
-    return isinstance(request.method.rule, DPSenseL2)
+def _is_theorys(request: Request) -> bool:
+    """Whether the theory says something: it is of items, and of bounds on the sums of rows."""
+    has_items = request.domain is not None and request.domain.has_items
+    by_norm = isinstance(request.method.rule, DPSenseL2)
+    return has_items and not request.bounds_nobody and not by_norm
 
 
 def counted_of(request: Request) -> Counted:

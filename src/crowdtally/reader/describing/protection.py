@@ -238,7 +238,8 @@ def parts_lines(published: Published) -> Iterator[str]:
     price = published.guarantee.price
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
     if published.auto is not None:
-        yield f"{in_words(price)} was charged at once, before the first step was taken."
+        also = f" and δ {show(published.guarantee.delta)}" if published.guarantee.delta else ""
+        yield f"{in_words(price)}{also} was charged at once, before the first step was taken."
         return
     if len(shares) == 1:
         yield f"All of {in_words(price)} went into one table of {counts(published)}."
