@@ -280,8 +280,11 @@ def make_plan(
 def _is_theorys(request: Request) -> bool:
     """Whether the theory says something: it is of items, and of bounds on the sums of rows."""
     has_items = request.domain is not None and request.domain.has_items
-    by_norm = isinstance(request.method.rule, DPSenseL2)
-    return has_items and not request.bounds_nobody and not by_norm
+    return has_items and not request.bounds_nobody and not _by_norm(request)
+
+
+def _by_norm(request: Request) -> bool:
+    return isinstance(request.method.rule, DPSenseL2)
 
 
 def counted_of(request: Request) -> Counted:
