@@ -23,7 +23,7 @@ from crowdtally.curator.planning.course import PlannedCourse, planned_course
 from crowdtally.curator.planning.course_words import counted_words
 from crowdtally.curator.planning.noises import compared_noise
 from crowdtally.curator.planning.notebook import plan_line, plan_table
-from crowdtally.curator.planning.prices import both_prices, delta_warning
+from crowdtally.curator.planning.prices import both_courses, both_prices, delta_warning
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
 from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error
 from crowdtally.curator.planning.words import first_lines, lines
@@ -169,7 +169,7 @@ class Plan:
             "advice": None if self.course else advice(request, self.query_cells),
             "interval_noise": compared_noise(request),
             "noise": request.paid.noise,
-            "prices": None if self.course else both_prices(request),
+            "prices": self.prices(),
             "delta_warning": delta_warning(request.delta, self.users),
             "delta_unspent": unspent_words(request.paid),
             "auto": self.course.as_dict() if self.course else None,
@@ -177,6 +177,15 @@ class Plan:
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
         return facts
+
+    def prices(self) -> dict[str, Any] | None:
+        """The noise of pure ε beside that of (ε, δ); of ``auto``, the errors, by guesses."""
+        if self.course is None:
+            return both_prices(self.request)
+        users, records = self.course.users, self.course.records
+        if users is None or records is None:
+            return None
+        return both_courses(self.request, users, records)
 
     def counted(self) -> str:
         """What is counted of one user, in words."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
+from crowdtally.curator.request.tables import samples_uncut
 from crowdtally.laws.zcdp import approximate, rho_of
 from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
 
@@ -75,8 +76,10 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
         # It decides once it knows how long rows are.
         return Paid(AUTO, epsilon, delta, offered=delta)
     ways = ways_to_pay(asked, epsilon)
-    # The first of equals: pure ε.
-    return ways[0] if len(ways) == 1 else min(ways, key=lambda way: _variance(made(way.price)))
+    # The first of equals: pure ε, which can also be sampled without a cut.
+    if len(ways) == 1 or any(map(samples_uncut, made(ways[1].price))):
+        return ways[0]
+    return min(ways, key=lambda way: _variance(made(way.price)))
 
 
 def _variance(tables: Sequence[AnyTable]) -> float:

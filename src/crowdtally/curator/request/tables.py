@@ -25,7 +25,7 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.interval import phantoms_for
 from crowdtally.values.counts import What
 from crowdtally.values.domain import RESERVED, Domain
-from crowdtally.values.epsilon import Epsilon, Price
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 from crowdtally.values.layout import Layout, Pairs, grid
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
@@ -154,6 +154,7 @@ def check_tables(tables: Sequence[AnyTable], epsilon: Epsilon, rule: Rule) -> No
         check_names(table.layout.names)
         _check_noise(table, epsilon, rule)
         _check_odds(table)
+        _check_sample(table)
         _check_size(table)
 
 
@@ -216,6 +217,21 @@ def _check_odds(table: AnyTable) -> None:
         raise UsageError(
             f"with epsilon {show(table.price.value)} for {table.name!r} no empty cell would ever "
             f"be dropped: give --cut 1, or an epsilon of at most {_LARGEST_EPSILON}."
+        )
+
+
+def samples_uncut(table: AnyTable) -> bool:
+    """Whether a sample is to be taken of a noisy table that no cut made small."""
+    return table.keeping.samples and not table.keeping.cut
+
+
+def _check_sample(table: AnyTable) -> None:
+    """Of Gaussian noise a sample is taken of what a filter kept, which needs a cut."""
+    if isinstance(table.price, Rho) and samples_uncut(table):
+        raise UsageError(
+            f"with Gaussian noise the table {table.name!r} can be sampled only after a cut: use "
+            "--publishing filter-priority --size S, or filter, or give --noise laplace, whose "
+            "samples need none."
         )
 
 
