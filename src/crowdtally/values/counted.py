@@ -74,10 +74,11 @@ class Counted:
         return "each row is counted once, as a person of its own"
 
     def _scaled(self) -> str:
+        length = "norm" if self.norm == "l2" else "sum"
         if self.uncapped:
             return (
-                "all records of each user are counted, and a user's row scaled down to a sum of at "
-                f"most {self.bound}"
+                f"all records of each user are counted, and a user's row scaled down to a {length} "
+                f"of at most {self.bound}"
             )
         often = "once" if self.cap == 1 else f"{self.cap} times"
         times = "" if self.scaling == 1 else f", then multiplied by {show(self.scaling)}"

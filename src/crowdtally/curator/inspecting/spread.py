@@ -10,6 +10,7 @@ from typing import Any
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.curator.counting.rows import record_sums, scaled_sums
+from crowdtally.curator.engine.census import cell_parts
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.request.method import Method
@@ -115,8 +116,10 @@ def spread(engine: Engine, prepared: Prepared, method: Method) -> Spread:
         sums = scaled_sums(engine, prepared, cap, width=1).found
         found = Spread.of(sums, "cells" if cap == 1 else f"records, at most {cap} of a cell")
         return replace(found, bounds_sums=not isinstance(method.rule, DPSenseL2))
-    if method.discover:  # a user keeps so many different items, whatever is said to be counted
-        return Spread.of(record_sums(engine, prepared, "users").found, "items")
+    if method.discover:  # a user keeps so many different cells, whatever is said to be counted
+        items = len(cell_parts(prepared.rows)) == 1
+        sums = record_sums(engine, prepared, "users").found
+        return Spread.of(sums, "items" if items else "cells")
     sums = record_sums(engine, prepared, method.what).found
     return Spread.of(sums, "records" if method.what == "records" else "cells")
 

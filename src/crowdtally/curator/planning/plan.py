@@ -27,10 +27,10 @@ from crowdtally.curator.planning.prices import both_prices, delta_warning
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
 from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error
 from crowdtally.curator.planning.words import first_lines, lines
+from crowdtally.curator.request.discovering import UnknownTable
 from crowdtally.curator.request.paying import unspent_words
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.wording import in_python
-from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw, as_counts
@@ -38,7 +38,6 @@ from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.counted import Counted
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import ITEMS
 from crowdtally.values.whole import whole_number
 
 _LARGEST_GUESS = 2**62
@@ -77,16 +76,19 @@ def _distance(table: AnyTable) -> dict[str, float]:
     return {"distance": sqrt(table.l2_squared) * float(table.unit)}
 
 
-def _discovered(request: Request, rule: UnknownItems) -> dict[str, Any]:
-    facts = _noise(DiscreteLaplace(rule.scale), Fraction(rule.limit))
+def _discovered(table: UnknownTable) -> dict[str, Any]:
+    """What is known beforehand about a table whose cells are to be found, for JSON."""
+    rule = table.rule
     return {
-        "table": ITEMS.name,
-        "columns": [str(request.records.item)],
+        "table": table.name,
+        "columns": list(table.columns),
         "cells": None,
-        "epsilon": show(rule.epsilon.value),
-        **facts,
+        rule.price.field: str(rule.price),
+        **_noise(rule.law, Fraction(rule.limit)),
         **NOTHING,
         "summary": None,
+        "threshold": rule.threshold,
+        "delta": show(rule.actual_delta),
     }
 
 
@@ -174,8 +176,6 @@ class Plan:
             "unknown": self.unknown(),
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
-        if request.discovery is not None:
-            facts["threshold"] = request.discovery.threshold
         return facts
 
     def counted(self) -> str:
@@ -190,7 +190,8 @@ class Plan:
         if self.course is not None:
             return []
         if request.discovery is not None:
-            return [_discovered(request, request.discovery)]
+            plain = [planned_table(request, table, self.guessed) for table in request.tables]
+            return [*plain, *map(_discovered, request.discovery.tables)]
         if request.selection is not None:
             return [planned_table(request, request.selection.planned(), self.guessed)]
         ranked = [request.popularity] if request.popularity is not None else []
@@ -269,13 +270,17 @@ def make_plan(
     if target is not None:
         check_named(request)
         request = smallest_epsilon(request, target)
-    has_items = request.domain is not None and request.domain.has_items
-    bounds = course is None and not request.bounds_nobody
-    # What a bound on the norm of rows costs depends on their norms: the theory is of sums.
-    both = guess_users and guess_records and has_items and bounds and not _by_norm(request)
-    trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
+    trade = None
+    if guess_users and guess_records and course is None and _is_theorys(request):
+        trade = _trade(request, guess_users, guess_records)
     guessed = guessed_total(request, guess_users, guess_records)
     return Plan(request, trade, query_cells, guessed, target, unseen, course, guess_users)
+
+
+def _is_theorys(request: Request) -> bool:
+    """Whether the theory says something: it is of items, and of bounds on the sums of rows."""
+    has_items = request.domain is not None and request.domain.has_items
+    return has_items and not request.bounds_nobody and not _by_norm(request)
 
 
 def _by_norm(request: Request) -> bool:

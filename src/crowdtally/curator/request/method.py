@@ -40,8 +40,8 @@ class Method:
     """The s that DPSense-S chooses from; one where it is given."""
     pairs: bool = False
     """Whether pairs of items of one user are counted too."""
-    discover: bool = False
-    """Whether items are discovered, because they have no public list."""
+    discover: tuple[str, ...] = ()
+    """The columns that are discovered, because they have no public list."""
 
 
 def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
@@ -68,7 +68,7 @@ def _named(name: str, options: Mapping[str, Any]) -> Rule:
     return rule
 
 
-def method_of(options: Mapping[str, Any], rule: Rule) -> Method:
+def method_of(options: Mapping[str, Any], rule: Rule, discover: tuple[str, ...] = ()) -> Method:
     """The method, its options checked one by one."""
     if options["choose"] is not None:
         CHOICES.load(options["choose"])
@@ -83,7 +83,7 @@ def method_of(options: Mapping[str, Any], rule: Rule) -> Method:
         if scaled
         else (Fraction(1),),
         options["pairs"],
-        options["discover_items"],
+        discover,
     )
 
 

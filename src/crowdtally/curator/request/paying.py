@@ -8,7 +8,7 @@ The noise is decided by public numbers alone: what one user can change, ε and �
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
@@ -30,6 +30,8 @@ class Paid:
     """ε of the whole release."""
     delta: Delta
     """δ of the whole release: 0 where nothing needs it."""
+    unknown: Delta = field(default_factory=Delta, kw_only=True)
+    """The part of δ that cells without a public list need."""
     offered: Delta = field(default_factory=Delta, kw_only=True)
     """δ that was offered: where noise of pure ε is the smaller one, nothing of it is spent."""
 
@@ -40,7 +42,9 @@ class Paid:
         >>> str(Paid("gaussian", Epsilon.of(1), Delta.of("1e-9")).rho)
         '0.0149730576735'
         """
-        return Rho(rho_of(self.epsilon, self.delta)) if self.noise == "gaussian" else None
+        if self.noise != "gaussian":
+            return None
+        return Rho(rho_of(self.epsilon, Delta(self.delta.value - self.unknown.value)))
 
     @property
     def price(self) -> Price:
@@ -71,8 +75,6 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
         # It decides once it knows how long rows are.
         return Paid(AUTO, epsilon, delta, offered=delta)
     ways = ways_to_pay(asked, epsilon)
-    if asked.discovers:
-        return replace(ways[0], noise="laplace", delta=delta)
     # The first of equals: pure ε.
     return ways[0] if len(ways) == 1 else min(ways, key=lambda way: _variance(made(way.price)))
 

@@ -73,10 +73,11 @@ _FOUND = Fields(
     }
 )
 _ITEMS = Having("discovered", _FOUND, Having("values", _LISTED, _ELSEWHERE))
+_COLUMN = Having("discovered", _FOUND, _LISTED)
 _DOMAIN = Having(
     "attributes",
-    Fields({"attributes": Each(_LISTED, 1)}),
-    Fields({"items": _ITEMS, "contexts": Each(_LISTED)}),
+    Fields({"attributes": Each(_COLUMN, 1)}),
+    Fields({"items": _ITEMS, "contexts": Each(_COLUMN)}),
 )
 
 _ANY_NOISE: dict[str, Shape] = {
@@ -183,14 +184,23 @@ _METHOD = Fields(
     },
     {"norm": choice("l2")},
 )
+_STEP: dict[str, Shape] = {"name": _NAME, "why": _NAME}
 _AUTO = Fields(
     {
         "for": choice("counts", "top", "recommend"),
         "repeats": _FLAG,
         "context_per_user": Each(_NAME),
-        "steps": Each(Fields({"name": _NAME, "epsilon": _NOT_NEGATIVE, "why": _NAME}), 1),
+        "steps": Each(
+            Having(
+                "rho",
+                Fields(_STEP | {"rho": _NOT_NEGATIVE}),
+                Fields(_STEP | {"epsilon": _NOT_NEGATIVE}),
+            ),
+            1,
+        ),
         "unspent": _NOT_NEGATIVE,
-    }
+    },
+    {"rho": _POSITIVE},
 )
 _GUARANTEE = Fields(
     {
@@ -216,12 +226,11 @@ _RECORDS = Fields(
     },
     {"quantity": Fields({"column": _NAME, "most": whole_leaf(1, 2**31)})},
 )
-_OTHER = Fields(
-    {
-        "count": Leaf("a whole number", is_whole),
-        "noise_scale": _POSITIVE,
-        "counts": _TEXT,
-    }
+_MASS: dict[str, Shape] = {"count": Leaf("a whole number", is_whole), "counts": _TEXT}
+_OTHER = Having(
+    "noise_variance",
+    Fields(_MASS | {"noise_variance": _POSITIVE}, {"table": choice(*KINDS)}),
+    Fields(_MASS | {"noise_scale": _POSITIVE}, {"table": choice(*KINDS)}),
 )
 _CHARGED: dict[str, Shape] = {"entry": _NAME, "epsilon": _POSITIVE, "delta": _SHARE}
 _SUMS = Fields({"epsilon": _NOT_NEGATIVE, "delta": _NOT_NEGATIVE, "rho": _NOT_NEGATIVE})
