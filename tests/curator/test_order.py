@@ -42,7 +42,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         watch(Ledger, name, name)
     for step in STEPS:
         watch(step, "count", "count")
-    for draw in ("geometric", "choose", "bernoulli", "hits"):
+    for draw in ("geometric", "gaussian", "choose", "bernoulli", "hits"):
         watch(SystemDraws, draw, "draw")
     return found
 

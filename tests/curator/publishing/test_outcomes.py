@@ -126,15 +126,24 @@ def test_the_largest_quantities(form: str, tmp_path: Path) -> None:
         assert max(bounds) == most**2 * factors
 
 
-@pytest.mark.parametrize("delta", ["a third", "1e-300"])
-@pytest.mark.parametrize("epsilon", ["1e-300", "3.1", "1e20", HUGE])
-def test_discovery(epsilon: str, delta: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("delta", ["a thirtieth", "1e-300"])
+@pytest.mark.parametrize("epsilon", ["1e-9", "3.1", "1e20", HUGE])
+def test_discovery(epsilon: str, delta: str, noise: str, tmp_path: Path) -> None:
     """At 1e20 the δ that is reported has 10^19 zeros, and must not be written down."""
-    third = f"0.{'3' * 960}"
+    thirtieth = f"0.0{'3' * 960}"
     check(
-        tmp_path, None, ALL if delta == "a third" else FURTHEST, discover_items=True,
-        epsilon=epsilon, delta=third if delta == "a third" else delta,
+        tmp_path, None, ALL if delta == "a thirtieth" else FURTHEST, discover_items=True,
+        noise=noise, epsilon=epsilon, delta=thirtieth if delta == "a thirtieth" else delta,
     )  # fmt: skip
+
+
+def test_a_discovery_of_nothing_but_noise_is_refused(tmp_path: Path) -> None:
+    for noise in ("laplace", "gaussian", "auto"):
+        with pytest.raises(ct.UsageError, match="beyond any count"):
+            check(
+                tmp_path, None, discover_items=True, noise=noise, epsilon="1e-300", delta="1e-300"
+            )
 
 
 # ---- the same below whole releases, where a chance need not be waited for ------------------------

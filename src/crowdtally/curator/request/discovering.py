@@ -14,7 +14,7 @@ from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.refusals import Asked
 from crowdtally.curator.request.split import TOTAL
-from crowdtally.curator.request.tables import check_names
+from crowdtally.curator.request.tables import LARGEST_SCALE, check_names
 from crowdtally.curator.selecting.unknown_cells import Discovered, OtherMass, UnknownCells
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError, did_you_mean
@@ -146,6 +146,16 @@ def make_discovery(domain: OpenDomain, limit: int, price_of: Prices, delta: Delt
         for name, own in found.items()
     )
     return Discovery(domain, tables, OtherMass(limit, price_of(TOTAL)))
+
+
+def check_noise(discovery: Discovery, epsilon: Epsilon) -> None:
+    """Refuse noise that is beyond any count."""
+    for table in discovery.tables:
+        if table.rule.law.std() > LARGEST_SCALE:
+            raise UsageError(
+                f"the noise of {table.name!r} would be beyond any count: epsilon {epsilon} is too "
+                f"small for a bound of {table.rule.limit}. Raise --epsilon or lower --max-records."
+            )
 
 
 def paid_for_unknown(asked: Asked, epsilon: Epsilon, made: Callable[[Paid], Discovery]) -> Paid:

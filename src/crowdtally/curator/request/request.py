@@ -14,6 +14,7 @@ from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.discovering import (
     Discovery,
+    check_noise,
     check_open,
     discovered_columns,
     make_discovery,
@@ -335,6 +336,7 @@ def _discovering(
         return make_discovery(domain, limit, lambda name: spent.price * shares[name], spent.unknown)
 
     spent = paid_for_unknown(asked, total, discovery_for)
+    check_noise(discovery_for(spent), total)
     tables = plain_tables(domain, limit, lambda name: spent.price * shares[name])
     check_tables(tables, total, method.rule)
     return Request(sources, None, spent, method, shares, tables, discovery=discovery_for(spent))

@@ -32,7 +32,8 @@ from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
 
 MOST_MEASURED = 4000
 """Cells of a table with interval noise: with their phantoms no more than can be drawn together."""
-_LARGEST_SCALE = 2**50  # in counts: beyond it noise is beyond any count
+LARGEST_SCALE = 2**50
+"""In counts: beyond it noise is beyond any count."""
 LARGEST_DENSE_AUTO = 2**22
 """Cells up to which ``auto`` publishes all of them."""
 _AUTO_SIZE = 1_000_000
@@ -172,7 +173,7 @@ def check_names(columns: Sequence[str]) -> None:
 
 def check_measured(table: AnyTable, epsilon: Epsilon, shorten: str) -> None:
     """Refuse noise of cells together beyond any count; ``shorten`` says what to make smaller."""
-    if table.law.std() > _LARGEST_SCALE:
+    if table.law.std() > LARGEST_SCALE:
         raise UsageError(
             f"the noise of {table.name!r} would be beyond any count: epsilon "
             f"{show(epsilon.value)} is too small for the noise of {table.cells.size} cells. "
@@ -184,7 +185,7 @@ def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
     if isinstance(table, Measured):
         check_measured(table, epsilon, "shorten the lists")
         return
-    if table.law.std() <= _LARGEST_SCALE:
+    if table.law.std() <= LARGEST_SCALE:
         return
     if table.name == POPULARITY.name:
         raise UsageError(
