@@ -252,6 +252,9 @@ def test_every_kind_of_step_is_reached_in_rho(held: HeldOnce) -> None:
     ):
         released = held[case, aim, "gaussian"].run(Seam(made_up=made_up(sizes, 5, spread)))
         seen |= {table.name for table in released.tables}
+        course = released.course
+        assert course is not None
+        assert sum(costs(released.tables).values()) == course.spent <= rho_of(EPSILON, DELTA)
     assert seen >= {
         "sizes", "pilot", "crowd", "items", "zoom", "bins", "head", "edges", "contexts", "tastes",
         "tastes_again", "split_head", "head_rows", "head_rows_again",
