@@ -239,7 +239,7 @@ def plan(
             records, domain, epsilon=LARGEST if epsilon is None else epsilon, delta=delta,
             split=split, **options,
         )  # fmt: skip
-        unseen = check_columns(request.sources, request.domain)
+        unseen = check_columns(request.sources, request.lists)
         return make_plan(
             request, guess_users=guess_users, guess_records=guess_records,
             query_cells=query_cells, target=target, unseen=unseen,

@@ -43,7 +43,7 @@ def request(roles: dict[str, Any] | None = None, *, auto: bool = False, **option
     domain: Any = ct.Domain(lists["items"], lists["values"]) if said["item"] else None
     if said["item"] is None:
         domain = ct.Domain(attributes=lists["values"])
-    if options.get("discover_items"):
+    if options.get("discover_items") or options.get("discover") == "item,day":
         domain = None
     free = auto or said.get("user_per_row") or {"top", "noise"} & set(options)
     bound = {} if free else {"bounding": "sra"}
@@ -131,6 +131,8 @@ OTHERS: dict[str, Any] = {
     "pairs": {"pairs": True, "roles": {"contexts": ()}, "lists": {"values": {}}},
     "no contexts": {"roles": {"contexts": ()}, "lists": {"values": {}}},
     "discover_items": {"discover_items": True, "delta": "1e-9", "roles": {"contexts": ()}},
+    "discover": {"discover": "item,day", "delta": "1e-9", "lists": {}},
+    "discover less": {"discover": "day", "delta": "1e-9", "lists": {"values": {}}},
     "publishing": {"publishing": "filter", "cut": 0},
     "cut": {"publishing": "filter", "cut": 1},
     "size": {"publishing": "filter", "size": 2},

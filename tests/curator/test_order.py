@@ -14,14 +14,14 @@ import crowdtally as ct
 from crowdtally.budget import Ledger
 from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.steps.bounds import ChooseLimit
-from crowdtally.curator.steps.discovery import Discovery
+from crowdtally.curator.steps.discovery import Discover
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
 from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.noise.draws import SystemDraws
 
 ROWS = pa.table({"who": list("aabbc"), "item": list("xyxyx")})
-STEPS = (ChooseLimit, Discovery, Popularity, RowTables, SampledTables, ScaledTables)
+STEPS = (ChooseLimit, Discover, Popularity, RowTables, SampledTables, ScaledTables)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def events(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         watch(Ledger, name, name)
     for step in STEPS:
         watch(step, "count", "count")
-    for draw in ("geometric", "choose", "bernoulli", "hits"):
+    for draw in ("geometric", "gaussian", "choose", "bernoulli", "hits"):
         watch(SystemDraws, draw, "draw")
     return found
 

@@ -12,9 +12,9 @@ import pytest
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting import rows as row_reads
-from crowdtally.curator.counting.items import kept_items
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.tables import count, count_rows, count_scaled
+from crowdtally.curator.counting.unknown_cells import kept_cells
 from crowdtally.curator.engine.census import Dropped, countable
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.values.domain import Domain
@@ -126,9 +126,10 @@ def test_items_that_nobody_or_no_value_has(start_engine: Start) -> None:
     source = pa.table({"user": pa.array(users, pa.int64()), "item": items})
     with start_engine() as engine:
         prepared = prepare(engine, Records(source, "user", "item"), None)
-        read = kept_items(engine, prepared, 5, key=KEY)
-    found, times = read.found
-    assert dict(zip(found.tolist(), times.tolist(), strict=True)) == {"a": 1, "b": 2}
+        read = kept_cells(engine, prepared, 5, [1], key=KEY)
+    (found,) = read.found
+    (items,) = found.values
+    assert dict(zip(items.tolist(), found.users.tolist(), strict=True)) == {"a": 1, "b": 2}
     assert read.dropped == Dropped(8, 2, 2)
 
 

@@ -12,7 +12,7 @@ import pytest
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
+from crowdtally.curator.selecting.unknown_cells import Discovered, UnknownCells
 from crowdtally.curator.steps.step import Reading
 from crowdtally.values.records import Records
 from kit import reference
@@ -27,10 +27,10 @@ from kit.subjects import known_keys
 def _nothing_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every item passes."""
 
-    def everything(_: UnknownItems, counts: Any, draws: Any) -> Discovered:
+    def everything(_: UnknownCells, counts: Any, draws: Any) -> Discovered:
         return Discovered(np.arange(len(counts)), counts)
 
-    monkeypatch.setattr(UnknownItems, "select", everything)
+    monkeypatch.setattr(UnknownCells, "select", everything)
 
 
 def distinct_items(rows: Sequence[Row]) -> Histories:

@@ -82,11 +82,12 @@ def check(
     assert set(paid_for.values()) == parts.keys()
     options, given = asked(method, form), SHAPES[shape]
     told = {part.name: part.parameters.get("l1_bound") for part in charge.parts}
-    if shape == "discovery":
+    if shape.startswith("discovery"):
         check_dense(recording.of("total"), parts["total"], 2, 1)
-        (noise,) = recording.of("items")
-        assert (noise.law, 2 / noise.parameter) == ("laplace", parts["items"])
-        assert told == {"total": 2, "items": 2}
+        for table in outcome.tables:
+            (noise,) = recording.of(table.name)
+            assert (noise.law, 2 / noise.parameter) == ("laplace", parts[table.name])
+        assert told == dict.fromkeys(parts, 2)
         return
     if "popularity" in parts:
         check_dense(recording.of("popularity"), parts["popularity"], 2, 3)
@@ -163,6 +164,7 @@ WHOLE = [
     ("quantities", "hpa, rank", "haar, filter"),
     ("rows", "none", "dyadic, filter"),
     ("discovery", "none", "dense"),
+    ("discovery in context", "none", "dense"),
 ]
 
 
@@ -192,16 +194,16 @@ def test_whole_releases_draw_what_the_ledger_holds(
 
 
 def test_the_threshold_of_a_discovery_is_that_of_its_noise_and_its_delta(run: Run) -> None:
-    """The least T with l·α^(T−1)/(1+α) ≤ δ, of unknown_items.md."""
+    """The least T with 1 − (1 − α^(T−1)/(1+α))^l ≤ δ, of unknown_cells.md."""
     request, recording, outcome = run("discovery", "none", "dense")
     (noise,) = recording.of("items")
     threshold = int(outcome.tables[0].facts["threshold"])
 
     def reaches(t: int) -> bool:
-        low, high = exp_neg(1 / noise.parameter)
-        tail = exp_neg((t - 1) / noise.parameter)
-        within = 2 * tail[1] <= request.delta.value * (ONE + low)
-        beyond = 2 * tail[0] > request.delta.value * (ONE + high)
+        low, high = (Fraction(end, ONE) for end in exp_neg(1 / noise.parameter))
+        tail = [Fraction(end, ONE) for end in exp_neg((t - 1) / noise.parameter)]
+        within = 1 - (1 - tail[1] / (1 + low)) ** 2 <= request.delta.value
+        beyond = 1 - (1 - tail[0] / (1 + high)) ** 2 > request.delta.value
         assert within != beyond
         return within
 

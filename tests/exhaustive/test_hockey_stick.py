@@ -19,6 +19,8 @@ import pytest
 
 from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.counting import scaled_rows
+from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading
 from crowdtally.laws.zcdp import delta_of
@@ -27,7 +29,6 @@ from crowdtally.values.records import Records
 from kit.hockey import Change, divergence
 from kit.publishing import run_steps
 from kit.recording import recorded
-from kit.remembering import RememberingEngine
 from kit.silent import SilentDraws
 from kit.subjects import known_keys
 
@@ -87,14 +88,12 @@ def database(rows: list[tuple[int, int, int]]) -> pa.Table:
     )
 
 
-def released(
-    engine: RememberingEngine, request: Request, rows: list[tuple[int, int, int]]
-) -> dict[str, tuple[Fraction, Any]]:
+def released(request: Request, rows: list[tuple[int, int, int]]) -> dict[str, tuple[Fraction, Any]]:
     """Of each table the variance that was drawn, and its exact counts in units."""
     records = Records(database(rows), "user", "item", request.records.contexts)
-    reading = Reading(engine, engine.prepare(records, request.domain))
-    with recorded() as recording, known_keys(7):
+    with DuckDBEngine() as engine, recorded() as recording, known_keys(7):
         recording._inner = SilentDraws()
+        reading = Reading(engine, prepare(engine, records, request.domain))
         found = run_steps(request, reading, recording)
     for one in found.tables:
         assert [draw.law for draw in recording.of(one.name)] == ["gaussian"], one.name
@@ -104,13 +103,13 @@ def released(
     }
 
 
-def worst(engine: RememberingEngine, options: dict[str, Any]) -> Fraction:
+def worst(options: dict[str, Any]) -> Fraction:
     """The largest divergence over all users that may be added to a database, rounded up."""
     request, seen, largest = request_of(options), set(), Fraction(0)
     before = [(1, 0, 0), (1, 1, 1)]
-    without = released(engine, request, before)
+    without = released(request, before)
     for history in histories(in_context=bool(options.get("in_context"))):
-        with_her = released(engine, request, [*before, *((2, item, day) for item, day in history)])
+        with_her = released(request, [*before, *((2, item, day) for item, day in history)])
         changes = tuple(
             Change.of(variance, with_her[name][1] - counts)
             for name, (variance, counts) in without.items()
@@ -135,8 +134,7 @@ def coarse() -> Iterator[None]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_user_changes_a_release_by_more_than_epsilon_and_delta(name: str) -> None:
-    with RememberingEngine() as engine:
-        found = worst(engine, CASES[name])
+    found = worst(CASES[name])
     assert found <= DELTA
     if name in TIGHT:
         assert found >= DELTA / 10  # the conversion from zCDP loses some of it

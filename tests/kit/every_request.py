@@ -84,7 +84,14 @@ SHAPES = {
         {"items": {"letter": 3}, "edges": {"letter": 3, "day": 5}},
     ),
     "discovery": Shape(
-        _USER, None, {}, {"discover_items": True, "delta": "1e-6", "max_records": 2}, by_user=False
+        _USER, None, {},
+        {"discover_items": True, "delta": "1e-6", "max_records": 2, "noise": "laplace"},
+        by_user=False,
+    ),
+    "discovery in context": Shape(
+        _USER | _DAYS, None, {},
+        {"discover": "item,day", "delta": "1e-6", "max_records": 2, "noise": "laplace"},
+        by_user=False,
     ),
 }  # fmt: skip
 

@@ -15,7 +15,8 @@ from typing import Any
 from unittest.mock import patch
 
 from crowdtally.curator.measured import Measured
-from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.request.discovering import UnknownTable
+from crowdtally.curator.selecting.unknown_cells import OtherMass
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws, SystemDraws
@@ -113,8 +114,8 @@ _STEPS: tuple[tuple[Any, str, Callable[..., str]], ...] = (
     (ChooseThetaAndScaling, "release", lambda *_: "choose"),
     (Table, "publish", lambda table, *_: str(table.name)),
     (Measured, "publish", lambda table, *_: str(table.name)),
-    (UnknownItems, "select", lambda *_: "items"),
-    (UnknownItems, "other", lambda *_: "total"),
+    (UnknownTable, "select", lambda table, *_: str(table.name)),
+    (OtherMass, "draw", lambda *_: "total"),
 )
 """Where each step is called from, its name there, and from its arguments the part it draws for."""
 

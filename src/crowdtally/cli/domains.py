@@ -18,20 +18,30 @@ if TYPE_CHECKING:
 def domain_of(
     sources: Sources, items: str | None, values: list[str] | None, *, discover: bool
 ) -> Domain | None:
-    """The domain; None where no list of items is given."""
+    """The domain; None where no list of items is given.
+
+    Where columns are discovered, it may have lists of some columns only.
+    """
     records, axes = sources.declared, _axes(values or [], sources)
     if records.attributes:
-        return _attributes(records, items, axes)
+        return None if discover and not axes and not items else _attributes(records, items, axes)
     if items is None or records.item is None:
         if axes and not discover:
             raise UsageError("give the public list of items with --items FILE.")
-        return None
+        return _contexts(records, axes) if axes else None
     from crowdtally.curator.request.lists import read_list
     from crowdtally.values.domain import Domain
 
     file, column = file_and_column(items)
     listed = read_list(file, records.item, column, apart_from=sources)
     return Domain(listed, _in_order(axes, records.contexts), item=records.item)
+
+
+def _contexts(records: Records, axes: dict[str, Axis]) -> Domain:
+    """The lists of contexts, where items are discovered."""
+    from crowdtally.values.domain import Domain
+
+    return Domain(contexts=_in_order(axes, records.contexts))
 
 
 def _attributes(records: Records, items: str | None, axes: dict[str, Axis]) -> Domain:

@@ -88,7 +88,7 @@ def plan(
         target, request = None, make_request(account.check, epsilon=epsilon)
     made = make_plan(
         request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells,
-        target=target, unseen=check_columns(request.sources, request.domain),
+        target=target, unseen=check_columns(request.sources, request.lists),
     )  # fmt: skip
     show_plan(made, as_json, account)
 

@@ -152,7 +152,7 @@ def _look(
     if earlier is not None:
         say(used_before(earlier))
         return
-    unseen = check_columns(request.sources, request.domain)
+    unseen = check_columns(request.sources, request.lists)
     show_plan(make_plan(request, unseen=unseen), as_json, account)
 
 
@@ -173,20 +173,18 @@ def _charged(
         return
     if earlier is not None:
         yield taken_up(earlier)
-    from crowdtally.reader.describing.spending import standing_words
     from crowdtally.values.rational import show
 
     charged, dataset = made.charged, outside.dataset.name
+    balance = outside.ledger.balance(dataset)
     delta = f", delta {show(charged.delta)}" if charged.delta else ""
     paid = f" (rho {show(charged.rho)})" if charged.rho is not None else ""
-    said = standing_words if charged.by_zcdp else lambda one: show(one.epsilon)
-    limit = "; no limit is set" if charged.limit is None else f" of {said(charged.limit)}"
     yield (
         f"Charged epsilon {show(charged.epsilon)}{delta}{paid} to dataset {dataset!r} of the "
-        f"ledger {outside.ledger.location}; spent so far {said(charged.spent_after)}{limit}."
+        f"ledger {outside.ledger.location}; spent so far {balance.standing_words()}."
     )
     if charged.limit is None:
-        yield f"Set a limit with: {outside.ledger.balance(dataset).how_to_limit(ledger)}"
+        yield f"Set a limit with: {balance.how_to_limit(ledger)}"
 
 
 def _check_output(output: Path | None, dry_run: bool) -> None:
@@ -232,8 +230,17 @@ def _found(metadata: Mapping[str, Any]) -> Iterator[str]:
             say = f"Chosen privately for {table}: a bound of {chosen['bound']}{scaling}"
             yield f"{say} (at most {method['largest_candidate']})."
     if "other" in metadata:
-        items, threshold = metadata["domain"]["items"]["size"], metadata["tables"][0]["threshold"]
+        found = [
+            f"{table['cells']} {_KINDS_OF_CELLS[table['name']]} whose noisy number of users is at "
+            f"least {table['threshold']}"
+            for table in metadata["tables"]
+            if "threshold" in table
+        ]
         yield (
-            f"Discovered {items} items whose noisy number of users is at least {threshold}; all "
-            f"others together: {metadata['other']['count']} ({metadata['other']['counts']})."
+            f"Discovered {', and '.join(found)}; all others together: "
+            f"{metadata['other']['count']} ({metadata['other']['counts']})."
         )
+
+
+_KINDS_OF_CELLS = {"items": "items", "edges": "items in context", "cells": "cells"}
+"""What the cells of a table that was discovered are called."""

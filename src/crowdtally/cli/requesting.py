@@ -109,7 +109,8 @@ def request_of(
     sources = Sources(declaration)
     if check is not None and exact_epsilon is not None:
         check(sources, exact_epsilon, exact_delta)
-    domain = domain_of(sources, items, values, discover=options["discover_items"])
+    discovers = bool(options["discover_items"] or options["discover"])
+    domain = domain_of(sources, items, values, discover=discovers)
     if exact_epsilon is None:
         return make_subject(declaration, domain, sources=sources, **options)
     return make_request(
@@ -156,7 +157,7 @@ def takes_counted(without: Collection[str]) -> Callable[..., Any]:
     return taking
 
 
-_COUNTED = ("count", "discover_items", "pairs")
+_COUNTED = ("count", "discover_items", "discover", "pairs")
 """The options of a release that say what is counted."""
 
 

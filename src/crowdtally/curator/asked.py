@@ -23,6 +23,7 @@ from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
 from crowdtally.values.axis import Axis
 from crowdtally.values.domain import Domain
+from crowdtally.values.open_domain import OpenDomain, columns_of
 
 _AT_ONCE = 10_000
 _NOT_ASKED = ("seed", "kind")
@@ -56,7 +57,8 @@ def parameters(request: Request) -> dict[str, Any]:
         _records(request)
         | _method(request.method)
         | _form(request)
-        | _lists(request.domain)
+        | _lists(request.lists)
+        | _discovered(request)
         | _noise(request.paid)
         | {
             "top": None if request.selection is None else request.selection.items,
@@ -128,8 +130,15 @@ def _method(method: Method) -> dict[str, Any]:
         "popularity_records": method.popularity_records,
         "scalings": list(method.scalings) if "scalings" in rule.takes else [],
         "pairs": method.pairs,
-        "discover_items": method.discover,
     } | rule.facts()
+
+
+def _discovered(request: Request) -> dict[str, Any]:
+    """Columns without a list; items alone as --discover-items says it, which was there first."""
+    found = request.method.discover
+    if found and found == columns_of(request.records) == (request.records.item,):
+        return {"discover_items": True}
+    return {"discover": list(found)}
 
 
 def _auto(count: str, rule: Auto) -> dict[str, Any]:
@@ -146,8 +155,8 @@ def _auto(count: str, rule: Auto) -> dict[str, Any]:
 
 
 def _form(request: Request) -> dict[str, Any]:
-    """What is published of the counts; nothing to say where the items are discovered."""
-    if not request.tables:
+    """What is published of the counts; nothing to say where cells are discovered."""
+    if not request.tables or request.discovery is not None:
         return {}
     # A table that lacks an ordered column stays as it is, so that not every table shows the form.
     table = max(request.tables, key=lambda one: one.transform.name != "none")
@@ -160,13 +169,13 @@ def _form(request: Request) -> dict[str, Any]:
     return {"transform": table.transform.name, "publishing": publishing.name} | transform | options
 
 
-def _lists(domain: Domain | None) -> dict[str, Any]:
+def _lists(lists: Domain | OpenDomain) -> dict[str, Any]:
     """The public lists, by their hashes."""
-    if domain is None:
-        return {}
-    items = _list(domain.items) if domain.has_items else None
-    named = domain.contexts if domain.has_items else domain.axes
-    return {"items": items, "values": {axis.name: _list(axis) for axis in named}}
+    axes = lists.axes if isinstance(lists, Domain) else lists.listed
+    told = {axis.name: _list(axis) for axis in axes}
+    first = axes[0].name if isinstance(lists, Domain) else lists.columns[0]
+    items = told.pop(first, None) if lists.has_items else None
+    return {"items": items, "values": told}
 
 
 def _list(axis: Axis) -> dict[str, Any]:

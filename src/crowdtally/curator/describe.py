@@ -10,6 +10,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from crowdtally.budget import Loss, Reservation
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.own import OwnRule
@@ -20,6 +22,7 @@ from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.published import SCHEMA
 from crowdtally.values.domain import Axis
+from crowdtally.values.open_domain import OpenDomain
 from crowdtally.values.rational import show
 from crowdtally.values.records import Records
 
@@ -185,11 +188,9 @@ def _method(method: Method, record_id: str | None, bounds: Mapping[str, Bound]) 
 
 
 def _domain(request: Request, released: Released) -> dict[str, Any]:
-    domain = request.domain
-    if domain is None:
-        (found,) = released.tables
-        name, size = str(request.records.item), found.layout.size
-        return {"items": {"name": name, "size": size, "discovered": True}, "contexts": []}
+    domain = request.lists
+    if isinstance(domain, OpenDomain):
+        return _open_domain(domain, released)
     if not domain.has_items:
         return {"attributes": [_axis(axis, listed=True) for axis in domain.axes]}
     # A long list of items is in the items' table, unless that is a summary or a transform.
@@ -198,6 +199,32 @@ def _domain(request: Request, released: Released) -> dict[str, Any]:
         "items": _axis(domain.items, listed=listed),
         "contexts": [_axis(axis, listed=True) for axis in domain.contexts],
     }
+
+
+def _open_domain(lists: OpenDomain, released: Released) -> dict[str, Any]:
+    """The columns: of those that were discovered, how many values all tables together have."""
+
+    def told(name: str) -> dict[str, Any]:
+        axis = lists.lists.get(name)
+        if axis is None:
+            return {"name": name, "size": len(_found(name, released)), "discovered": True}
+        is_item = lists.has_items and name == lists.columns[0]
+        return _axis(axis, listed=not is_item or len(axis) <= _LISTED)
+
+    first, *others = columns = [told(name) for name in lists.columns]
+    if not lists.has_items:
+        return {"attributes": columns}
+    return {"items": first, "contexts": others}
+
+
+def _found(name: str, released: Released) -> set[Any]:
+    """The values of a column in all tables that have it."""
+    found = set[Any]()
+    for table in released.tables:
+        if name in table.layout.names:
+            every = np.arange(table.layout.size)
+            found.update(table.layout.columns(every)[name].tolist())
+    return found
 
 
 def _lists_all_items(request: Request) -> bool:

@@ -90,7 +90,7 @@ def publish(request: Request, outside: Outside) -> Published:
         outside.stage("reading and counting")
         tell_unspent(request.paid, outside.tell)
         with reading():  # every record, once: damage shows here, and nothing is charged
-            prepared = prepare(engine, request.records, request.domain, request.sources)
+            prepared = prepare(engine, request.records, request.lists, request.sources)
             records = Reading(engine, prepared)  # (user, cell[, id])
             counted = steps[0].count(records, Released())  # exact counts; no noise is drawn
             settle_dropped(  # too many: refused, or asked about while it costs nothing

@@ -87,7 +87,7 @@ class Rehearsal:
         """Its steps, the real ones."""
         self._engine = engine
         self.prepared: Prepared = prepared or prepare(
-            engine, request.records, request.domain, request.sources
+            engine, request.records, request.lists, request.sources
         )
         """The records, matched with the lists, not yet bounded."""
         self._held: dict[int, dict[str, Any]] = {}

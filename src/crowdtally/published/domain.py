@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from crowdtally.values.table_kinds import ITEMS
+from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,34 +17,35 @@ class PublicList:
     name: str
     """The column."""
     kind: str | None
-    """``text`` or ``integer``; None for discovered items, which may be either."""
+    """``text`` or ``integer``; None for discovered values, which may be either."""
     length: int
     """How many values it has."""
     values: Sequence[Any] | None
     """The values in their order; None where only a table of the release lists them."""
     sha256: str | None = None
     """Of the values, each followed by a line feed, where a table lists those of a public list."""
+    tables: tuple[str, ...] = ()
+    """The tables that have the values, where ``release.json`` does not; of discovered ones all that
+    have the column, since each found its own cells."""
 
     @classmethod
-    def from_json(cls, facts: Mapping[str, Any]) -> PublicList:
-        """From an entry of the domain."""
+    def from_json(cls, facts: Mapping[str, Any], tables: Sequence[str]) -> PublicList:
+        """From an entry of the domain; ``tables`` are those that have the column."""
+        values = facts.get("values")
+        found = tuple(tables) if "discovered" in facts else (ITEMS.name,)
         return cls(
             facts["name"],
             facts.get("kind"),
             facts["size"],
-            facts.get("values"),
+            values,
             facts.get("sha256"),
+            found if values is None else (),
         )
 
     @property
     def is_discovered(self) -> bool:
         """Whether the release itself found the values."""
         return self.kind is None
-
-    @property
-    def table(self) -> str | None:
-        """The table that lists the values, where ``release.json`` does not."""
-        return ITEMS.name if self.values is None else None
 
     def renamed(self, name: str) -> PublicList:
         """The same list for another column."""
@@ -63,9 +64,12 @@ class PublicDomain:
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> PublicDomain:
         """From ``release.json``'s ``domain``."""
-        has_items = "attributes" not in facts
-        found = [facts["items"], *facts["contexts"]] if has_items else facts["attributes"]
-        return cls(tuple(map(PublicList.from_json, found)), has_items)
+        if "attributes" in facts:
+            found = [PublicList.from_json(one, [CELLS.name]) for one in facts["attributes"]]
+            return cls(tuple(found), has_items=False)
+        contexts = [PublicList.from_json(one, [EDGES.name]) for one in facts["contexts"]]
+        names = [ITEMS.name, *([EDGES.name] if contexts else [])]
+        return cls((PublicList.from_json(facts["items"], names), *contexts), has_items=True)
 
     @cached_property
     def by_name(self) -> Mapping[str, PublicList]:
@@ -84,5 +88,10 @@ class PublicDomain:
 
     @property
     def is_discovered(self) -> bool:
-        """Whether the release itself found the items."""
-        return self.has_items and self.lists[0].is_discovered
+        """Whether the release itself found the values of a column."""
+        return any(one.is_discovered for one in self.lists)
+
+    @property
+    def discovered(self) -> tuple[PublicList, ...]:
+        """The columns without a public list, whose values the release itself found."""
+        return tuple(one for one in self.lists if one.is_discovered)

@@ -18,7 +18,7 @@ from crowdtally.values.table_kinds import KINDS, TableKind
 DENSE = "dense"
 """The publishing of every cell."""
 DISCOVERED = "threshold on unknown items"
-"""The publishing of items that have no public list."""
+"""The publishing of cells of which a column has no public list."""
 SPARSE = ("filter", "threshold", "filter-threshold", "priority", "filter-priority")
 """Publishings that leave cells out."""
 CHOSEN = "chosen"
@@ -116,7 +116,7 @@ class TableFacts:
     summary: SummaryFacts | None = None
     """How cells were chosen, where some were left out."""
     discovery_threshold: int | None = None
-    """The least noisy number of users of an item that was discovered."""
+    """The least noisy number of users of a cell that was discovered."""
     rows: int | None = None
     """Rows of the file; None in a release of before hashes were stored."""
     sha256: str | None = None
@@ -163,7 +163,7 @@ class TableFacts:
 
     @property
     def is_discovered(self) -> bool:
-        """Whether its cells are the items that the release itself found."""
+        """Whether its cells are those that the release itself found."""
         return self.publishing == DISCOVERED
 
     @property

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from crowdtally.published.auto import bounds_nobody
 from crowdtally.published.load import Published
-from crowdtally.published.metadata import BoundFacts
+from crowdtally.published.metadata import DISTINCT, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.values.counted import Counted
 
@@ -15,7 +15,8 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
     auto = published.auto
-    if table.law.per_cell or (auto is not None and table.kind.answers and bounds_nobody(table.law)):
+    free = auto is not None and table.kind.answers and bounds_nobody(table.law)
+    if table.law.per_cell or method.bounding == DISTINCT or free:
         return Counted("users", 1, everywhere=True)
     if guarantee.unit != "user":
         return Counted("users", None, weight=guarantee.column)
@@ -37,7 +38,7 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
 def _norm(published: Published, table: TableFacts) -> str:
     """What rows were scaled to; of ``auto``, which decides it, by the table's own step."""
     step = None if published.auto is None else published.auto.step(table.name)
-    return "l1" if step is None else str(step.facts.get("norm", "l1"))
+    return published.method.norm if step is None else str(step.facts.get("norm", "l1"))
 
 
 def counting_remarks(published: Published) -> list[str]:

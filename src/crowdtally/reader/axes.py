@@ -68,8 +68,8 @@ class Axes:
         return tuple(self.by_name[name] for name in table.axes)
 
     def _lookup(self, listed: PublicList) -> AxisLookup:
-        if not listed.length:
-            raise UsageError(self._nothing_discovered())
+        if not listed.length and not any(table.cells for table in self.published.tables):
+            raise UsageError(self._nothing_discovered(listed))
         return AxisLookup(listed.name, listed.length, partial(self._read, listed))
 
     def _read(self, listed: PublicList) -> Axis:
@@ -77,16 +77,29 @@ class Axes:
             return Axis(listed.name, np.array(listed.values, dtype=np.int64))  # perhaps millions
         if listed.values is not None:
             return Axis.of(listed.name, listed.values)
+        if not listed.length:
+            raise UsageError(self._nothing_discovered(listed))
         # A long list is not repeated in release.json; nor is what the release itself found.
-        (table,) = (one for one in self.published.tables if one.name == listed.table)
-        return Axis(listed.name, tables.column(self.published.path(table), listed.name))
+        columns = [
+            tables.column(self.published.path(one), listed.name)
+            for one in self.published.tables
+            if one.name in listed.tables
+        ]
+        if not listed.is_discovered:
+            return Axis(listed.name, columns[0])
+        # Each table found its own cells: together they have the values.
+        filled = [column for column in columns if len(column)]
+        return Axis(listed.name, np.unique(np.concatenate(filled)))
 
-    def _nothing_discovered(self) -> str:
-        (table,) = self.published.tables
+    def _nothing_discovered(self, listed: PublicList) -> str:
+        found = [one for one in self.published.tables if one.name in listed.tables]
+        least = min(one.discovery_threshold or 0 for one in found)
+        items = self.published.domain.has_items and listed is self.published.domain.lists[0]
+        what = "item" if items else f"value of {listed.name!r}"
         return (
-            "no item passed the threshold of this release, a noisy number of at least "
-            f"{table.discovery_threshold} users: it has none to ask about. A larger epsilon or "
-            "delta, or fewer items kept of each user, lowers the threshold of another release."
+            f"no {what} passed the threshold of this release, a noisy number of at least {least} "
+            "users: it has none to ask about. A larger epsilon or delta, or fewer items kept of "
+            "each user, lowers the threshold of another release."
         )
 
 

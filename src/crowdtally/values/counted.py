@@ -82,6 +82,7 @@ class Counted:
             )
         often = "once" if self.cap == 1 else f"{self.cap} times"
         times = "" if self.scaling == 1 else f", then multiplied by {show(self.scaling)}"
+        length = "norm" if self.norm == "l2" else "sum"
         return (
             f"each user is counted at most {often} in a cell, and their row scaled down to a "
             f"{length} of at most {self.bound}{times}"

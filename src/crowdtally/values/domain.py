@@ -46,16 +46,13 @@ class Domain:
         Args:
             items: the public item list: distinct text or integers, in the order of the tables.
             contexts: for each context its public list of values; several make one joint table.
+                Without ``items``, where a release discovers those.
             item: the name of the item column; a release takes it from the records.
             attributes: instead of items and contexts: each attribute's public values.
         """
         _refuse_mapping(items)
         beside, instead = _by_name("contexts", contexts), _by_name("attributes", attributes)
-        if (items is None) == (attributes is None) or (beside and instead):
-            raise UsageError(
-                "a domain has items (and contexts), or attributes: one of the two, not both. Type "
-                'Domain(["a", "b"]) or Domain(attributes={"age": range(100)}).'
-            )
+        _refuse_both(items, beside, attributes)
         named = beside | instead
         if items is not None and item in named:
             raise UsageError(f"{item!r} is used for two lists of values: rename one.")
@@ -148,6 +145,18 @@ def _by_name(parameter: str, given: Mapping[str, Values] | None) -> dict[str, Va
                 f"{type(name).__name__}; type for example {example}."
             )
     return dict(given)
+
+
+def _refuse_both(items: Values | None, contexts: Mapping[str, Values], attributes: object) -> None:
+    """Refuse items or contexts beside attributes, and nothing at all.
+
+    Contexts alone are the lists of a release that discovers its items.
+    """
+    if (items is not None or bool(contexts)) == (attributes is not None):
+        raise UsageError(
+            "a domain has items (and contexts), or attributes: one of the two, not both. Type "
+            'Domain(["a", "b"]) or Domain(attributes={"age": range(100)}).'
+        )
 
 
 def _refuse_mapping(items: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isqrt, prod
 from typing import Any, Protocol
@@ -88,26 +88,24 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """Values that a release itself brought to light, possibly none."""
+    """Cells that a release itself brought to light, possibly none."""
 
-    name: str
-    """The column."""
-    values: NDArray[Any]
-    """The values, sorted."""
+    values: Mapping[str, NDArray[Any]]
+    """For each column the value of every cell; the cells are sorted, the first column slowest."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The one column."""
-        return (self.name,)
+        """The columns."""
+        return tuple(self.values)
 
     @property
     def size(self) -> int:
         """How many there are."""
-        return len(self.values)
+        return len(next(iter(self.values.values())))
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
         """The values themselves."""
-        return {self.name: self.values[cells]}
+        return {name: values[cells] for name, values in self.values.items()}
 
 
 @dataclass(frozen=True, eq=False)

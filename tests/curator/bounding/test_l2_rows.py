@@ -42,6 +42,7 @@ def weighted_in(engine: Any, rows: list[Row], theta: int) -> list[list[int]]:
     return table.reshape(len(rows), -1).tolist()
 
 
+@pytest.mark.quick_on_spark
 def test_every_engine_scales_as_the_definition_does(start_engine: Any) -> None:
     with start_engine() as engine:
         for theta in THETAS if start_engine is DuckDBEngine else (2,):

@@ -102,12 +102,12 @@ def test_the_interval_of_the_release_is_what_was_asked_for(tmp_path: Path) -> No
 def test_discovered_items() -> None:
     records = ct.read(EMPTY, user="u", item="item")
     plan = ct.plan(records, half_width=10, discover_items=True, delta="1e-9", max_records=2)
-    law = DiscreteLaplace(plan.request.discovery.scale)  # type: ignore[union-attr]
-    assert law.half_width(Fraction(19, 20)) == 10
+    (table,) = plan.request.discovery.tables  # type: ignore[union-attr]
+    assert table.rule.law.half_width(Fraction(19, 20)) == 10
     assert "but for a probability of 1e-9" in str(plan)
     with pytest.raises(ct.UsageError, match="say accuracy_of='item'"):
         ct.plan(
-            records, half_width=10, accuracy_of="cell", discover_items=True, delta="1e-9",
+            records, half_width=10, accuracy_of="sum:2", discover_items=True, delta="1e-9",
         )  # fmt: skip
 
 

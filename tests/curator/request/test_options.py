@@ -54,7 +54,7 @@ def test_none_means_not_given() -> None:
         ({"bounding": "dpsense"}, "add cap=R, or count distinct users with count='users'"),
         ({"choose": "dpsense"}, "use choose='rank', or bounding='dpsense'"),
         ({"pairs": True, "max_records": 1}, "pairs=True needs max_records=2 or more"),
-        ({"discover_items": True}, "discover_items=True finds|discover_items=True and delta"),
+        ({"discover_items": True}, "discover needs delta: cells|such as delta=1e-9"),
         ({"transform": "haar"}, "transform='haar' answers ranges: say of what, ordered=NAME"),
         ({"publishing": "priority"}, "add size=S"),
         ({"max_records": 10, "split": {"items": "1/2"}}, "the shares must sum to 1"),

@@ -22,7 +22,7 @@ from crowdtally.curator.counting import tables as counted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing import dense, sampling
 from crowdtally.curator.request import tables as request_tables
-from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.selecting.unknown_cells import UnknownCells
 from crowdtally.curator.steps import popularity, tables
 from crowdtally.curator.transforms.dyadic import DyadicTransform
 from crowdtally.curator.transforms.haar import HaarTransform
@@ -116,8 +116,8 @@ def one_row_of_a_sketch_forgotten(patch: Patch) -> None:
 
 
 def threshold_off_by_one(patch: Patch) -> None:
-    right: Callable[[UnknownItems], int] = vars(UnknownItems)["threshold"].func
-    patch.setattr(UnknownItems, "threshold", property(lambda rule: right(rule) - 1))
+    right: Callable[[UnknownCells], int] = vars(UnknownCells)["threshold"].func
+    patch.setattr(UnknownCells, "threshold", property(lambda rule: right(rule) - 1))
 
 
 def popularity_without_noise(patch: Patch) -> None:
@@ -222,8 +222,10 @@ PLANTED = {
 
 _LONG = {
     "a sketch of R rows, noise for R − 1", "l − 1 for l(l − 1)/2", "row sums of cells",
-    "DPSense's choice at twice its rate",
+    "DPSense's choice at twice its rate", "threshold off by one", "haar: log m for log m + 1",
+    "no noise in empty cells",
 }  # fmt: skip
+"""Those that need most runs, and those whose way through the attack is that of a quick one."""
 FAULTS = [
     pytest.param(fault, marks=pytest.mark.long if fault in _LONG else ()) for fault in PLANTED
 ]

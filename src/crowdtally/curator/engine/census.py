@@ -57,6 +57,11 @@ def carried(table: Rows, cell: Column) -> dict[str, Column]:
     return {"rows": table.count(), "inside": cell.count()} | inexact
 
 
+def cell_parts(rows: Rows) -> list[str]:
+    """The columns that name a cell: its number, or where columns are discovered its values."""
+    return [name for name in rows.columns if name == "cell" or name.startswith("cell_")]
+
+
 def grouped(rows: Rows) -> Rows:
     """(user, cell) → (user, cell, rows[, inexact]): equal ones once, nulls as well.
 
@@ -66,7 +71,7 @@ def grouped(rows: Rows) -> Rows:
     del numbers["inside"]  # all of a cell's rows are inside, and none of those without a cell
     if "quantity" in rows.columns:
         numbers["quantity"] = _sum(rows.quantity)
-    return rows.group_by("user", "cell").agg(**numbers)
+    return rows.group_by("user", *cell_parts(rows)).agg(**numbers)
 
 
 def countable(same: Rows) -> Rows:

@@ -131,13 +131,14 @@ def refuse_hopeless(axis: Axis, column: SourceColumn) -> None:
 
 
 def discovered(name: str, column: SourceColumn) -> str:
-    """SQL for items without a public list: in the type that a schema declares, else text."""
+    """SQL for values without a public list: in the type that a schema declares, else text."""
     value, sql_type = stored(name, column)
     kind = kind_of(sql_type)
     if kind is None:
         raise InputError(
-            f"the item column has type {shown(sql_type)}: items must be text or integers. "
-            "Store them so."
+            f"column {name!r} has type {shown(sql_type)}: what is discovered must be text or "
+            "integers. Store it so, or compute them, for example --context "
+            '"NAME=CAST(floor(COLUMN) AS INTEGER)".'
         )
     return matchable(value, sql_type, kind, name)
 

@@ -18,40 +18,58 @@ from crowdtally.curator.engine.expressions import (
 )
 from crowdtally.curator.engine.joining import Joined
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
-from crowdtally.values.domain import Domain
+from crowdtally.values.domain import Axis, Domain, Kind
+from crowdtally.values.open_domain import OpenDomain
 from crowdtally.values.records import Records
 
 
-def matched(engine: Engine, records: Records, domain: Domain, joined: Joined) -> dict[str, str]:
-    """The columns to match, under names of our own, each as its list's kind."""
-    selected = {}
-    for number, axis in enumerate(domain.axes):
-        is_item = domain.has_items and number == 0
-        text = records.item_expression if is_item else records.contexts.get(axis.name)
-        if text is None:
-            name = str(records.item) if is_item else axis.name
-            column = _column(name, "the item" if is_item else "a context", records, joined)
-            columns.refuse_hopeless(axis, column)
-            value, sql_type = columns.stored(name, column)
-        else:
-            what = of_item(axis.name) if is_item else of_context(axis.name)
-            value, sql_type = _derived(engine, text, what, joined)
-        selected[f"axis_{number}"] = columns.matchable(value, sql_type, axis.kind, axis.name)
-    return selected
+def matched(
+    engine: Engine, records: Records, lists: Domain | OpenDomain, joined: Joined
+) -> dict[str, str]:
+    """The columns that name a cell, under names of our own: each as its list's kind.
+
+    One without a public list has the type that a schema declares, else it is text.
+    """
+    return {
+        f"axis_{number}": _axis(engine, records, name, axis, joined)
+        for number, (name, axis) in enumerate(_axes(records, lists))
+    }
 
 
-def discovered(engine: Engine, records: Records, joined: Joined) -> str:
-    """SQL for items without a public list."""
-    name, text = str(records.item), records.item_expression
-    if text is None:
-        return columns.discovered(name, _column(name, "the item", records, joined))
-    value, sql_type = _derived(engine, text, of_item(name), joined)
+def _axes(records: Records, lists: Domain | OpenDomain) -> list[tuple[str, Axis | None]]:
+    """The columns that name a cell, with their lists; items are called as the records do."""
+    if isinstance(lists, OpenDomain):
+        return [(name, lists.lists.get(name)) for name in lists.columns]
+    found: list[tuple[str, Axis | None]] = [(axis.name, axis) for axis in lists.axes]
+    if lists.has_items:
+        found[0] = (str(records.item), lists.items)
+    return found
+
+
+def _axis(engine: Engine, records: Records, name: str, axis: Axis | None, joined: Joined) -> str:
+    is_item = name == records.item
+    text = records.item_expression if is_item else records.contexts.get(name)
+    if text is not None:
+        what = of_item(name) if is_item else of_context(name)
+        value, sql_type = _derived(engine, text, what, joined)
+        kind = _public_kind(sql_type, text, what, joined) if axis is None else axis.kind
+        return columns.matchable(value, sql_type, kind, name)
+    column = _column(name, "the item" if is_item else "a context", records, joined)
+    if axis is None:
+        return columns.discovered(name, column)
+    columns.refuse_hopeless(axis, column)
+    return columns.matchable(*columns.stored(name, column), axis.kind, name)
+
+
+def _public_kind(sql_type: str, text: str, what: str, joined: Joined) -> Kind:
+    """The kind of a computed value without a public list.
+
+    The kind is published. Where a type was inferred from the rows, one user could decide it.
+    """
     folded = {known.lower(): column for known, column in joined.columns.items()}
-    read = columns_of(row_expression(text, of_item(name)))
-    # The kind is published. Where a type was inferred from the rows, one user could decide it.
+    read = columns_of(row_expression(text, what))
     public = all(folded[column.lower()].declared for column in read)
-    kind = (columns.kind_of(sql_type) if public else None) or "text"
-    return columns.matchable(value, sql_type, kind, name)
+    return (columns.kind_of(sql_type) if public else None) or "text"
 
 
 def condition(engine: Engine, records: Records, joined: Joined) -> str:

@@ -9,6 +9,7 @@ in an exclusive-or, under which the order of three records is not uniform (proba
 from __future__ import annotations
 
 from collections.abc import Sequence
+from inspect import Parameter, Signature
 from typing import Any
 
 import ibis
@@ -45,11 +46,11 @@ def _builtin(name: str, returns: dt.DataType, *arguments: Any) -> ibis.Value:
 
 
 def _declared(name: str, arity: int) -> Any:
-    """A function of so many arguments: Ibis reads a built-in's arity off one."""
-    declarations = (
-        lambda a: ..., lambda a, b: ..., lambda a, b, c: ..., lambda a, b, c, d: ...,
-        lambda a, b, c, d, e: ..., lambda a, b, c, d, e, f: ..., lambda a, b, c, d, e, f, g: ...,
-    )  # fmt: skip
-    function = declarations[arity - 1]
-    function.__name__ = name
+    """A function of so many arguments: Ibis reads a built-in's arity off its signature."""
+
+    def function(*_: Any) -> Any: ...
+
+    names = [f"argument_{number}" for number in range(arity)]
+    shown = [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD) for one in names]
+    function.__name__, function.__signature__ = name, Signature(shown)  # type: ignore[attr-defined]
     return function

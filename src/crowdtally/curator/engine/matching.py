@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Column, Rows, either
 from crowdtally.values.domain import Axis, Domain
+from crowdtally.values.open_domain import OpenDomain
 
 WIDEST = 2**62
 """Cells up to which a cell's number is computed by the engine."""
@@ -22,8 +24,17 @@ def with_cells(engine: Engine, rows: Rows, domain: Domain) -> Rows:
 
     A row with a value outside its list has no cell: null.
     """
-    codes = []
-    for number, axis in enumerate(domain.axes):
+    rows = with_codes(engine, rows, dict(enumerate(domain.axes)))
+    codes = [rows[f"code_{number}"] for number in range(len(domain.axes))]
+    return rows.mutate(cell=_cell(codes, domain))
+
+
+def with_codes(engine: Engine, rows: Rows, axes: Mapping[int, Axis]) -> Rows:
+    """Rows with values ``axis_N`` → the same rows, and ``code_N``, each value's place in its list.
+
+    A value outside its list has none: null.
+    """
+    for number, axis in axes.items():
         value, code = f"axis_{number}", f"code_{number}"
         place = _place(rows[value], axis) if is_range(axis) else engine.place_in(rows[value], axis)
         if place is not None:
@@ -32,8 +43,26 @@ def with_cells(engine: Engine, rows: Rows, domain: Domain) -> Rows:
             listed = engine.load_axis(value, axis)  # (value, code), each value once
             listed = listed.rename({f"value_{number}": "value", code: "code"})
             rows = rows.left_join(listed, rows[value] == listed[f"value_{number}"])
-        codes.append(code)
-    return rows.mutate(cell=_cell([rows[code] for code in codes], domain))
+    return rows
+
+
+def with_values(engine: Engine, rows: Rows, domain: OpenDomain) -> Rows:
+    """Rows with the values ``axis_0``, … → the same rows, and ``cell``, ``cell_1``, … of each.
+
+    They are the values themselves, and of a column with a public list the place in it. A row
+    without a value, or with one outside its list, has no ``cell``: null.
+    """
+    numbered = enumerate(domain.columns)
+    listed = {number: domain.lists[name] for number, name in numbered if name in domain.lists}
+    rows = with_codes(engine, rows, listed)
+    parts = [
+        rows[f"code_{number}" if number in listed else f"axis_{number}"]
+        for number in range(len(domain.columns))
+    ]
+    known = reduce(lambda one, other: one & other, (part.notnull() for part in parts))
+    first = either(known, parts[0], ibis.null(parts[0].type())) if parts[1:] else parts[0]
+    more = {f"cell_{number}": part for number, part in enumerate(parts) if number}
+    return rows.mutate(cell=first, **more)
 
 
 def is_range(axis: Axis) -> bool:

@@ -20,5 +20,6 @@ def refuse_own_list(name: str, origin: Origin | None, sources: Sources) -> None:
                 f"the list of values for {name!r} is read from {whose} own table "
                 f"({table.label or 'held in memory'}), so it would publish values because somebody "
                 "has them. Give a list that was made without looking at the records: a catalogue, "
-                f"a range such as {name}=0..120, or, for items, --discover-items --delta D."
+                f"a range such as {name}=0..120; or let it be discovered, --discover COLUMN "
+                "--delta D."
             )

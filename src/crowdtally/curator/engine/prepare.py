@@ -13,15 +13,17 @@ import ibis
 
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
-from crowdtally.curator.engine.deriving import condition, discovered, matched
+from crowdtally.curator.engine.census import cell_parts
+from crowdtally.curator.engine.deriving import condition, matched
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.identifying import identities, open_persons, with_persons
 from crowdtally.curator.engine.joining import join
 from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.matching import with_cells
+from crowdtally.curator.engine.matching import with_cells, with_values
 from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.relations import Column, Rows, either, smaller
 from crowdtally.values.domain import Domain
+from crowdtally.values.open_domain import OpenDomain, columns_of
 from crowdtally.values.records import Records
 from crowdtally.values.sql import quoted
 
@@ -36,25 +38,25 @@ class Prepared:
     A row for which the condition does not hold is no record, and not among them.
     A record outside the domain has no cell (null), a record of nobody no user: neither is ever
     kept or counted, but both are seen, so that the pass which counts can say how many there are.
-    Where no public list of items exists, ``cell`` is the item itself.
+    Where a column has no public list, a cell is named by its values: ``cell``, ``cell_1``, ….
     """
 
     rows: Rows
     """(user, cell[, id][, quantity]), or (cell[, weight]) where each row is one person; and
     ``inexact``, where a value may be one that its column cannot vouch for."""
-    lists: Domain | None
-    """The domain; None where the items have no public list."""
+    lists: Domain | OpenDomain
+    """The public lists, of all columns or of some."""
     matched: Rows
     """The same rows before what only explains them was left out: beside the above the place of
-    each value in its list (``code_0``, …; ``item`` where there is none), and whether each join
+    each value in its list (``code_0``, …; ``axis_0``, … has the value), and whether each join
     found a partner (``partner_0``, …), and what a quantity says beyond the most that it counts
     (``said``). For the curator's eyes."""
 
     @property
     def domain(self) -> Domain:
         """The domain where there is one."""
-        if self.lists is None:
-            raise ValueError("items without a public list have no domain")
+        if isinstance(self.lists, OpenDomain):
+            raise ValueError("columns without a public list have no domain")
         return self.lists
 
     def width_of(self, size: int) -> int:
@@ -79,15 +81,22 @@ class Prepared:
 
 
 def prepare(
-    engine: Engine, records: Records, domain: Domain | None, sources: Sources | None = None
+    engine: Engine,
+    records: Records,
+    lists: Domain | OpenDomain | None,
+    sources: Sources | None = None,
 ) -> Prepared:
-    """Open the sources, check the declaration against their schema, build the expression."""
-    persons = open_records(engine, records, domain, sources or Sources(records))
-    return _match(engine, records, domain, persons)
+    """Open the sources, check the declaration against their schema, build the expression.
+
+    Without ``lists`` no column has one: all of them are discovered.
+    """
+    lists = lists or OpenDomain.of(records)
+    persons = open_records(engine, records, lists, sources or Sources(records))
+    return _match(engine, records, lists, persons)
 
 
 def open_records(
-    engine: Engine, records: Records, domain: Domain | None, sources: Sources
+    engine: Engine, records: Records, lists: Domain | OpenDomain, sources: Sources
 ) -> Rows | None:
     """Define the view ``records``, or refuse a declaration that does not fit the schema.
 
@@ -97,7 +106,7 @@ def open_records(
         Which ids are one person's, where a table says so.
     """
     source, joins = sources.records, sources.joins
-    for axis in domain.axes if domain is not None else ():
+    for axis in lists.axes if isinstance(lists, Domain) else lists.listed:
         refuse_own_list(axis.name, axis.origin, sources)
     engine.in_zone(records.timezone)
     schema = engine.open(source, "source", keys=[found.declared.key for found in joins])
@@ -106,11 +115,8 @@ def open_records(
         columns.require(column, schema, role, name)
     joined = join(engine, joins, schema, name)
     selected = identities(records, joined.columns)
-    if domain is not None:
-        selected |= matched(engine, records, domain, joined)
-    elif records.item is not None:
-        selected["item"] = discovered(engine, records, joined)
-    selected |= _inexact(records, domain, joined.columns)
+    selected |= matched(engine, records, lists, joined)
+    selected |= _inexact(records, joined.columns)
     selected |= {f"partner_{number}": sql for number, sql in enumerate(joined.partners)}
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     taken = condition(engine, records, joined)
@@ -130,9 +136,7 @@ def _needed(records: Records) -> list[tuple[str, str]]:
     return [(column, role) for column, role in roles if column is not None]
 
 
-def _inexact(
-    records: Records, domain: Domain | None, schema: Mapping[str, SourceColumn]
-) -> dict[str, str]:
+def _inexact(records: Records, schema: Mapping[str, SourceColumn]) -> dict[str, str]:
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     ids = {*records.user_columns, records.record_id}
     texts = {
@@ -142,22 +146,22 @@ def _inexact(
             else columns.stored(name, column)[0]
         )
         for name, column in schema.items()
-        if name in ids | _read_as_they_are(records, domain) and not column.declared
+        if name in ids | _read_as_they_are(records) and not column.declared
     }
     lost = [f"({quoted(name)} IS NOT NULL AND {text} IS NULL)" for name, text in texts.items()]
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
 
 
-def _read_as_they_are(records: Records, domain: Domain | None) -> set[str | None]:
+def _read_as_they_are(records: Records) -> set[str]:
     """The columns that are matched or counted themselves, instead of read by an expression."""
-    used = {records.item, *(axis.name for axis in (() if domain is None else domain.axes))}
+    used = set(columns_of(records))
     used -= {name for name, text in records.contexts.items() if text is not None}
-    used -= {records.item} if records.item_expression is not None else set()
+    used -= {str(records.item)} if records.item_expression is not None else set()
     return used | ({records.quantity.column} if records.quantity is not None else set())
 
 
 def _match(
-    engine: Engine, records: Records, domain: Domain | None, persons: Rows | None
+    engine: Engine, records: Records, lists: Domain | OpenDomain, persons: Rows | None
 ) -> Prepared:
     """Every record with its cell; null where a value, a partner, a weight or quantity is missing.
 
@@ -166,7 +170,10 @@ def _match(
     rows = engine.table("records")
     if persons is not None:
         rows = with_persons(rows, persons)
-    rows = rows.mutate(cell=rows.item) if domain is None else with_cells(engine, rows, domain)
+    if isinstance(lists, Domain):
+        rows = with_cells(engine, rows, lists)
+    else:
+        rows = with_values(engine, rows, lists)
     for number in range(len(records.joins)):
         rows = rows.mutate(cell=_only(rows[f"partner_{number}"], rows.cell))
     if "weight" in rows.columns:
@@ -184,8 +191,8 @@ def _match(
             said=smaller(rows.quantity, _MOST_PERSONS),
             counts=rows.quantity > 0,
         )
-    names = ("user", "id", "weight", "cell", "quantity", "inexact")
-    return Prepared(rows.select(*(name for name in names if name in rows.columns)), domain, rows)
+    names = ("user", "id", "weight", *cell_parts(rows), "quantity", "inexact")
+    return Prepared(rows.select(*(name for name in names if name in rows.columns)), lists, rows)
 
 
 def _only(condition: Column, value: Column) -> Column:

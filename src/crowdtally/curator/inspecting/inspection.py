@@ -80,7 +80,7 @@ def inspect(
     method, by_user = subject.method, subject.records.user is not None
     with reading(), start_engine() as engine:
         stage("reading and matching")
-        prepared = prepare(engine, subject.records, subject.domain, subject.sources)
+        prepared = prepare(engine, subject.records, subject.lists, subject.sources)
         found = reasons(engine, prepared, subject.sources, lists=True)
         dropped = dropped_in(engine, prepared.rows)
         stage("counting records of users")

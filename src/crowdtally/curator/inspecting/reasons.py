@@ -6,7 +6,7 @@ never leaves the engine, not even one that no list has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Column
 from crowdtally.values.domain import Axis, Domain
+from crowdtally.values.open_domain import OpenDomain
 
 EXAMPLES = 3
 """How many listed values without a row are shown."""
@@ -95,12 +96,12 @@ def _checks(prepared: Prepared, sources: Sources) -> Iterator[_Check]:
     rows, records = prepared.matched, sources.declared
     if records.user is not None:
         yield _Check("user", ", ".join(records.user_columns), rows.user.isnull())
-    if prepared.lists is None:
-        yield _Check("item", str(records.item), rows.item.isnull())
-    else:
-        for number, (role, axis) in enumerate(_roles(prepared.lists)):
-            code = f"code_{number}"
-            yield _Check(role, axis.name, rows[code].isnull(), axis, code)
+    for number, (role, name, axis) in enumerate(_roles(prepared.lists)):
+        code = f"code_{number}"
+        if axis is None:
+            yield _Check(role, name, rows[f"axis_{number}"].isnull())
+        else:
+            yield _Check(role, name, rows[code].isnull(), axis, code)
     for number, found in enumerate(sources.joins):
         name = (found.table.label or "the table").rpartition("/")[2]
         yield _Check("join", f"{name}:{found.declared.keys}", ~rows[f"partner_{number}"])
@@ -110,11 +111,15 @@ def _checks(prepared: Prepared, sources: Sources) -> Iterator[_Check]:
         yield _Check("quantity", records.quantity.column, rows.counts.isnull() | ~rows.counts)
 
 
-def _roles(domain: Domain) -> Sequence[tuple[str, Axis]]:
-    first, *others = domain.axes
-    if not domain.has_items:
-        return [("attribute", axis) for axis in domain.axes]
-    return [("item", first), *(("context", axis) for axis in others)]
+def _roles(lists: Domain | OpenDomain) -> list[tuple[str, str, Axis | None]]:
+    """The columns that name a cell: the role, the name and the list of each."""
+    if isinstance(lists, Domain):
+        named: list[tuple[str, Axis | None]] = [(axis.name, axis) for axis in lists.axes]
+    else:
+        named = [(name, lists.lists.get(name)) for name in lists.columns]
+    if not lists.has_items:
+        return [("attribute", *one) for one in named]
+    return [("context" if place else "item", *one) for place, one in enumerate(named)]
 
 
 def _unmatched(engine: Engine, prepared: Prepared, check: _Check) -> Unmatched | None:

@@ -11,9 +11,10 @@ from crowdtally.curator.engine.prepare import open_records
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.stages import reading
 from crowdtally.values.domain import Domain
+from crowdtally.values.open_domain import OpenDomain
 
 
-def check_columns(sources: Sources, domain: Domain | None) -> tuple[str, ...]:
+def check_columns(sources: Sources, lists: Domain | OpenDomain) -> tuple[str, ...]:
     """Refuse what a release would refuse on seeing the columns and their types.
 
     Returns:
@@ -22,7 +23,7 @@ def check_columns(sources: Sources, domain: Domain | None) -> tuple[str, ...]:
     unseen = tuple(_called(source) for source in sources.every if not can_look(source))
     if not unseen:
         with reading(), without_rows() as engine:
-            open_records(engine, sources.declared, domain, sources)
+            open_records(engine, sources.declared, lists, sources)
     return unseen
 
 

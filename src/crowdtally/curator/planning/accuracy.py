@@ -7,14 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
+from crowdtally.curator.request.discovering import Discovery
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import UsageError
-from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.odds import PRIORS, odds
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import exact, show
+from crowdtally.values.table_kinds import ITEMS
 from crowdtally.values.whole import received
 
 LARGEST = Epsilon(Fraction(1000))
@@ -91,7 +92,7 @@ def _cells(of: str | None) -> int | None:
 def width_of(request: Request, target: Target) -> Fraction:
     """Half the width of the 95% noise interval that a request would give the target, as a count."""
     if request.discovery is not None:
-        law: NoiseLaw = DiscreteLaplace(request.discovery.scale)
+        law: NoiseLaw = _first_law(request, request.discovery, target)
         squares = 1.0
     elif request.selection is not None:
         law, squares = request.selection.planned().law, 1.0
@@ -103,19 +104,28 @@ def width_of(request: Request, target: Target) -> Fraction:
     return Fraction(law.reach(INTERVAL_LEVEL, Combination(squares, squares))) * law.unit
 
 
+def _first_law(request: Request, found: Discovery, target: Target) -> NoiseLaw:
+    """The noise of the items' table, which may have a public list; or of the last one."""
+    tables = {table.name: table.law for table in request.bounded}
+    tables |= {table.name: table.rule.law for table in found.tables}
+    return tables[ITEMS.name] if target.cells is None else tables[found.tables[-1].name]
+
+
 def check_target(request: Request, target: Target) -> None:
     """Refuse a target that a request does not have."""
     if target.cells is None:
-        if request.domain is not None and not request.domain.has_items:
+        if not request.lists.has_items:
             raise UsageError(
                 "a table of attributes has no items: say --accuracy-of cell, or --accuracy-of "
                 "sum:R with the number of cells that a question sums over."
             )
         return
     if request.discovery is not None:
+        if target.cells == 1:
+            return
         raise UsageError(
-            "which items will be discovered is not known, so nothing is summed: say --accuracy-of "
-            "item."
+            "which cells will be discovered is not known, so nothing is summed: say --accuracy-of "
+            "item, or --accuracy-of cell."
         )
     if request.selection is not None:
         raise UsageError(

@@ -69,12 +69,12 @@ def lines(facts: Facts) -> Iterator[str]:
             yield _standing(table)
         if table["summary"]:
             yield _summary(table["summary"])
+        if "threshold" in table:
+            yield _threshold(table)
     yield f"Counted: {facts['what_counts']}"
     yield from _other_noise(facts)
     if facts["advice"] is not None:
         yield _advice(facts["advice"])
-    if "threshold" in facts:
-        yield f"Items are released whose noisy number of users is at least {facts['threshold']}."
     if facts["trade_off"] is not None:
         yield _trade(facts["trade_off"], facts["max_records"])
     for words in facts["unknown"]:
@@ -93,12 +93,14 @@ def _other_noise(facts: Facts) -> Iterator[str]:
 
 def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
-    noise = f", noise scale {table['noise_scale']}"
+    noise = f"sensitivity {table['sensitivity']}, noise scale {table['noise_scale']}"
     if table["noise_scale"] is None:
-        noise = f" in each cell, {table['noise']} noise"
+        noise = f"sensitivity {table['sensitivity']} in each cell, {table['noise']} noise"
+    if "distance" in table:
+        noise = f"sensitivity {table['distance']:.4g} in L2, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
-        f"{_price(table)}, sensitivity {table['sensitivity']}{noise} "
+        f"{_price(table)}, {noise} "
         f"(standard deviation {table['noise_std']:.4g}; 95% of the "
         f"noise within ±{table['noise_interval_half_width']:.10g})."
     )
@@ -138,4 +140,13 @@ def _advice(advice: Facts) -> str:
         f"A sum over {advice['query_cells']} cells of the table {advice['table']!r} has, from "
         f"noise and sampling of empty cells, an error of about: {errors} (summaries of "
         f"{advice['size']} cells).{lost} For it choose {advice['options']}: {advice['why']}."
+    )
+
+
+def _threshold(table: Mapping[str, Any]) -> str:
+    """From where on a cell without a public list is released."""
+    what = "Items" if len(table["columns"]) == 1 else "Cells"
+    return (
+        f"  {what} are released whose noisy number of users is at least {table['threshold']}: one "
+        f"that only one user has appears with a small probability, delta {table['delta']} in all."
     )

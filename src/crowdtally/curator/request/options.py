@@ -40,6 +40,8 @@ class Option:
 
 
 _COUNTED, _SIDES = ("records", "users"), ("one", "two")
+NORMS = ("l1", "l2")
+"""What rows can be scaled to."""
 _AIMS = ("counts", "top", "recommend")
 AUTO = "auto"
 """The default of an option that follows from the others, or from what is measured."""
@@ -124,7 +126,8 @@ class ReleaseOptions(TypedDict, total=False):
             "method", names=CHOICES,
         ),
     ]  # fmt: skip
-    """``rank`` or ``dpsense``: choose the bound privately, for a share of ε."""
+    """``rank`` or ``dpsense``, and ``histogram`` with ``norm="l2"``: choose the bound privately,
+    for a share of the price."""
     popularity_records: Annotated[
         int | None,
         Option(None, "D", "hpa, tempered: records per user to rank by.", "method", is_whole=True),
@@ -142,6 +145,15 @@ class ReleaseOptions(TypedDict, total=False):
         ),
     ]  # fmt: skip
     """For ``dpsense`` and ``dpsense-s`` with ``count="records"``: the most in one cell."""
+    norm: Annotated[
+        str,
+        Option(
+            "l1", "l1|l2", "dpsense: what rows are scaled to, a sum or (with --delta, for Gaussian "
+            "noise) a Euclidean norm.", "method", names=NORMS,
+        ),
+    ]  # fmt: skip
+    """For ``dpsense``: rows are scaled to a sum (``l1``, the default), or to a Euclidean norm
+    (``l2``), which is for Gaussian noise and leaves more of long rows."""
     scalings: Annotated[
         str | Sequence[Number] | None,
         Option(None, "S,…", "dpsense-s: factors within 1 … 2 to choose from.", "method"),
@@ -164,11 +176,19 @@ class ReleaseOptions(TypedDict, total=False):
     discover_items: Annotated[
         bool,
         Option(
-            False, None, "Release the items that enough users have, without a public list; needs "
-            "--delta.", "what",
+            False, None, "The same as --discover with the item column.", "what",
         ),
     ]  # fmt: skip
-    """Release the items that enough users have, without a public list; needs ``delta``."""
+    """The same as ``discover`` with the item column."""
+    discover: Annotated[
+        str | Sequence[str],
+        Option(
+            (), "COL,…", "Columns without a public list, the item, contexts or attributes: release "
+            "the cells that enough users have; needs --delta and --max-records.", "what",
+        ),
+    ]  # fmt: skip
+    """The columns that have no public list: the item, contexts or attributes. Cells are released
+    that enough users have; needs ``delta``."""
     publishing: Annotated[
         str,
         Option(
@@ -244,12 +264,16 @@ def completed(given: Mapping[str, Any]) -> dict[str, Any]:
         _check_kind(name, given[name])
     defaults = {name: option.default for name, (_, option) in declared().items()}
     options = defaults | {name: value for name, value in given.items() if value is not None}
-    ordered = options["ordered"]
-    if not isinstance(ordered, str | list | tuple):
-        kind = type(ordered).__name__
-        raise UsageError(f"--ordered is a column, or a list of them: received a {kind}.")
-    names = ordered.split(",") if isinstance(ordered, str) else ordered
-    return options | {"ordered": tuple(str(name).strip() for name in names)}
+    return options | {name: _names(name, options[name]) for name in ("ordered", "discover")}
+
+
+def _names(option: str, given: object) -> tuple[str, ...]:
+    """The columns that an option names."""
+    if not isinstance(given, str | list | tuple):
+        kind = type(given).__name__
+        raise UsageError(f"{flag_of(option)} is a column, or a list of them: received a {kind}.")
+    names = given.split(",") if isinstance(given, str) else given
+    return tuple(str(name).strip() for name in names)
 
 
 def _check_kind(name: str, value: object) -> None:
@@ -257,7 +281,8 @@ def _check_kind(name: str, value: object) -> None:
     plain = value is None or isinstance(value, str | int | float | Fraction)
     if name == "bounding" or plain or (name == "features" and isinstance(value, os.PathLike)):
         return
-    if name in ("ordered", "scalings", "context_per_user") and isinstance(value, list | tuple):
+    lists = ("ordered", "discover", "scalings", "context_per_user")
+    if name in lists and isinstance(value, list | tuple):
         return
     raise UsageError(f"{flag_of(name)} does not take a {type(value).__name__}.")
 

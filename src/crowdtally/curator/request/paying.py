@@ -8,11 +8,12 @@ The noise is decided by public numbers alone: what one user can change, ε and �
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
+from crowdtally.curator.request.tables import samples_uncut
 from crowdtally.laws.zcdp import approximate, rho_of
 from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
 
@@ -30,6 +31,8 @@ class Paid:
     """ε of the whole release."""
     delta: Delta
     """δ of the whole release: 0 where nothing needs it."""
+    unknown: Delta = field(default_factory=Delta, kw_only=True)
+    """The part of δ that cells without a public list need."""
     offered: Delta = field(default_factory=Delta, kw_only=True)
     """δ that was offered: where noise of pure ε is the smaller one, nothing of it is spent."""
 
@@ -40,12 +43,24 @@ class Paid:
         >>> str(Paid("gaussian", Epsilon.of(1), Delta.of("1e-9")).rho)
         '0.0149730576735'
         """
-        return Rho(rho_of(self.epsilon, self.delta)) if self.noise == "gaussian" else None
+        if self.noise != "gaussian":
+            return None
+        return Rho(rho_of(self.epsilon, Delta(self.delta.value - self.unknown.value)))
 
     @property
     def price(self) -> Price:
         """Of all of it."""
         return self.rho or self.epsilon
+
+
+def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
+    """With pure ε, with ρ, or with the better of both: which of them options and δ leave open."""
+    noise, delta = asked.options["noise"], asked.delta
+    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
+    if not delta.value or noise not in (AUTO, "gaussian"):
+        return [pure]
+    gaussian = Paid("gaussian", epsilon, delta, offered=delta)
+    return [pure, gaussian] if noise == AUTO else [gaussian]
 
 
 def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
@@ -60,15 +75,11 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
         # It decides once it knows how long rows are.
         return Paid(AUTO, epsilon, delta, offered=delta)
-    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
-    if asked.discovers:
-        return replace(pure, delta=delta)
-    if not delta.value or noise not in (AUTO, "gaussian"):
-        return pure
-    gaussian = Paid("gaussian", epsilon, delta, offered=delta)
-    if noise == AUTO and _variance(made(epsilon)) <= _variance(made(gaussian.price)):
-        return pure
-    return gaussian
+    ways = ways_to_pay(asked, epsilon)
+    # The first of equals: pure ε, which can also be sampled without a cut.
+    if len(ways) == 1 or any(map(samples_uncut, made(ways[1].price))):
+        return ways[0]
+    return min(ways, key=lambda way: _variance(made(way.price)))
 
 
 def _variance(tables: Sequence[AnyTable]) -> float:

@@ -16,6 +16,7 @@ from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import UsageError
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta
+from crowdtally.values.open_domain import OpenDomain
 from crowdtally.values.records import Quantity, Records
 from crowdtally.values.registry import Registry, either
 
@@ -42,11 +43,15 @@ class Asked:
     """What is published instead of cells."""
     publishing: Publishing
     """Which noisy counts are published."""
+    discovered: tuple[str, ...] = ()
+    """The columns without a public list."""
+    open: OpenDomain | None = None
+    """All columns and the lists of some, once they were checked; there is no domain then."""
 
     @property
     def discovers(self) -> bool:
-        """Whether items have no public list."""
-        return bool(self.options["discover_items"])
+        """Whether some columns have no public list."""
+        return bool(self.discovered)
 
     @property
     def selects(self) -> bool:
@@ -104,6 +109,11 @@ def _is_plain(asked: Asked) -> bool:
     return plain and named <= {"publishing", "transform"}
 
 
+def _by_norm(asked: Asked) -> bool:
+    """Whether rows are scaled to a Euclidean norm."""
+    return asked.options["norm"] == "l2" and "norm" in asked.rule.takes
+
+
 Refusal = tuple[Callable[[Asked], bool], str]
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -111,11 +121,11 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: (
             a.by_row
-            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "scalings",
-                      "pairs", "discover_items")
+            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "norm",
+                      "scalings", "pairs", "discover_items", "discover")
         ),
         "with --user-per-row each row is one person, so there is nothing to bound or choose: "
-        "remove --bounding, --choose, --pairs, --discover-items and what goes with them.",
+        "remove --bounding, --choose, --pairs, --discover and what goes with them.",
     ),
     # ---- the top items alone
     (
@@ -125,8 +135,9 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     (
         lambda a: a.selects and a.has(
-            "bounding", "max_records", "choose", "cap", "scalings", "temper", "popularity_records",
-            "pairs", "discover_items", "for_", "features", "repeats", *_FORM,
+            "bounding", "max_records", "choose", "cap", "norm", "scalings", "temper",
+            "popularity_records", "pairs", "discover_items", "discover", "for_", "features",
+            "repeats", *_FORM,
         ),
         "--top selects items by their numbers of distinct users and measures those: nobody is "
         "bounded, and nothing else is published. Beside --top remove --for, --features, "
@@ -156,8 +167,8 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: (
             a.interval
-            and a.has("bounding", "max_records", "choose", "cap", "popularity_records", "temper",
-                      "scalings")
+            and a.has("bounding", "max_records", "choose", "cap", "norm", "popularity_records",
+                      "temper", "scalings")
         ),
         "--noise interval counts each user once in each of their cells, and bounds nobody: remove "
         "--bounding, --max-records, --choose, --cap and what goes with them, or --noise interval.",
@@ -165,7 +176,7 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.interval and (a.pairs or a.discovers),
         "--noise interval is for tables of few cells, which are known beforehand: remove --pairs "
-        "or --discover-items, or --noise interval.",
+        "or --discover, or --noise interval.",
     ),
     (
         lambda a: a.interval and a.has(*_FORM) and not _is_plain(a),
@@ -188,7 +199,7 @@ REFUSALS: tuple[Refusal, ...] = (
         lambda a: a.rule.name not in ("auto", "distinct") and a.has(*_AUTO_ONLY),
         "--for, --repeats, --features and --context-per-user are for auto, which decides on the "
         "method itself: remove them, or what names a method (--bounding, --max-records, --choose, "
-        "--publishing, --transform, --pairs, --discover-items and what goes with them).",
+        "--publishing, --transform, --pairs, --discover and what goes with them).",
     ),
     (
         lambda a: (
@@ -209,6 +220,15 @@ REFUSALS: tuple[Refusal, ...] = (
         "--bounding declared states the bound; to have it chosen use --bounding sra --choose rank.",
     ),
     (
+        lambda a: _by_norm(a) and a.has("choose") and a.options["choose"] != "histogram",
+        "how far rows are to be scaled to a Euclidean norm is chosen by another rule: use --choose "
+        "histogram, or --norm l1.",
+    ),
+    (
+        lambda a: not _by_norm(a) and a.options["choose"] == "histogram",
+        "--choose histogram is for --bounding dpsense --norm l2: add them, or use --choose rank.",
+    ),
+    (
         lambda a: a.has("choose") and not a.by_row and a.options["choose"] not in a.rule.choices,
         "this rule does not take that private choice of its bound: DPSense-S chooses its bound and "
         "its scaling together (--choose dpsense), and a rule of your own states its limit.",
@@ -226,6 +246,17 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.has("cap") and ("cap" not in a.rule.takes or a.options["count"] == "users"),
         "--cap is for --bounding dpsense or dpsense-s with --count records: remove it.",
+    ),
+    # ---- rows scaled to a Euclidean norm
+    (
+        lambda a: _by_norm(a) and (not a.delta.value or a.options["noise"] == "laplace"),
+        "--norm l2 scales rows for Gaussian noise: add --delta, such as --delta 1e-9, and no "
+        "--noise laplace; or use --norm l1, which is for pure epsilon too.",
+    ),
+    (
+        lambda a: _by_norm(a) and a.transform.name != "none",
+        "a transform adds up a user's cells, and no sum is taken of rows that are scaled to a "
+        "Euclidean norm: use --transform none, or --norm l1.",
     ),
     # ---- pairs
     (
@@ -271,8 +302,7 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     (
         lambda a: a.quantity is not None and a.discovers,
-        "--discover-items counts users, who count once in an item: remove --quantity and "
-        "--max-quantity.",
+        "--discover counts users, who count once in a cell: remove --quantity and --max-quantity.",
     ),
     (
         lambda a: (
@@ -281,18 +311,19 @@ REFUSALS: tuple[Refusal, ...] = (
         ),
         "cells times --max-quantity are beyond 2^62: lower --max-quantity, or shorten the lists.",
     ),
-    # ---- items without a public list
+    # ---- columns without a public list
     (
         lambda a: (
             a.discovers
             and (a.rule.name != "sra" or a.has("choose") or a.pairs)
         ),
-        "--discover-items works with --bounding sra and a given --max-records, without --pairs.",
+        "--discover works with --bounding sra and a given --max-records, without --choose and "
+        "--pairs.",
     ),
     (
         lambda a: a.discovers and not a.delta.value,
-        "--discover-items needs --delta: items that no public list names can only be released "
-        "with a small probability delta of exceeding epsilon, such as --delta 1e-9.",
+        "--discover needs --delta: cells that no public list names can only be released with a "
+        "small probability delta of exceeding epsilon, such as --delta 1e-9.",
     ),
     # ---- delta
     (
@@ -306,13 +337,9 @@ REFUSALS: tuple[Refusal, ...] = (
         "interval.",
     ),
     (
-        lambda a: (
-            a.discovers
-            and (a.domain is not None or bool(a.records.contexts)
-                 or a.has("transform", "publishing", "guess_total"))
-        ),
-        "--discover-items finds the items itself: give no --items, --context, --transform or "
-        "--publishing with it.",
+        lambda a: a.discovers and a.has("guess_total", *_FORM),
+        "--discover publishes the cells that it finds, as they are: remove --transform, "
+        "--publishing, --guess-total and what goes with them.",
     ),
     (
         lambda a: a.domain is None and not a.discovers,
@@ -322,8 +349,12 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     # ---- the domain
     (
-        lambda a: a.domain is not None and a.domain.has_items != (a.records.item is not None),
-        "the domain must have items where the records do, else attributes.",
+        lambda a: (
+            a.domain is not None and not a.discovers
+            and a.domain.has_items != (a.records.item is not None)
+        ),
+        "the domain must have items where the records do, else attributes; items without a public "
+        "list are named by --discover.",
     ),
     (
         lambda a: (

@@ -8,19 +8,27 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.measured import AnyTable, Measured
-from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.discovering import (
+    Discovery,
+    check_noise,
+    check_open,
+    discovered_columns,
+    make_discovery,
+    paid_for_unknown,
+    plain_tables,
+    tables_of,
+)
 from crowdtally.curator.request.in_contexts import check_contexts, with_features
 from crowdtally.curator.request.method import Method, method_of, rule_of
-from crowdtally.curator.request.options import NOISES, completed
+from crowdtally.curator.request.options import NOISES, NORMS, completed
 from crowdtally.curator.request.paying import Paid, check_delta, paid
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.resolving import resolved
-from crowdtally.curator.request.selecting import top_request
+from crowdtally.curator.request.selecting import paid_for_top
 from crowdtally.curator.request.split import AUTO_PART, CHOOSE, TOTAL, complete_split
 from crowdtally.curator.request.tables import (
     check_names,
@@ -30,15 +38,15 @@ from crowdtally.curator.request.tables import (
     popularity_table,
 )
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
-from crowdtally.curator.selecting.unknown_items import UnknownItems
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Delta, Epsilon, Price
+from crowdtally.values.open_domain import OpenDomain
 from crowdtally.values.rational import exact
 from crowdtally.values.records import Records
-from crowdtally.values.table_kinds import ITEMS, POPULARITY
+from crowdtally.values.table_kinds import POPULARITY
 from crowdtally.values.whole import whole_number
 
 
@@ -49,14 +57,21 @@ class Subject:
     sources: Sources
     """Where the records are: found once."""
     domain: Domain | None
-    """The public cells; None where the items are discovered."""
+    """The public cells; None where a column is discovered."""
     method: Method
     """How users are bounded and what is counted."""
+    open: OpenDomain | None = None
+    """The columns and some of their lists, where a column is discovered."""
 
     @property
     def records(self) -> Records:
         """The records and the roles of their columns."""
         return self.sources.declared
+
+    @property
+    def lists(self) -> Domain | OpenDomain:
+        """The public lists, of all columns or of some."""
+        return self.domain or self.open or OpenDomain.of(self.records)
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,7 @@ class Request:
     sources: Sources
     """Where the records are: found once."""
     domain: Domain | None
-    """The public cells; None where the items are discovered."""
+    """The public cells; None where a column is discovered."""
     paid: Paid
     """What the whole release costs, and with what noise."""
     method: Method
@@ -74,11 +89,11 @@ class Request:
     shares: Mapping[str, Fraction]
     """Each part's exact share of the price."""
     tables: tuple[AnyTable, ...]
-    """The tables of counts; none where the items are discovered."""
+    """The tables of counts of public cells."""
     popularity: Table | None = None
     """The table that items are ranked by, where a rule asks for one."""
-    discovery: UnknownItems | None = None
-    """How items are discovered, where they have no public list."""
+    discovery: Discovery | None = None
+    """How cells are discovered, where a column has no public list."""
     selection: TopRequest | None = None
     """What is asked for where only top items are; there are no other tables then."""
     guess_total: int = 0
@@ -109,7 +124,13 @@ class Request:
     @property
     def subject(self) -> Subject:
         """The request without its cost and its form."""
-        return Subject(self.sources, self.domain, self.method)
+        found = None if self.discovery is None else self.discovery.domain
+        return Subject(self.sources, self.domain, self.method, found)
+
+    @property
+    def lists(self) -> Domain | OpenDomain:
+        """The public lists, of all columns or of some."""
+        return self.subject.lists
 
     @property
     def epsilon(self) -> Epsilon:
@@ -136,13 +157,10 @@ class Request:
         tables = tuple(table.priced(made.part(table.part)) for table in self.tables)
         ranked = self.popularity
         popularity = None if ranked is None else ranked.priced(made.part(ranked.part))
-        discovery = self.discovery
-        if discovery is not None:
-            discovery = replace(discovery, epsilon=pure(made.part(ITEMS.name)))
+        discovery = None if self.discovery is None else self.discovery.at(made.part)
         selection = self.selection
         if selection is not None:
-            prices = {name: pure(made.part(name)) for name in (SELECT, MEASURE)}
-            selection = replace(selection, select=prices[SELECT], measure=prices[MEASURE])
+            selection = replace(selection, select=made.part(SELECT), measure=made.part(MEASURE))
         ranked_first = [*([popularity] if popularity else []), *tables]
         check_tables(ranked_first, paid.epsilon, self.method.rule)
         return replace(
@@ -167,15 +185,18 @@ def make_request(
     asked = _asked(completed(options), records, domain, Delta.of(delta))
     sources = sources or Sources(records)
     asked = _together(asked, sources)
-    method = method_of(asked.options, asked.rule)
+    method = method_of(asked.options, asked.rule, asked.discovered)
     total = Epsilon.of(epsilon)
     if split is not None and isinstance(method.rule, Auto):
         raise UsageError(
             "auto divides epsilon itself, step by step: remove --split, or name a method, for "
             "example --max-records 10."
         )
-    shares = complete_split(split, _parts(method, asked.domain), method.choose)
-    made = _checked(asked, method, total, shares, sources)
+    if asked.selects and asked.domain is not None:
+        made = _selecting(asked, asked.domain, method, total, split, sources)
+    else:
+        shares = complete_split(split, _parts(method, asked), method.choose)
+        made = _checked(asked, method, total, shares, sources)
     return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))
 
 
@@ -185,17 +206,22 @@ def make_subject(
     """Check what is to be counted, and put it together; what it costs is not said."""
     _check_kinds(records, domain, None)
     given = completed(options)
-    # δ is a part of the cost: whatever it will be, it is there where items are discovered.
-    delta = Delta.of("1e-9") if given["discover_items"] else Delta()
+    # δ is a part of the cost: whatever it will be, it is there where nothing works without it.
+    needs_delta = given["discover_items"] or given["discover"] or given["norm"] == "l2"
+    delta = Delta.of("1e-9") if needs_delta else Delta()
     sources = sources or Sources(records)
     asked = _together(_asked(given, records, domain, delta), sources)
-    return Subject(sources, asked.domain, method_of(asked.options, asked.rule))
+    method = method_of(asked.options, asked.rule, asked.discovered)
+    return Subject(sources, asked.domain, method, asked.open)
 
 
 def _together(asked: Asked, sources: Sources) -> Asked:
     """What was asked, once all of it goes together; public features are read here."""
     refuse(asked)
     check_delta(asked.delta)
+    if asked.discovers:
+        check_open(asked)
+        return replace(asked, domain=None, open=OpenDomain.of(asked.records, asked.domain))
     _check_lists(asked.records, asked.domain)
     check_contexts(asked)
     return with_features(asked, sources)
@@ -228,6 +254,7 @@ def _asked(
     options = resolved(given, records)
     one_of(options["count"], ("records", "users"), "--count")
     one_of(options["noise"], NOISES, "--noise")
+    one_of(options["norm"], NORMS, "--norm")
     one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
@@ -240,6 +267,7 @@ def _asked(
         rule_of(options, records),
         TRANSFORMS.load(options["transform"]).of(options),
         PUBLISHINGS.load(options["publishing"]).of(options),
+        discovered_columns(options, records),
     )
 
 
@@ -248,34 +276,70 @@ def _checked(
 ) -> Request:
     """The request with its tables, once all options go together."""
     options, domain = asked.options, asked.domain
+    if asked.open is not None:
+        return _discovering(asked, asked.open, method, total, shares, sources)
     _check_theta(method, domain)
     _check_ordered(asked.transform.ordered, domain)
     if isinstance(method.rule, Auto) and domain is not None:
         # Its tables have these columns in several combinations, of which none is made yet.
         check_names([axis.name for axis in domain.axes])
-    selects = options["top"] is not None
 
     def tables_for(price: Price) -> tuple[AnyTable, ...]:
         prices = {name: price * share for name, share in shares.items()}
-        return () if selects else make_tables(domain, method, options, prices.__getitem__)
+        return make_tables(domain, method, options, prices.__getitem__)
 
     spent = paid(asked, total, tables_for)
     prices = {name: spent.price * share for name, share in shares.items()}
-    tables, popularity, discovery, selection = tables_for(spent.price), None, None, None
-    if selects and domain is not None:
-        selection = top_request(domain, asked, prices)
+    tables, popularity = tables_for(spent.price), None
     if method.popularity_records is not None and domain is not None:
         popularity = popularity_table(
             domain, method.popularity_records, prices[POPULARITY.name], method.what
         )
-    if method.discover:
-        check_names([str(asked.records.item)])
-        discovery = UnknownItems(method.rule.limit, pure(prices[ITEMS.name]), asked.delta)
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
-    guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+    guess = _guess_total(options)
+    return Request(sources, domain, spent, method, shares, tables, popularity, guess_total=guess)
+
+
+def _guess_total(options: Mapping[str, Any]) -> int:
+    return whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+
+
+def _selecting(
+    asked: Asked,
+    domain: Domain,
+    method: Method,
+    total: Epsilon,
+    split: Mapping[str, object] | None,
+    sources: Sources,
+) -> Request:
+    """The request where only top items are asked for."""
+    found = paid_for_top(domain, asked, total, split)
+    guess = _guess_total(asked.options)
     return Request(
-        sources, domain, spent, method, shares, tables, popularity, discovery, selection, guess
-    )
+        sources, domain, found.paid, method, found.shares, (), selection=found.request,
+        guess_total=guess,
+    )  # fmt: skip
+
+
+def _discovering(
+    asked: Asked,
+    domain: OpenDomain,
+    method: Method,
+    total: Epsilon,
+    shares: Mapping[str, Fraction],
+    sources: Sources,
+) -> Request:
+    """The request where a column has no public list."""
+    limit = method.rule.limit
+
+    def discovery_for(spent: Paid) -> Discovery:
+        return make_discovery(domain, limit, lambda name: spent.price * shares[name], spent.unknown)
+
+    spent = paid_for_unknown(asked, total, discovery_for)
+    check_noise(discovery_for(spent), total)
+    tables = plain_tables(domain, limit, lambda name: spent.price * shares[name])
+    check_tables(tables, total, method.rule)
+    return Request(sources, None, spent, method, shares, tables, discovery=discovery_for(spent))
 
 
 def one_of(value: object, names: Sequence[str], option: str) -> None:
@@ -325,16 +389,15 @@ def _check_ordered(ordered: Sequence[str], domain: Domain | None) -> None:
             raise UsageError(f"--ordered names {name!r}. {did_you_mean(name, names)}")
 
 
-def _parts(method: Method, domain: Domain | None) -> list[str]:
+def _parts(method: Method, asked: Asked) -> list[str]:
     """The parts that ε is divided between, in the order in which they are drawn."""
     if isinstance(method.rule, Auto):
         return [AUTO_PART]
-    if isinstance(method.rule, Selected):
-        return [SELECT, MEASURE]
-    paid_by = [part for _, part in counted_cells(domain, pairs=method.pairs)]
+    if asked.open is not None:
+        return [TOTAL, *tables_of(asked.open)]
+    paid_by = [part for _, part in counted_cells(asked.domain, pairs=method.pairs)]
     return [
         *([CHOOSE] if method.choose else []),
-        *([TOTAL, ITEMS.name] if method.discover else []),
         *([POPULARITY.name] if method.popularity_records else []),
         *paid_by,
     ]

@@ -1,4 +1,4 @@
-"""Items without a public list: those that enough users have, under (ε, δ)."""
+"""Cells without public lists: those that enough users have, under (ε, δ)."""
 
 from __future__ import annotations
 
@@ -6,67 +6,104 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from crowdtally.budget import Part
-from crowdtally.curator.counting.items import kept_items
 from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.counting.unknown_cells import Kept, kept_cells
+from crowdtally.curator.pricing import cost_facts
+from crowdtally.curator.request.discovering import Discovery, UnknownTable
 from crowdtally.curator.request.split import TOTAL
-from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.selecting.unknown_cells import Discovered
 from crowdtally.curator.steps.step import Reading, Released
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import DISCOVERED
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.counts import Counts
 from crowdtally.values.layout import Listed
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import ITEMS
 
 
 @dataclass(frozen=True)
-class Discovery:
-    """The items that pass, with their noisy numbers of users; and the mass of the others."""
+class Discover:
+    """The cells that pass, with their noisy numbers of users; and the mass of the others.
 
-    item: str
-    """The item column."""
-    rule: UnknownItems
-    """The threshold and its ε and δ."""
-    total: Epsilon
-    """ε of the mass of the others."""
+    All tables count the same kept cells, of which each user has at most l. A table of listed values
+    alone has all of its cells; there too a user counts once in at most l of them.
+    """
+
+    discovery: Discovery
+    """What is discovered, and for what price."""
+    plain: tuple[Table, ...] = ()
+    """The tables of which every column has a list."""
 
     def parts(self) -> Sequence[Part]:
-        """The mass of the others, and the items."""
-        bound = {"l1_bound": self.rule.limit}
+        """The mass of the others, and the tables."""
+        found = self.discovery
         return [
-            Part(TOTAL, self.total, "discrete-laplace", bound),
-            Part(
-                ITEMS.name,
-                self.rule.epsilon,
-                "thresholded-discrete-laplace",
-                bound,
-                self.rule.delta,
-            ),
+            found.other.part(TOTAL),
+            *(table.charge() for table in self.plain),
+            *(table.rule.part(table.name) for table in found.tables),
         ]
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
-        """(user, item) → at most l distinct items per user → items by value, users of each."""
-        limit, key = self.rule.limit, reading.fresh_key()
-        return kept_items(reading.engine, reading.prepared, limit, key=key)
+        """(user, cell) → at most l distinct cells per user → cells by value, users of each."""
+        widths = [len(table.layout.names) for table in self.plain]
+        widths += [len(table.columns) for table in self.discovery.tables]
+        limit, key = self.discovery.other.limit, reading.fresh_key()
+        return kept_cells(reading.engine, reading.prepared, limit, widths, key=key)
 
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
-        """The items that enough users have."""
-        items, users = counted.found
-        passed = self.rule.select(users, draws)
-        other = self.rule.other(users, passed, self.total, draws)
+        """The cells that enough users have."""
+        found, unknown = list[Kept](counted.found), self.discovery.tables
+        tables = [
+            table.publish(_listed(table, kept), draws)
+            for table, kept in zip(self.plain, found, strict=False)
+        ]
+        found = found[len(self.plain) :]
+        passed = [
+            table.select(kept.users, draws) for table, kept in zip(unknown, found, strict=True)
+        ]
+        tables += map(self._found, unknown, found, passed)
+        other = self.discovery.other.draw(found[-1].users, passed[-1], draws)
+        return replace(released.with_tables(tables), other=self._mass(other))
+
+    def _found(self, table: UnknownTable, kept: Kept, passed: Discovered) -> NoisyTable:
+        """A table of the cells that passed, in the order of their values."""
+        rule = table.rule
         facts = {
-            "epsilon": show(self.rule.epsilon.value),
-            "delta": show(self.rule.actual_delta),
-            "sensitivity": self.rule.limit,
+            **cost_facts(rule, rule.price),
+            "delta": show(rule.actual_delta),
             "publishing": DISCOVERED,
-            "threshold": self.rule.threshold,
+            "threshold": rule.threshold,
         }
-        layout, law = Listed(self.item, items[passed.places]), DiscreteLaplace(self.rule.scale)
-        table = NoisyTable(ITEMS.name, layout, passed.noisy, law, facts)
-        words = "noisy number of (user, item) pairs among the kept ones whose item is not released"
-        scale = show(self.rule.limit / self.total.value)
-        mass = {"count": other, "noise_scale": scale, "counts": words}
-        return replace(released.with_tables([table]), other=mass)
+        columns = {
+            name: self._values(name, values[passed.places])
+            for name, values in zip(table.columns, kept.values, strict=True)
+        }
+        return NoisyTable(table.name, Listed(columns), passed.noisy, rule.law, facts)
+
+    def _values(self, name: str, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of a column, where its list has places instead."""
+        axis = self.discovery.domain.lists.get(name)
+        return values if axis is None else axis.values[values.astype(np.int64)]
+
+    def _mass(self, other: int) -> dict[str, Any]:
+        table, law = self.discovery.tables[-1], self.discovery.other.law
+        what = "item" if table.name == ITEMS.name else "cell"
+        words = f"noisy number of (user, {what}) pairs among the kept ones whose {what} is not "
+        told = {
+            name: law.to_json()[name] for name in ("scale", "variance") if name in law.to_json()
+        }
+        noise = {f"noise_{name}": value for name, value in told.items()}
+        return {"count": other, **noise, "counts": f"{words}released", "table": table.name}
+
+
+def _listed(table: Table, kept: Kept) -> Counts:
+    """The users of each listed value: such a table has one column, that of the items."""
+    (places,) = kept.values
+    size, bound = table.cells.size, table.bound
+    return Counts(size, places.astype(np.int64), kept.users, bound, squared=bound)

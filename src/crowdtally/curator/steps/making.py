@@ -8,16 +8,18 @@ from collections.abc import Sequence
 from crowdtally.budget import Charge, Part
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import RecordRule
-from crowdtally.curator.pricing import pure
+from crowdtally.curator.pricing import zcdp
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.request.split import CHOOSE, TOTAL
+from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.line import auto_steps
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
-from crowdtally.curator.steps.discovery import Discovery
+from crowdtally.curator.steps.discovery import Discover
 from crowdtally.curator.steps.measured import MeasuredTables
+from crowdtally.curator.steps.norms import ChooseNorm
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.step import Step
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
@@ -34,7 +36,7 @@ _WHOLE = "release"
 def steps_of(request: Request) -> tuple[Step, ...]:
     """The steps: popularity, the choice of the bounds, the tables; or a discovery."""
     if request.discovery is not None:
-        return (Discovery(str(request.records.item), request.discovery, pure(request.part(TOTAL))),)
+        return (Discover(request.discovery, request.bounded),)
     if request.selection is not None:
         return (SelectTop(request.selection), MeasureTop(request.selection))
     if isinstance(request.method.rule, Auto):
@@ -52,6 +54,8 @@ def _choice(request: Request, price: Price) -> Step:
     method, rule, tables = request.method, request.method.rule, request.bounded
     if isinstance(rule, DPSenseS):
         return ChooseThetaAndScaling(tables, rule.theta, method.scalings, price, rule.cap)
+    if isinstance(rule, DPSenseL2):
+        return ChooseNorm(tables, rule.theta, zcdp(price), rule.cap)
     if isinstance(rule, DPSense):
         return ChooseTheta(tables, str(method.choose), rule.theta, price, rule.cap)
     least = 2 if method.pairs else 1

@@ -13,6 +13,8 @@ from typing import Any
 
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.request import Request
+from crowdtally.values.domain import Axis
+from crowdtally.values.open_domain import OpenDomain
 from crowdtally.values.records import Quantity, Records
 
 
@@ -23,7 +25,7 @@ class Record:
     user: int
     """Whose it is."""
     cell: tuple[int, ...]
-    """Its place on every axis of the domain; the number of an item where items are discovered."""
+    """Its place on every axis of the domain; any number where a column has no list."""
     quantity: int = 1
     """How often it counts, where records have a quantity."""
 
@@ -70,17 +72,23 @@ def on_records(request: Request, records: Sequence[Record]) -> Request:
 
 
 def _axes(request: Request) -> list[str]:
-    if request.domain is None:
-        return [str(request.records.item)]
-    return [axis.name for axis in request.domain.axes]
+    return list(_lists(request))
+
+
+def _lists(request: Request) -> dict[str, Axis | None]:
+    """The columns that name a cell, with their lists."""
+    lists = request.lists
+    if isinstance(lists, OpenDomain):
+        return {name: lists.lists.get(name) for name in lists.columns}
+    return {axis.name: axis for axis in lists.axes}
 
 
 def _values(request: Request, place: int, codes: list[int]) -> Any:
     import pyarrow as pa
 
-    if request.domain is None:
+    axis = list(_lists(request).values())[place]
+    if axis is None:
         return pa.array([f"item {code}" for code in codes], pa.string())
-    axis = request.domain.axes[place]
     kind = pa.string() if axis.kind == "text" else pa.int64()
     return pa.array([axis.values[code] for code in codes], kind)
 

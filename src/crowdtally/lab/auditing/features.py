@@ -161,7 +161,8 @@ def _leaves_out(table: NoisyTable) -> bool:
 
 def _keys(table: NoisyTable) -> Iterable[Any]:
     if isinstance(table.layout, Listed):
-        return [_plain(label) for label in table.layout.values]
+        columns = [values.tolist() for values in table.layout.values.values()]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
     return () if table.cells is None else [int(cell) for cell in table.cells]
 
 

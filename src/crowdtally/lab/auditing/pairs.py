@@ -130,11 +130,14 @@ def _among(request: Request) -> Pair:
 
 
 def _discovered(request: Request) -> Iterator[Pair]:
-    """Items of hers alone, and at the threshold; each in two records, which must count once."""
+    """Cells of hers alone, and at the threshold; each in two records, which must count once."""
     assert request.discovery is not None
-    rule = request.discovery
-    for items, more in ((rule.limit, ""), (rule.limit + 1, ", one more than the bound")):
-        new = [(item,) for item in range(min(items, _MOST_RECORDS))]
+    rule, columns = request.discovery.tables[-1].rule, request.discovery.domain.columns
+    # They differ in a column without a list, where any number of values can be.
+    free = columns.index(request.discovery.domain.discovered[0])
+    for cells, more in ((rule.limit, ""), (rule.limit + 1, ", one more than the bound")):
+        numbers = range(min(cells, _MOST_RECORDS))
+        new = [tuple(n if place == free else 0 for place in range(len(columns))) for n in numbers]
         hers = _hers([cell for cell in new for _ in range(2)], None)
         met = new[: _MOST_OTHERS // rule.threshold]
         crowd = [

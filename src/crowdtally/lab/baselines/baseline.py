@@ -83,7 +83,7 @@ class Bounded:
         if subject.domain is None or subject.method.pairs:
             raise UsageError(
                 "the baselines count items, items in context or cells of public lists: leave out "
-                f"{'--pairs' if subject.method.pairs else '--discover-items'}, or the baselines."
+                f"{'--pairs' if subject.method.pairs else '--discover'}, or the baselines."
             )
         for (name, _), cells in counted_cells(subject.domain, pairs=False).items():
             if cells.size > Dense.largest:

@@ -150,7 +150,11 @@ def compare(
         if output is not None:
             check_folder(_path(output))
         count = {"count": options["count"]} if options.get("count") is not None else {}
-        asked = {name: options[name] for name in ("pairs", "discover_items") if name in options}
+        asked = {
+            name: options[name]
+            for name in ("pairs", "discover_items", "discover")
+            if name in options
+        }
         subject = make_subject(records, domain, **count, **asked)
         called = "crowdtally.lab.compare(…)"
         with _placed(output) as folder:

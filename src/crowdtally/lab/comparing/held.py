@@ -96,8 +96,9 @@ def _compared(subject: Subject) -> Domain:
     method, domain = subject.method, subject.domain
     if domain is None or method.discover:
         raise UsageError(
-            "a comparison needs the public list of items, --items FILE, because what is discovered "
-            "differs from run to run: remove --discover-items."
+            "a comparison needs the public list of each column, because what is discovered differs "
+            "from run to run: remove --discover (or --discover-items), and give --items FILE and "
+            "--values."
         )
     if method.pairs:
         raise UsageError("a comparison counts items and items in context: remove --pairs.")

@@ -48,7 +48,7 @@ def auto_disagreements(
         return
     auto = AutoFacts.from_json(metadata["auto"])
     if "other" in metadata or domain.is_discovered:
-        yield "its items are discovered, which auto does not do"
+        yield "its cells are discovered, which auto does not do"
         return
     yield from _tables_there({table.name for table in tables}, domain)
     yield from _declared(auto, domain)

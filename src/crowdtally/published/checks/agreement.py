@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import chain
-from math import isclose
+from math import isclose, prod
 from typing import Any
 from unicodedata import is_normalized
 
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.registry import fault_of
 from crowdtally.laws.zcdp import delta_of
@@ -117,7 +118,7 @@ def _tables_there(
     if names != wanted:
         yield f"its tables are {_named(names)}, and those of this domain are {_named(wanted)}"
     if found != ("other" in metadata):
-        yield "it has 'other' without discovered items, or they without it"
+        yield "it has 'other' without discovered cells, or they without it"
 
 
 def _declared(metadata: Mapping[str, Any], domain: PublicDomain) -> Iterator[str]:
@@ -219,9 +220,10 @@ def _hashes(metadata: Mapping[str, Any]) -> Iterator[str]:
 def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
     if table.file != f"{table.name}.parquet":
         yield f"names its file {table.file!r}: it must be '{table.name}.parquet'"
-    if table.is_discovered != domain.is_discovered:
-        yield "is published as discovered items are, or its domain says so, but not both"
+    if table.is_discovered != any(one.is_discovered for one in _lists_of(table, domain)):
+        yield "is published as discovered cells are, or its domain says so, but not both"
         return
+    yield from _found(table, _lists_of(table, domain))
     yield from _transform(table, domain)
     if table.is_chosen != table.kind.chosen:
         yield f"is published as {table.publishing!r}, which such a table cannot be"
@@ -238,6 +240,25 @@ def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
         yield from _summary(table, table.summary)
     if table.rows not in (None, table.published_cells):
         yield f"has {table.rows} rows for {table.published_cells} published cells"
+
+
+def _lists_of(table: TableFacts, domain: PublicDomain) -> list[PublicList]:
+    """The lists of a table's columns; the other item of a pair has none of its own."""
+    return [domain.by_name[axis] for axis in table.axes if axis in domain.by_name]
+
+
+def _found(table: TableFacts, lists: Sequence[PublicList]) -> Iterator[str]:
+    """Discovered: no more cells than the values make, and no value without a cell of a table."""
+    if not table.is_discovered:
+        return
+    most = prod(one.length for one in lists)
+    alone = [one.length for one in lists if one.tables == (table.name,)]
+    if table.cells > most or table.cells < max(alone, default=0):
+        yield f"has {table.cells} cells, and its columns have {_lengths(lists)} values"
+
+
+def _lengths(lists: Sequence[PublicList]) -> str:
+    return " × ".join(str(one.length) for one in lists)
 
 
 def _transform(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
@@ -267,11 +288,15 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> Iterator[str]:
 
 
 def _free(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Interval noise is for tables in which nobody is bounded, and they for it."""
+    """Interval noise is for tables in which nobody is bounded, and they for it.
+
+    But few chosen cells, in which a user counts once each, can have Gaussian noise as well.
+    """
     bounding, is_interval = metadata["method"]["bounding"], table.law.kind == IntervalNoise.kind
     if is_interval and bounding not in (AUTO, DISTINCT):
         yield "has interval noise, and its users are bounded"
-    if not is_interval and bounding == DISTINCT:
+    few = table.is_chosen and table.law.kind == GaussianNoise.kind
+    if not is_interval and not few and bounding == DISTINCT:
         yield "bounds nobody, and has no interval noise"
 
 

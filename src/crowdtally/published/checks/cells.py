@@ -139,7 +139,7 @@ class Cells:
     whole: int = 0
     """Of a table of chosen items: how many factors, the last ones, each item has all codes of."""
     chosen: int | None = None
-    """How many cells there are, where a release chose some of its items."""
+    """How many cells there are, where a release chose some of its items, or found its cells."""
 
     @property
     def columns(self) -> Mapping[str, str | None]:
@@ -187,6 +187,8 @@ def cells_of(table: TableFacts, domain: PublicDomain) -> Cells:
         # How many numbers there are nothing but the table says: as many as go with its contexts.
         length = table.cells // prod(factor.length for factor in factors)
         return Cells((Numbers(table.kind.own, length), *factors))
+    if table.is_discovered:
+        return Cells(factors, chosen=table.cells)
     if table.is_chosen:
         # Top items of each context are others in each.
         each = table.kind.over == "items in context" and table.kind is not HEADS

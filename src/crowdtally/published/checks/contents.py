@@ -56,21 +56,30 @@ def check_contents(folder: Path, domain: PublicDomain, table: TableFacts) -> Non
 
 
 def _filled(folder: Path, listed: PublicList) -> PublicList:
-    """The list with its values, which may stand in a table alone."""
-    if listed.table is None:
+    """The list with its values, which may stand in tables alone."""
+    if not listed.tables:
         return listed
-    path, values = folder / f"{listed.table}.parquet", list[Any]()
-    for block in parquet.read(path, [listed.name], listed.length):
-        if np.ma.is_masked(block[listed.name]):
-            raise damaged(path, "an item is missing (NULL)")
-        values += block[listed.name].tolist()
+    values = [_column(folder / f"{name}.parquet", listed.name) for name in listed.tables]
+    first = values[0]
     if listed.is_discovered:
-        sound = values == sorted(set(values))
+        first = sorted(set(chain(*values)))
+        sound = len(first) == listed.length
     else:
-        sound = list_hash(values) == listed.sha256
+        sound = list_hash(first) == listed.sha256
     if not sound:
-        raise damaged(path, "its items are not those that were released")
-    return replace(listed, values=values)
+        path = folder / f"{listed.tables[0]}.parquet"
+        raise damaged(path, f"the values of {listed.name!r} are not those that were released")
+    return replace(listed, values=first)
+
+
+def _column(path: Path, name: str) -> list[Any]:
+    """All values of one column."""
+    values = list[Any]()
+    for block in parquet.read(path, [name], parquet.opened(path).rows):
+        if np.ma.is_masked(block[name]):
+            raise damaged(path, f"its column {name!r} has a row without a value (NULL)")
+        values += block[name].tolist()
+    return values
 
 
 def list_hash(values: list[Any]) -> str:

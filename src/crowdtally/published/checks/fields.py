@@ -73,10 +73,11 @@ _FOUND = Fields(
     }
 )
 _ITEMS = Having("discovered", _FOUND, Having("values", _LISTED, _ELSEWHERE))
+_COLUMN = Having("discovered", _FOUND, _LISTED)
 _DOMAIN = Having(
     "attributes",
-    Fields({"attributes": Each(_LISTED, 1)}),
-    Fields({"items": _ITEMS, "contexts": Each(_LISTED)}),
+    Fields({"attributes": Each(_COLUMN, 1)}),
+    Fields({"items": _ITEMS, "contexts": Each(_COLUMN)}),
 )
 
 _ANY_NOISE: dict[str, Shape] = {
@@ -180,7 +181,8 @@ _METHOD = Fields(
         "temper": maybe(_NOT_NEGATIVE),
         "cap": maybe(whole_leaf(1)),
         "record_id": maybe(_NAME),
-    }
+    },
+    {"norm": choice("l2")},
 )
 _STEP: dict[str, Shape] = {"name": _NAME, "why": _NAME}
 _AUTO = Fields(
@@ -224,12 +226,11 @@ _RECORDS = Fields(
     },
     {"quantity": Fields({"column": _NAME, "most": whole_leaf(1, 2**31)})},
 )
-_OTHER = Fields(
-    {
-        "count": Leaf("a whole number", is_whole),
-        "noise_scale": _POSITIVE,
-        "counts": _TEXT,
-    }
+_MASS: dict[str, Shape] = {"count": Leaf("a whole number", is_whole), "counts": _TEXT}
+_OTHER = Having(
+    "noise_variance",
+    Fields(_MASS | {"noise_variance": _POSITIVE}, {"table": choice(*KINDS)}),
+    Fields(_MASS | {"noise_scale": _POSITIVE}, {"table": choice(*KINDS)}),
 )
 _CHARGED: dict[str, Shape] = {"entry": _NAME, "epsilon": _POSITIVE, "delta": _SHARE}
 _SUMS = Fields({"epsilon": _NOT_NEGATIVE, "delta": _NOT_NEGATIVE, "rho": _NOT_NEGATIVE})

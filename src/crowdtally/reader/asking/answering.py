@@ -27,7 +27,7 @@ from crowdtally.values.sketching import Sketching
 MOST_SKETCHED = 5_000_000
 """Cells that a question to a sketch may have: it adds them up one by one."""
 _DISCOVERED = (
-    "the noisy numbers of users of the items that were released; others are not in it, and "
+    "the noisy numbers of users of the {cells} that were released; others are not in it, and "
     "those near the threshold are high, or they would not have passed it"
 )
 ALL_USERS = "the true numbers of users: nobody was left out"
@@ -46,6 +46,8 @@ class Answer:
     the truth."""
     table: TableFacts | None = None
     """The table that says all of it, where that is another than the one that was asked."""
+    cells: int | None = None
+    """How many cells it is the sum of, where the release itself found its cells."""
 
 
 def answer_from(
@@ -63,6 +65,8 @@ def answer_from(
     of = Combination.of_cells(cells) if table.kind.is_pairs else combined(questions)
     if table.summary is not None:
         return _from_summary(table, path, questions, of)
+    if table.is_discovered:
+        return _from_found(table, published, questions)
     return _from_all(table, published, questions, of)
 
 
@@ -79,10 +83,25 @@ def _from_all(
     return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit))
 
 
+def _from_found(table: TableFacts, published: Published, questions: Sequence[Summed]) -> Answer:
+    """From a table of the cells that the release found: others are not in the sum."""
+    found = [tables.weighed(published.path(table), question.rows)[0] for question in questions]
+    cells = sum(map(len, found))
+    if not cells:
+        raise UsageError(
+            "no cell that was released satisfies the condition: each of them has a noisy number of "
+            f"users below the threshold, {table.discovery_threshold}, or none at all."
+        )
+    law, of = table.law, Combination.of_cells(cells)
+    value = sum(int(counts.sum(dtype=object)) for counts in found)
+    estimate = Estimate(value, law.std(of), _dense_words(table, published))
+    return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit), cells=cells)
+
+
 def _dense_words(table: TableFacts, published: Published) -> str:
     """What the sums of a dense table are unbiased for."""
     if table.is_discovered:
-        return _DISCOVERED
+        return _DISCOVERED.format(cells="cells" if table.axes[1:] else "items")
     if table.law.per_cell:
         return ALL_USERS
     if published.auto is not None:

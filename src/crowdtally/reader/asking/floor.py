@@ -24,7 +24,7 @@ def floor_of(table: TableFacts, items: int, question: Summed) -> float:
     law = table.law
     floor = law.floor(items, _terms(table, question))
     if table.discovery_threshold is not None:
-        # No item there is pure noise, and none is below the threshold.
+        # No cell there is pure noise, and none is below the threshold.
         floor = max(floor, table.discovery_threshold - 1)
     return float(as_counts(floor, law.unit)) if law.unit != 1 else floor
 
@@ -38,15 +38,19 @@ def floor_words(table: TableFacts, items: int, floor: float) -> str:
     """What the floor of a list is, in a sentence."""
     if table.discovery_threshold is not None:
         return (
-            f"Noise floor {shown(floor)}: each item here has a user, and was released because its "
-            f"noisy number of users is at least {table.discovery_threshold}; the largest noise on "
-            f"{items} items exceeds the floor with a probability of at most 5%."
+            f"Noise floor {shown(floor)}: each {_cell(table)} here has a user, and was released "
+            f"because its noisy number of users is at least {table.discovery_threshold}; the "
+            f"largest noise on {items} items exceeds the floor with a probability of at most 5%."
         )
     largest = "that count" if items == 1 else f"the largest of {items} such counts"
     return (
         f"Noise floor {shown(floor)}: where nobody is counted, {largest} exceeds it with a "
         "probability of at most 5%."
     )
+
+
+def _cell(table: TableFacts) -> str:
+    return "item in context" if table.axes[1:] else "item"
 
 
 def _terms(table: TableFacts, question: Summed) -> Terms:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -107,7 +108,9 @@ class NoisyLines:
     def lines(self, found: Sequence[Found]) -> list[NoisyLine]:
         """The lines for the items that were found."""
         noise = cache(self._noise)  # many lines have the same
-        if self.table.summary is None:
+        if self.table.is_discovered and not self.once:
+            errors = [(noise(of)[0], of) for of in self._found_cells([one[0] for one in found])]
+        elif self.table.summary is None:
             of = self.question.combination
             errors = [(noise(of)[0], of)] * len(found)
         else:
@@ -125,6 +128,15 @@ class NoisyLines:
         if not self.question.unweighted:
             return law.std(of), None
         return law.std(of), as_counts(law.reach(level, of), law.unit)
+
+    def _found_cells(self, names: list[Any]) -> list[Combination]:
+        """For each item, of how many cells that the release found its count is the sum."""
+        if not names:
+            return []
+        chosen = Weights({self.column: np.array(names, dtype=object)})
+        _, _, owners = tables.weighed(self.path, [*self.rows, chosen], self.column)
+        cells = Counter([] if owners is None else owners.tolist())
+        return [Combination.of_cells(cells[name]) for name in names]
 
     def _sampling_errors(self, names: list[Any]) -> list[tuple[float, Combination]]:
         """For each item: the standard error of its estimate, and its published cells' weights."""

@@ -129,6 +129,6 @@ def _published(k: int, item: AxisLookup, mean: Floats, noisy: NoisyLines) -> lis
 
 def _places(names: list[Any], item: AxisLookup, noisy: NoisyLines) -> list[int]:
     """The places of some items; of a table that lists all, without reading the whole list."""
-    if noisy.once and noisy.table.summary is None and len(names) <= tables.FEW:
+    if noisy.once and noisy.table.is_dense and len(names) <= tables.FEW:
         return tables.row_numbers(noisy.path, noisy.column, names)
     return [int(place) for place in item.places_of(names)]

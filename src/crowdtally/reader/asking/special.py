@@ -132,6 +132,11 @@ def _there(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> _There:
             "this release has the top items alone, and nothing tells how popular the others are: "
             "ask --by popular."
         )
+    if axes.published.domain.is_discovered:
+        raise UsageError(
+            "this release has the cells alone that enough users have, so that nothing tells an "
+            "item's share of all there: ask --by popular."
+        )
     if not box:
         named = " ".join(f"--context {value_words(name)}=VALUE" for name in axes.contexts)
         raise UsageError(f"special where? Name a context, with {named}; or ask --by popular.")

@@ -62,7 +62,8 @@ class Sum(AnswerTable):
     high: float | None
     """``value`` plus the same."""
     cells: int
-    """r: how many cells of the public domain it sums over, published or not."""
+    """r: how many cells of the public domain it sums over, published or not; where the release
+    itself found its cells, how many of these."""
     table: str
     """The table it comes from."""
     counted: str
@@ -144,7 +145,7 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         answer_from(table, axes.published, lists, found, cells),
         estimator, table, lists, found, cells,
     )  # fmt: skip
-    value, reach = answer.estimate.value, answer.reach
+    value, reach, cells = answer.estimate.value, answer.reach, answer.cells or cells
     low, high = (None, None) if reach is None else (value - reach, value + reach)
     told = answer.table or table
     believed = believed_sum(estimator, table, lists, found, answer) or noise_only(answer)

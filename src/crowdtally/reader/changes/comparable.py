@@ -28,10 +28,11 @@ def refuse_unlike(earlier: Axes, later: Axes) -> None:
                 "or fall. Compare sums of both releases."
             )
         if one.domain.is_discovered:
+            found = "items" if one.domain.lists[0].is_discovered else "contexts"
             raise UsageError(
-                f"the {which} release found its items itself, without a public list: an item that "
-                "it lacks may have any count below its threshold. Release both with one list, "
-                "--items FILE."
+                f"the {which} release found its {found} itself, without a public list: an item "
+                "that it lacks may have any count below its threshold. Release both with one list, "
+                "--items FILE, and without --discover."
             )
     _refuse_lists(earlier, later)
     _refuse_counted(before, after)
@@ -143,3 +144,5 @@ def _bounding(published: Published) -> Iterator[str]:
             yield f"scaled by {bound.scaling}"
     if method.cap is not None:
         yield f"cap {method.cap}"
+    if method.norm != "l1":
+        yield "rows scaled to a norm"

@@ -87,9 +87,12 @@ def _delta(published: Published) -> str:
     if delta.numerator == 1:
         rare += f" (one in {number(delta.denominator)})"
     if published.domain.is_discovered:
+        what = "an item" if len(published.domain.lists) == 1 else "a cell"
+        event = "" if published.guarantee.rho is None else "among such events are those "
         return (
-            f"But for a probability of {rare}: that an item which nobody but this {person} has is "
-            "released. In that event a reader sees that somebody has it, and nothing is promised."
+            f"But for a probability of {rare}: {event}that {what} which nobody but this {person} "
+            "has is released. In that event a reader sees that somebody has it, and nothing is "
+            "promised."
         )
     return f"But for a probability of {rare}, in which nothing is promised."
 

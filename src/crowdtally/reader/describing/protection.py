@@ -34,14 +34,23 @@ SCALED = {
     "down lost.",
 }
 """What is said of the rules that scale rows."""
+SCALED_TO = {
+    "l1": "would sum to more than {most} were scaled down to that sum",
+    "l2": "would have a Euclidean norm (the root of the sum of their squares) above {most} were "
+    "scaled down to that norm",
+}
+"""What rows were scaled to."""
 CHOSEN = {
     "rank": "so that about as many {who}s exceed it as the noise can bear",
     "dpsense": "by the error that is to be expected",
+    "histogram": "by the error that a noisy histogram of the {who}s' norms lets expect",
 }
 """How a bound was chosen privately."""
+TOTAL = "total"
+"""The part that pays for the mass of what is not released."""
 PARTS = {
     "choose": "the private choice of the bound",
-    "total": "the noisy mass of the items that are not released",
+    TOTAL: "the noisy mass of the items that are not released",
     "popularity": "the table 'popularity'",
     "select": "the private selection of the items",
     "measure": "how many users they have",
@@ -97,12 +106,10 @@ def _bounding(published: Published) -> Iterator[str]:
         yield from _scaled(published)
         return
     if published.domain.is_discovered:
-        (table,) = published.tables
+        *_, table = published.tables
         kept = KEPT["sra"].format(who=person)
-        yield (
-            f"Of each {person} at most {several(table.sensitivity, 'different item')} were "
-            f"counted, {kept}."
-        )
+        what = "different cell" if table.axes[1:] else "different item"
+        yield (f"Of each {person} at most {several(table.sensitivity, what)} were counted, {kept}.")
         return
     for bound, tables in _same_bounds(published):
         yield _bounded(published, bound, tables)
@@ -171,8 +178,7 @@ def _bounded(published: Published, bound: BoundFacts, tables: list[str]) -> str:
         cap = method.cap if method.cap is not None else 1
         return _started(
             f"{where}one {person} counts at most {number(cap)} in a cell, and the cells of a "
-            f"{person} that would sum to more than {number(bound.bound)} were scaled down to that "
-            f"sum.{more}"
+            f"{person} that {SCALED_TO[method.norm].format(most=number(bound.bound))}.{more}"
         )
     own = f"by the rule {method.bounding!r}, whose author alone knows that it is right"
     temper = show(method.temper) if method.temper is not None else ""
@@ -232,7 +238,8 @@ def parts_lines(published: Published) -> Iterator[str]:
     price = published.guarantee.price
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
     if published.auto is not None:
-        yield f"{in_words(price)} was charged at once, before the first step was taken."
+        also = f" and δ {show(published.guarantee.delta)}" if published.guarantee.delta else ""
+        yield f"{in_words(price)}{also} was charged at once, before the first step was taken."
         return
     if len(shares) == 1:
         yield f"All of {in_words(price)} went into one table of {counts(published)}."
@@ -243,6 +250,8 @@ def parts_lines(published: Published) -> Iterator[str]:
 
 def part_words(published: Published, name: str) -> str:
     """What a part of ε paid for, in words."""
+    if name == TOTAL and len(published.domain.lists) > 1:
+        return PARTS[name].replace("items", "cells")
     if name in PARTS:
         return PARTS[name]
     # Pairs are paid for by the part that items in contexts are paid for by.

@@ -53,12 +53,7 @@ def accuracy_lines(published: Published) -> Iterator[str]:
 def public_lines(published: Published) -> Iterator[str]:
     """What was taken as public."""
     method, records = published.method, published.records
-    names = [repr(name) for name in published.domain.names]
-    chosen = [f"the {'lists' if names[1:] else 'list'} of {listed(names)}"]
-    if len(names) > _FEW:
-        chosen = [f"the {len(names)} lists of values"]
-    if published.domain.is_discovered:
-        chosen = []
+    chosen = list(_public_lists(published))
     if published.table(TASTES.name) is not None:
         chosen.append("the features of items")
     if method.bounding not in ("row", DISTINCT, AUTO) and method.chosen_by is None:
@@ -75,6 +70,15 @@ def public_lines(published: Published) -> Iterator[str]:
     )
 
 
+def _public_lists(published: Published) -> Iterator[str]:
+    """The lists, in words; nothing where all values were discovered."""
+    names = [repr(one.name) for one in published.domain.lists if not one.is_discovered]
+    if len(names) > _FEW:
+        yield f"the {len(names)} lists of values"
+    elif names:
+        yield f"the {'lists' if names[1:] else 'list'} of {listed(names)}"
+
+
 def _rule(published: Published) -> Iterator[str]:
     rule = published.method.bounding
     if rule not in KEPT and rule not in SCALED and rule not in ("row", DISTINCT, AUTO):
@@ -89,9 +93,14 @@ def _left_out(published: Published) -> Iterator[str]:
     without = ", or without a user," if users else ""
     cut = users and published.method.bounding not in (DISTINCT, AUTO)
     bounded = " How many records bounding left out is not told either." if cut else ""
-    where = "" if published.domain.is_discovered else f" with values outside the lists{without}"
-    if published.domain.is_discovered:
-        where = " without a user or an item"
+    where = f" with values outside the lists{without}"
+    found = published.domain.discovered
+    if found:
+        value = "a value" if published.domain.lists[1:] else "an item"
+        outside = (
+            "" if len(found) == len(published.domain.lists) else " with values outside the lists,"
+        )
+        where = f"{outside} without a user or {value}"
     yield (
         f"How near a number is to the truth about {counts(published)}, beyond its noise. Rows"
         f"{where} were dropped, and how many is not told.{bounded}"

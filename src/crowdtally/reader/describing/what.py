@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import prod
 
 from crowdtally.published import Published
-from crowdtally.published.domain import PublicList
+from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.metadata import RecordFacts
 from crowdtally.published.table import SummaryFacts, TableFacts
 from crowdtally.reader.describing.step_tables import step_table
@@ -43,10 +43,7 @@ def subject_line(published: Published) -> str:
     """What is counted, and over which lists."""
     domain, counted = published.domain, counts(published)
     if domain.is_discovered:
-        return (
-            f"Noisy numbers of users for items of {domain.names[0]!r}. There was no public list of "
-            "items: the release itself found them among the records."
-        )
+        return _found_line(domain)
     lists = [f"{one.name!r} ({_sized(one)})" for one in domain.lists]
     if not domain.has_items:
         return f"Noisy numbers of {counted}, for every combination of {listed(lists)}."
@@ -59,6 +56,26 @@ def subject_line(published: Published) -> str:
     if published.auto is not None and lists[1:] and published.table(EDGES.name) is None:
         inside = f", and what is needed to estimate them by {listed(lists[1:])}"
     return f"Noisy numbers of {counted}, for every {lists[0]}{inside}."
+
+
+def _found_line(domain: PublicDomain) -> str:
+    """The same where the release itself found the values of some columns."""
+    first, *others = (repr(name) for name in domain.names)
+    if domain.has_items and not others:
+        return (
+            f"Noisy numbers of users for items of {first}. There was no public list of items: the "
+            "release itself found them among the records."
+        )
+    over = f"combinations of {listed([first, *others])}"
+    if domain.has_items:
+        over = f"items of {first}, and for them in combination with {listed(others)}"
+    found = listed([repr(one.name) for one in domain.discovered])
+    known = [f"{one.name!r} has {_sized(one)}" for one in domain.lists if not one.is_discovered]
+    rest = f" {listed(known)}." if known else ""
+    return (
+        f"Noisy numbers of users for {over}. There was no public list of {found}: the release "
+        f"itself found the values among the records.{rest}"
+    )
 
 
 def counts(published: Published) -> str:
@@ -116,10 +133,7 @@ def _cells(published: Published, table: TableFacts) -> str:
     """What its rows are, and how many."""
     counted = table.kind.counts(counts(published))
     if table.is_discovered:
-        return (
-            f"users of each of {several(table.cells, 'released item')}: those with a noisy number "
-            f"of at least {number(table.discovery_threshold or 0)}"
-        )
+        return _found_cells(table)
     if table.kind is POPULARITY:
         return (
             f"a rough popularity of {several(table.cells, 'item')}, by which it was decided which "
@@ -138,6 +152,17 @@ def _cells(published: Published, table: TableFacts) -> str:
         sizes = " × ".join(number(one.length) for one in published.domain.lists)
         return f"{counted} for every combination of {over}, {sizes} = {_cell_count(table)}"
     return f"{counted} for every {over}, {_cell_count(table)}"
+
+
+def _found_cells(table: TableFacts) -> str:
+    what = several(table.cells, "released item")
+    if table.axes[1:]:
+        over = listed([repr(axis) for axis in table.axes])
+        what = f"{several(table.cells, 'released combination')} of {over}"
+    return (
+        f"users of each of {what}: those with a noisy number of at least "
+        f"{number(table.discovery_threshold or 0)}"
+    )
 
 
 def _cell_count(table: TableFacts) -> str:

@@ -1,4 +1,4 @@
-"""What one user adds to a discovery: each item once, and no more items than the limit."""
+"""What one user adds to a discovery: each cell once, and no more cells than the limit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from crowdtally.curator.selecting.unknown_items import UnknownItems
+from crowdtally.curator.selecting.unknown_cells import UnknownCells
 from crowdtally.values.epsilon import Delta, Epsilon
 from kit.made import made
 from kit.silent import SilentDraws
@@ -40,14 +40,29 @@ def test_a_user_counts_once_for_an_item(tmp_path: Path) -> None:
     assert mass(tmp_path, ["a", "a", "a", "b"], 4) == ([USERS, USERS], 0)
 
 
-def test_an_item_at_the_threshold_is_released() -> None:
-    rule = UnknownItems(3, Epsilon.of(1), Delta.of("1e-6"))
+def test_the_mass_of_others_is_that_of_the_finest_table(tmp_path: Path) -> None:
+    """Everybody has one item in one context that all share, and one that nobody else has."""
+    users = [f"u{user}" for user in range(USERS) for _ in range(2)]
+    contexts = [context for user in range(USERS) for context in ("all", f"c{user}")]
+    rows = pa.table({"user": users, "item": ["a"] * 2 * USERS, "context": contexts})
+    release = made(
+        tmp_path, rows, None, draws=SilentDraws(), roles={"contexts": ["context"]},
+        discover="item,context", max_records=2, epsilon=100, delta="1e-6",
+    )  # fmt: skip
+    tables = {table["name"]: table["cells"] for table in release.metadata["tables"]}
+    assert tables == {"items": 1, "edges": 1}
+    assert release.metadata["other"]["table"] == "edges"
+    assert release.metadata["other"]["count"] == USERS
+
+
+def test_a_cell_at_the_threshold_is_released() -> None:
+    rule = UnknownCells(3, Epsilon.of(1), Delta.of("1e-6"))
     counts = np.array([rule.threshold - 1, rule.threshold, rule.threshold + 1])
     assert rule.select(counts, SilentDraws()).places.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("epsilon", ["1e6", "1e300"])
 def test_a_delta_too_small_to_write_down_is_rounded_up(epsilon: str) -> None:
-    rule = UnknownItems(1, Epsilon.of(epsilon), Delta.of("1e-6"))
+    rule = UnknownCells(1, Epsilon.of(epsilon), Delta.of("1e-6"))
     assert rule.threshold == 2
     assert rule.actual_delta == Fraction(1, 10**400)

@@ -1,4 +1,4 @@
-"""Unknown items: the exact and the measured release rate of a one-user item stay within δ."""
+"""Unknown cells: the exact and the measured release rate of a one-user cell stay within δ."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crowdtally.curator.selecting.unknown_items import Discovered, UnknownItems
+from crowdtally.curator.selecting.unknown_cells import Discovered, OtherMass, UnknownCells
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
+from crowdtally.laws.bells import beyond, beyond_at_most, unknown_delta
+from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 CASES = [
     (limit, epsilon, delta)
@@ -25,7 +27,7 @@ CASES = [
 ]
 
 
-def rule(cls=UnknownItems, limit=3, epsilon="1", delta="0.01"):
+def rule(cls=UnknownCells, limit=3, epsilon="1", delta="0.01"):
     return cls(limit, Epsilon.of(epsilon), Delta.of(delta))
 
 
@@ -39,6 +41,8 @@ class Fixed:
         self.scale = scale
         assert size == len(self.noise)
         return np.array(self.noise, dtype=object)
+
+    gaussian = laplace
 
 
 def passes_with(tried, noise) -> bool:
@@ -57,18 +61,19 @@ def least_noise(tried) -> int:
 def release_rate(tried) -> arb:
     """Pr[a one-user item is released] = Pr[X ≥ least noise], by summing the law, certified."""
     with precision(256):
-        alpha = (-1 / as_ball(tried.scale)).exp()
+        scale = tried.law.scale
+        alpha = (-1 / as_ball(scale)).exp()
         peak = (1 - alpha) / (1 + alpha)
         least = least_noise(tried)
         # Terms from `least` on fall by α each: sum until the geometric rest is below 2^−200.
-        terms = [peak * (-abs(k) / as_ball(tried.scale)).exp() for k in _span(tried, least)]
+        terms = [peak * (-abs(k) / as_ball(scale)).exp() for k in _span(tried, least)]
         rest = terms[-1] * alpha / (1 - alpha)
         return sum(terms, arb(0)) + rest / 2 + arb(0, 1) * (rest / 2).upper()
 
 
 def _span(tried, least):
     assert least >= 0  # the terms fall from here on
-    return range(least, least + int(150 * tried.scale) + 2)
+    return range(least, least + int(150 * tried.law.scale) + 2)
 
 
 def within_delta(tried) -> bool:
@@ -76,12 +81,12 @@ def within_delta(tried) -> bool:
     rate = release_rate(tried)
     with precision(256):
         exact = 1 - (1 - rate) ** tried.limit
-        alpha = (-1 / as_ball(tried.scale)).exp()
+        alpha = (-1 / as_ball(tried.law.scale)).exp()
         reported, asked = as_ball(tried.actual_delta), as_ball(tried.delta.value)
         honest = exact <= reported and not reported > asked
-        # Reported to six digits, and one step less noise would pass l·Pr ≤ δ no more.
+        # Reported to six digits, and one step less noise would pass 1−(1−p)^l ≤ δ no more.
         close = reported <= exact * as_ball(Fraction(100001, 100000))
-        least = tried.threshold == 1 or tried.limit * rate / alpha > asked
+        least = tried.threshold == 1 or 1 - (1 - rate / alpha) ** tried.limit > asked
         return bool(honest and close and least)
 
 
@@ -92,9 +97,9 @@ def hockey_stick(tried, one, other, new) -> arb:
     item, with count 1: "A" or "B".
     """
     with precision(256):
-        rate, gain = 1 / as_ball(tried.scale), as_ball(tried.epsilon.value).exp()
+        rate, gain = 1 / as_ball(tried.law.scale), as_ball(tried.price.value).exp()
         alone = release_rate(tried)
-        span = int(60 * tried.scale) + max(one, other) + 2
+        span = int(60 * tried.law.scale) + max(one, other) + 2
         first, second = (_outputs(rate, count, tried.threshold, span) for count in (one, other))
         absent = [1 - alone if new == side else arb(1) for side in "AB"]
         differences = [
@@ -138,15 +143,15 @@ def test_the_exact_release_rate_is_within_any_delta(limit, epsilon, delta):
     assert within_delta(rule(limit=limit, epsilon=epsilon, delta=delta))
 
 
-class Above(UnknownItems):
+class Above(UnknownCells):
     """ ">" with the threshold of "≥"."""
 
     def select(self, counts, draws):
-        noise = draws.laplace(self.scale, len(counts))
+        noise = self.law.draw(draws, len(counts))
         return Discovered(np.flatnonzero(counts + noise > self.threshold), counts)
 
 
-class OneLess(UnknownItems):
+class OneLess(UnknownCells):
     """ "≥" with the threshold of ">"."""
 
     @cached_property
@@ -154,31 +159,31 @@ class OneLess(UnknownItems):
         return max(rule_threshold(self) - 1, 1)
 
 
-class PerItem(UnknownItems):
+class PerItem(UnknownCells):
     """δ for each item, not for the l items of a user."""
 
     @cached_property
     def threshold(self):
-        return UnknownItems(1, self.epsilon * Fraction(1, self.limit), self.delta).threshold
+        return UnknownCells(1, self.price * Fraction(1, self.limit), self.delta).threshold
 
 
-class RateAsScale(UnknownItems):
+class RateAsScale(UnknownCells):
     @property
-    def scale(self):
-        return 1 / super().scale
+    def law(self):
+        return DiscreteLaplace(1 / super().law.scale)
 
 
-class HalfTheTail(UnknownItems):
+class HalfTheTail(UnknownCells):
     """α^(T−1)/2, the continuous tail, in place of α^(T−1)/(1+α)."""
 
     @cached_property
     def threshold(self):
         share = float(self.limit / self.delta.value) / 2
-        return 1 + max(int(np.ceil(float(self.scale) * np.log(share))), 0)
+        return 1 + max(int(np.ceil(float(self.law.scale) * np.log(share))), 0)
 
 
 def rule_threshold(tried):
-    return UnknownItems(tried.limit, tried.epsilon, tried.delta).threshold
+    return UnknownCells(tried.limit, tried.price, tried.delta).threshold
 
 
 @pytest.mark.parametrize("mutant", [Above, OneLess, PerItem, HalfTheTail])
@@ -210,7 +215,7 @@ def test_the_measured_release_rate_of_a_one_user_item(limit, delta):
     tolerance = 6 * np.sqrt(expected * (1 - expected) / users)
     assert abs(hit.mean() - expected) < tolerance, (hit.mean(), expected, tolerance)
     # With teeth: one step of the threshold in either direction would show.
-    alpha = float(np.exp(-1 / float(tried.scale)))
+    alpha = float(np.exp(-1 / float(tried.law.scale)))
     assert expected * (1 - alpha) > 2 * tolerance
 
 
@@ -235,32 +240,114 @@ def test_no_items():
 
 
 def test_other_is_what_was_not_released():
-    tried = rule(limit=6)
+    tried = OtherMass(6, Epsilon.of("1/2"))
     counts = np.array([100, 1, 50, 2])
     released = Discovered(np.array([0, 2]), np.array([98, 55]))
     noise = Fixed(7)
-    assert tried.other(counts, released, Epsilon.of("1/2"), noise) == 3 + 7
+    assert tried.draw(counts, released, noise) == 3 + 7
     assert noise.scale == 12
+    assert OtherMass(6, Rho.of("1/2")).law.variance == 36
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_one_user_changes_other_by_at_most_the_limit(data):
     """Whatever was released: an exact stability check on neighbours."""
-    tried, items = rule(limit=3), 6
+    tried, items = OtherMass(3, Epsilon.of(1)), 6
     kept = st.sets(st.integers(0, items - 1), max_size=3)
     users = data.draw(st.lists(kept, min_size=1, max_size=6))
     places = data.draw(st.sets(st.integers(0, items - 1)).map(sorted))
     released = Discovered(np.array(places, dtype=np.int64), np.zeros(len(places), dtype=np.int64))
-    others = [
-        tried.other(_counts(crowd, items), released, Epsilon.of(1), Fixed(0))
-        for crowd in (users, users[1:])
-    ]
+    others = [tried.draw(_counts(crowd, items), released, Fixed(0)) for crowd in (users, users[1:])]
     assert 0 <= others[0] - others[1] <= 3
 
 
 def _counts(users, items):
     return np.array([sum(item in kept for kept in users) for item in range(items)])
+
+
+def gaussian(cls=UnknownCells, limit=3, rho="0.05", delta="0.01"):
+    return cls(limit, Rho.of(rho), Delta.of(delta))
+
+
+BELLS = [
+    (limit, rho, delta)
+    for limit in (1, 2, 10)
+    for rho in ("1/200", "0.05", "7")
+    for delta in ("0.3", "1e-3", "1e-9")
+]
+
+
+def bell_rate(tried) -> arb:
+    """Pr[1 + Z ≥ T], by summing Pr[k] ∝ e^(−k²/2σ²) itself."""
+    variance = Fraction(tried.limit) / (2 * tried.price.value)
+    least, end = least_noise(tried), tried.threshold + 30 * (int(variance**0.5) + 1)
+    with precision(256):
+        weigh = {k: (-as_ball(Fraction(k * k) / (2 * variance))).exp() for k in range(end)}
+        total = 2 * sum(weigh.values(), arb(0)) - weigh[0]
+        tail = sum((weigh[abs(k)] for k in range(least, end)), arb(0))
+        rest = 2 * end * weigh[end - 1]  # beyond it terms fall faster than a geometric row
+        return (tail + rest / 2 + arb(0, 1) * rest.upper()) / (total + rest / 2)
+
+
+@pytest.mark.parametrize(("limit", "rho", "delta"), BELLS)
+def test_gaussian_noise_releases_a_one_user_cell_within_delta(limit, rho, delta):
+    """δ₂ is exact by the formula; the noise is that of ρ for l distinct cells."""
+    tried = gaussian(limit=limit, rho=rho, delta=delta)
+    assert tried.law.variance == Fraction(limit) / (2 * tried.price.value)
+    rate = bell_rate(tried)
+    with precision(256):
+        exact = 1 - (1 - rate) ** limit
+        assert exact <= as_ball(tried.actual_delta)
+        assert as_ball(tried.actual_delta) <= exact * as_ball(Fraction(100001, 100000))
+    assert tried.actual_delta <= tried.delta.value
+    if tried.threshold > 1:
+        assert unknown_delta(tried.law.variance, limit, tried.threshold - 1) > tried.delta.value
+
+
+@pytest.mark.parametrize("limit", [1, 3, 10])
+@pytest.mark.parametrize("delta", ["0.09", "1e-3", "1e-9"])
+def test_the_threshold_is_never_above_that_of_the_union_bound(limit, delta):
+    tried = rule(limit=limit, delta=delta)
+    with precision(256):
+        alpha = (-1 / as_ball(tried.law.scale)).exp()
+        share = limit / (as_ball(tried.delta.value) * (1 + alpha))
+        union = 1 + (as_ball(tried.law.scale) * share.log()).ceil()
+    assert tried.threshold <= int(union.unique_fmpz())
+
+
+def test_the_exact_rule_has_a_lower_threshold_than_the_union_bound():
+    """At δ = 1/10 and l = 10: 1 − (1−p)^10 ≤ 1/10 allows p = 0.01048…, l·p ≤ 1/10 only 0.01."""
+    tried = rule(limit=10, epsilon="100", delta="0.1")
+    assert tried.threshold == 2
+    wide = rule(limit=100, epsilon="1", delta="0.1")
+    with precision(128):
+        alpha = (-1 / as_ball(wide.law.scale)).exp()
+        at_union = 100 * (-as_ball((wide.threshold - 1) / wide.law.scale)).exp() / (1 + alpha)
+        assert at_union > as_ball(wide.delta.value)
+
+
+def test_the_measured_release_rate_of_a_one_user_cell_with_gaussian_noise():
+    tried = gaussian(limit=2, rho="0.2", delta="0.08")
+    users = 100_000
+    released = tried.select(np.ones(users * 2, dtype=np.int64), SystemDraws())
+    hit = np.bincount(released.places // 2, minlength=users) > 0
+    expected = float(tried.actual_delta)
+    tolerance = 6 * np.sqrt(expected * (1 - expected) / users)
+    assert abs(hit.mean() - expected) < tolerance, (hit.mean(), expected, tolerance)
+    less = float(unknown_delta(tried.law.variance, 2, tried.threshold - 1))
+    assert less - expected > 2 * tolerance  # with teeth
+
+
+def test_what_the_ledger_is_told():
+    part = gaussian(limit=10, rho="1/200", delta="1e-6").part("edges")
+    assert (part.epsilon, part.rho, part.delta) == (None, Rho.of("1/200"), Delta.of("1e-6"))
+    assert part.mechanism == "thresholded-discrete-gaussian"
+    assert part.parameters["sigma2"] == "1000"
+    assert part.parameters["l2_squared"] == "10"
+    laplace = rule(limit=10, epsilon="1", delta="1e-6").part("items")
+    assert (laplace.epsilon, laplace.rho) == (Epsilon.of(1), None)
+    assert laplace.parameters == {"l1_bound": 10}
 
 
 def test_tiny_epsilons_and_deltas():
@@ -277,5 +364,16 @@ def test_delta_must_lie_between_0_and_1(delta):
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, 2**40])
 def test_the_limit_is_a_whole_number(limit):
-    with pytest.raises(UsageError, match="items kept per user"):
+    with pytest.raises(UsageError, match="cells kept per user"):
         rule(limit=limit)
+
+
+@pytest.mark.parametrize("least", [0, 1, 7, 20])
+def test_the_chance_of_a_one_user_cell_is_rounded_up(least):
+    """A chance that is rounded down, however little, is one that nobody paid for."""
+    for variance in (Fraction(1, 3), Fraction(17), Fraction(1000)):
+        told = beyond_at_most(variance, least)
+        with precision(512):
+            exact = beyond(variance, least)
+            assert as_ball(told) >= exact
+            assert as_ball(told) <= exact * as_ball(1 + Fraction(1, 2**60))
