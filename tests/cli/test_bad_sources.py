@@ -20,7 +20,7 @@ def test_the_records_own_values_are_no_list(town: Town) -> None:
     """It would publish every value that anybody has, such as Xanadu."""
     words = ("is read from the records' own table", "without looking at the records")
     for own in ("records.parquet", "records.parquet:place", "./records.parquet:place"):
-        town.refuses(town.arguments(items=own), USAGE, *words, "--discover-items")
+        town.refuses(town.arguments(items=own), USAGE, *words, "--discover COLUMN")
     shutil.copy(town.folder / "records.parquet", town.folder / "more.parquet")
     town.refuses(town.arguments("*.parquet", items="more.parquet:place"), USAGE, *words)
     weekdays = {"context": "weekday", "values": "weekday=@records.parquet"}

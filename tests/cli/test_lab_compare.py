@@ -57,7 +57,7 @@ def test_records_that_cannot_be_read_are_refused(town: Town) -> None:
     town.refuses(arguments(user="usr_id"), INPUT, "user_id")
     town.refuses([*arguments(), "--pairs"], USAGE, "remove --pairs")
     town.refuses(
-        [*arguments(items=None), "--discover-items"], USAGE, "remove --discover-items"
+        [*arguments(items=None), "--discover-items"], USAGE, "remove --discover"
     )  # fmt: skip
 
 

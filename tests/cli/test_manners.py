@@ -101,7 +101,7 @@ def test_what_was_chosen_and_discovered_is_told(town: Town) -> None:
     bound = ct.load("out").metadata["method"]["bounds"]["items"]["bound"]
     assert f"Chosen privately for items: a bound of {bound} (at most 9)." in chosen.err
     found = town.arguments(items=None, delta="1e-6", output="found", dataset="d")
-    told = crowdtally(*found, "--discover-items")
+    told = crowdtally(*found, "--discover-items", "--noise", "laplace")
     metadata = ct.load("found").metadata
     assert f"Discovered {metadata['domain']['items']['size']} items" in told.err
     assert f"all others together: {metadata['other']['count']} " in told.err

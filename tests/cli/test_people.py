@@ -128,7 +128,7 @@ PEOPLE: dict[str, tuple[dict[str, str | None], int, tuple[str, ...]]] = {
     "discovered items": (
         {"quantity": "count", "max_quantity": "3", "items": None, "discover_items": "",
          "delta": "1e-6"},
-        USAGE, ("--discover-items counts users",),
+        USAGE, ("--discover counts users",),
     ),
     "a quantity of rows": (
         {"user": None, "user_per_row": "", "quantity": "count", "max_quantity": "3"}, USAGE,

@@ -27,6 +27,7 @@ from kit.adaptive import adaptive
 from kit.auto_made import release_way
 from kit.hamlet import PLACES, hamlet
 from kit.hostile import hostile
+from kit.made import made, visits
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 STORED = (
@@ -35,11 +36,15 @@ STORED = (
     "older-pairs",
 )  # fmt: skip
 """Kinds of release that are stored."""
-MADE = ("auto", "tastes", "top", "top-in-contexts", "attributes", "labels", "hostile")
+MADE = (
+    "auto", "tastes", "top", "top-in-contexts", "attributes", "labels", "hostile", "found-cells",
+)  # fmt: skip
 """Kinds that are made when tests run."""
 KINDS = (*MADE, *STORED)
 """By the names that they have in addresses."""
 LABELS = {"zoo": "The old Zoo", "arena": "Arène", "mill": "Mill 100%_wide"}
+FOUND = {("mill", "Mon"): 60, ("mill", "Tue"): 40, ("zoo", "Tue"): 30, ("zoo", "Wed"): 1}
+"""Users of each cell of a release that finds its cells itself; not that of Wednesday."""
 PATIENCE = 30.0
 SECONDS = 20.0
 """That a question has: a machine that tests is busy."""
@@ -204,9 +209,14 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
     if kind == "hostile":
         inside = folder / kind
         inside.mkdir()
-        made = hostile(inside)
-        made.folder.rename(folder / "hostile-labels")
+        stored = hostile(inside)
+        stored.folder.rename(folder / "hostile-labels")
         return ct.load((folder / "hostile-labels").rename(inside / "hostile"))
+    if kind == "found-cells":
+        return made(
+            folder, visits(FOUND, "day"), None, name=kind, epsilon=20, delta="1e-6", max_records=1,
+            discover="item,day", roles={"contexts": ["day"]},
+        )  # fmt: skip
     return release_way(folder, kind.replace("-", " "))
 
 

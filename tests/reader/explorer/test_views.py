@@ -23,6 +23,7 @@ DEAD_ENDS = {
     "haar-items": {"top", "recommend"},
     "sketch-wide": {"map", "sum"},
     "discovered-none": {"sum"},
+    "found-cells": {"map"},
 }
 """Pages of a menu that a release cannot answer as they are: they say why."""
 
