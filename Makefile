@@ -5,6 +5,8 @@ BIN = $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export SPARK_LOCAL_IP ?= 127.0.0.1
+# Hundreds of processes start in a run: none should compile again what another has compiled.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all mutants lint java browser bench bench-spark clean
 

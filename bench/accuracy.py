@@ -5,7 +5,7 @@ Each file of the folder that ``CROWDTALLY_DATA`` names, and that has users, is r
 settings and tuned with hindsight (3 runs of at most 6 settings; the winner is run in full). A file
 with contexts is released with them; "alone" are its items without any contexts. Runs are kept in a
 folder, so that a measurement goes on where it was interrupted. The last line is one JSON object
-with the list ``missed``.
+with the list ``missed``. With ``--delta D`` only two are compared: ``auto`` at (ε, δ) and at ε.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from accurate import under_delta
 from accurate.files import FILES, Subject, subject_of
 from accurate.judging import Line, better, line_of
 from accurate.kept import Kept, Scores, source_of
@@ -54,6 +55,7 @@ class Measurement:
         self._processes = given.processes
         self._methods = [name for name in given.methods.split(",") if name]
         self._epsilons = tuple(given.epsilon.split(","))
+        self._delta: str | None = given.delta
         self._full = (3, 1) if given.quick else (5, 4)
         self._trial = (1, 1) if given.quick else (3, 1)
         self._deadline = time.monotonic() + 60 * given.minutes
@@ -74,10 +76,14 @@ class Measurement:
     def _plain(self, place: int) -> Iterator[Wanted]:
         subject = self._subjects[place]
         ways = [*autos(subject), *filter(self._is_wanted, at_the_papers_settings(subject))]
+        if self._delta is not None:
+            ways = under_delta.ways(self._delta)
         for epsilon in self._epsilons:
             yield from (Wanted(place, way, epsilon, *self._full) for way in ways)
 
     def _trials(self, place: int) -> Iterator[Wanted]:
+        if self._delta is not None:
+            return
         for epsilon in self._epsilons:
             for way in filter(self._is_wanted, searched(self._subjects[place])):
                 yield Wanted(place, way, epsilon, *self._trial)
@@ -188,6 +194,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="3 runs, epsilon 1, 10^6 records")
     parser.add_argument("--only", default="", help="the files whose name has this in it")
     parser.add_argument("--epsilon", help=f"default: {','.join(EPSILONS)}; with --quick 1")
+    parser.add_argument("--delta", help="compare auto at (epsilon, delta) with auto at epsilon")
     parser.add_argument("--methods", default="", help="compare with these alone: sra,hpa,gs")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--minutes", type=float, default=80, help="for the files; then it stops")
@@ -195,7 +202,8 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--records", type=lambda text: int(float(text)), help="to time; 0: none")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into a page")
     given = parser.parse_args()
-    given.epsilon = given.epsilon or ("1" if given.quick else ",".join(EPSILONS))
+    usual = "1" if given.quick or given.delta else ",".join(EPSILONS)
+    given.epsilon = given.epsilon or usual
     given.records = (10**6 if given.quick else 10**7) if given.records is None else given.records
     return given
 
@@ -215,9 +223,13 @@ def main() -> None:
     given = _asked()
     start = time.perf_counter()
     lines, families = _files(given)
-    for line in tables(lines):
+    if given.delta is not None:
+        judged, page = list(under_delta.verdicts(lines)), list(under_delta.tables(lines))
+        given.records = 0
+    else:
+        judged, page = list(verdicts(Found(lines, "1"), families)), []
+    for line in page or tables(lines):
         print(line)
-    judged = list(verdicts(Found(lines, "1"), families))
     missed: list[dict[str, Any]] = [one.as_dict() for one in judged if not one.met]
     timed: dict[str, float] = {}
     if given.records:
@@ -228,7 +240,9 @@ def main() -> None:
     for one in missed:
         because = f", because {one['reason']}" if one.get("reason") else ""
         print(f"missed: {one['target']}: {one['found']}, wanted {one['wanted']}{because}")
-    if given.write:
+    if given.write and page:
+        write(given.write, page, under_delta.MARKS)
+    elif given.write:
         write(given.write, list(markdown(lines, judged)))
     result = {
         "targets": len(judged) + bool(timed), "missed": missed, **timed,

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from accurate.judging import Line, Verdict, best
 from accurate.targets import Found
 
-BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
+
+@dataclass(frozen=True)
+class Marks:
+    """Where tables stand in a page."""
+
+    begin: str
+    """Before them."""
+    end: str
+    """After them."""
+
+
+MEASURED = Marks("<!-- measured: begin -->", "<!-- measured: end -->")
 _ITEMS = ("mse", "kl", "mae", "median relative error", "precision@10",
           "error of the true top ten", "error of the listed ten")  # fmt: skip
 _EDGES = ("mse", "kl", "mae", "precision@10", "ndcg@10", "lift rank", "special@10")
@@ -77,12 +89,12 @@ def _best(others: Sequence[Line], name: str) -> str:
     return f"{line.scores[name]} ({line.way})" if line is not None else ""
 
 
-def write(page: Path, measured: Sequence[str]) -> None:
+def write(page: Path, measured: Sequence[str], marks: Marks = MEASURED) -> None:
     """Put the tables between the two marks of a page."""
-    text = page.read_text(encoding="utf-8")
-    if BEGIN not in text or END not in text:
-        raise SystemExit(f"{page} has no marks {BEGIN} and {END}: nothing was written.")
-    before, rest = text.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
+    text, begin, end = page.read_text(encoding="utf-8"), marks.begin, marks.end
+    if begin not in text or end not in text:
+        raise SystemExit(f"{page} has no marks {begin} and {end}: nothing was written.")
+    before, rest = text.split(begin, 1)
+    after = rest.split(end, 1)[1]
     inner = "\n".join(measured).strip()
-    page.write_text(f"{before}{BEGIN}\n\n{inner}\n\n{END}{after}", encoding="utf-8")
+    page.write_text(f"{before}{begin}\n\n{inner}\n\n{end}{after}", encoding="utf-8")

@@ -31,10 +31,12 @@ class Way:
     """The bound per user; None for ``auto``, and for M with a baseline."""
     aim: str | None = None
     """What ``auto`` is for."""
+    delta: str | None = None
+    """δ that it may use; None for pure ε."""
 
     def __str__(self) -> str:
         if self.aim is not None:
-            return f"auto --for {self.aim}"
+            return f"auto --for {self.aim}" + (f" --delta {self.delta}" if self.delta else "")
         return f"{self.method} l={self.bound or 'M'}"
 
     @property
@@ -96,4 +98,6 @@ def request_of(way: Way, subject: Subject, epsilon: str) -> Request:
             options["cap"] = USUAL_CAP
         if way.method == "dpsense-s":
             options["scalings"] = USUAL_SCALING
-    return make_request(held.records, held.domain, epsilon=epsilon, count=held.what, **options)
+    return make_request(
+        held.records, held.domain, epsilon=epsilon, delta=way.delta or 0, count=held.what, **options
+    )

@@ -25,6 +25,7 @@ import pytest
 from crowdtally.budget import Charge, Ledger, Part, Reserved, StagedFolder
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit
+from kit.warm import start
 
 if TYPE_CHECKING:
     import psycopg
@@ -87,6 +88,26 @@ def drive(
     )  # fmt: skip
     assert done.returncode == 0, f"{command}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
     return done.stdout
+
+
+def drive_at_once(*arguments: object) -> str:
+    """The same where nothing need be preloaded and all may be read: forked, without its start."""
+    script = (
+        f"import runpy; runpy.run_path({str(HERE / 'ledger_driver.py')!r}, run_name='__main__')"
+    )
+    with (
+        open(os.devnull) as nothing,
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as err,
+    ):
+        fds = nothing.fileno(), out.fileno(), err.fileno()
+        running = start([*map(str, arguments)], Path("/"), fds, os.environ, script=script)
+        code = running.wait()
+        out.seek(0)
+        err.seek(0)
+        said = out.read()
+        assert code == 0, f"{arguments}\n{said[-3000:]}\n{err.read()[-3000:]}"
+    return said
 
 
 class PostgresServer:

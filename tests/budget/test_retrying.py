@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from budget.ledger_kit import ROW, SHA, USER, charge, drive
+from budget.ledger_kit import ROW, SHA, USER, charge, drive_at_once
 from crowdtally.budget import (
     Asked,
     DrawnBeforeError,
@@ -224,7 +224,7 @@ def test_eight_processes_with_one_request(location: str, folder: Path) -> None:
     """One charge, one draw, one release; the others stop, and say to run again, or are shown it."""
     rounds = 6
     (folder / "out").mkdir()
-    found = json.loads(drive("same-request", location, folder / "out", 8, rounds))
+    found = json.loads(drive_at_once("same-request", location, folder / "out", 8, rounds))
     assert set(found.pop("ended")) <= {"released or shown", "stopped"}
     assert found == {"wrong": 0, "releases": rounds, "exact": True, "whole": True, "left": []}
 

@@ -61,7 +61,9 @@ def test_handlers_of_signals_are_given_back() -> None:
     assert [signal.getsignal(number) for number in numbers] == before
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+@pytest.mark.parametrize(
+    "encoding", ["ascii", pytest.param("latin-1", marks=pytest.mark.long), "cp1252"]
+)
 def test_any_encoding_of_the_output_will_do(town: Town, encoding: str) -> None:
     town.write("places.csv", "place\nbar\ncafé\n東京\n🍺\n")
     env = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}

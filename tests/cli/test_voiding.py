@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import crowdtally as ct
 from crowdtally.budget import Ledger
 from kit.command import crowdtally
 from kit.town import Town
+from kit.warm import start
 
 USAGE = 2
 DIES = """
@@ -30,9 +29,11 @@ cli.main()
 
 def killed(town: Town, moment: str) -> tuple[str, Path]:
     """The charge and the folder of a release that was killed just before the mark or the rename."""
-    words = [sys.executable, "-c", DIES, moment, *town.arguments()]
-    done = subprocess.run(words, cwd=town.folder, env=dict(os.environ), check=False)
-    assert done.returncode == -signal.SIGKILL
+    with open(os.devnull, "r+") as nothing:
+        fds = (nothing.fileno(),) * 3
+        words = [moment, *town.arguments()]
+        running = start(words, town.folder, fds, os.environ, script=DIES)
+        assert running.wait() == -signal.SIGKILL
     (folder,) = town.folder.glob(".out.*.part")
     (charged,) = Ledger.open(town.ledger, create=True).charges()
     return charged.id, folder

@@ -19,9 +19,10 @@ import crowdtally as ct
 from kit.damaged import KINDS, answers, strip
 from kit.damages import Damage, Steps, file_damages, json_damages
 
-FLIPS, FIELDS = 8, 12
+FEW, MANY = (4, 6), (8, 12)
 """Bytes of each table, and fields of ``release.json``, that are damaged."""
-LEAST = 500
+SIZES = [pytest.param(FEW, id="few"), pytest.param(MANY, id="many", marks=pytest.mark.long)]
+LEAST = {FEW: 350, MANY: 500}
 """Damages over all kinds, with hashes and without."""
 
 SAID_ONCE = {"seed", "cut", "sampling_threshold", "estimating_threshold", "counted", "sides"}
@@ -30,10 +31,10 @@ LISTED_ONCE = {"filter", "threshold", "priority", "haar", "sketch", "attributes"
 """Kinds whose tables do not repeat all values of the lists."""
 
 
-def damages(folder: Path, kind: str, *, older: bool) -> dict[str, Damage]:
-    random = Random(f"{kind} {older}")
-    found = file_damages(folder, random, FLIPS)
-    found |= json_damages(folder, random, FIELDS, lambda steps: older and _said_once(kind, steps))
+def damages(folder: Path, kind: str, size: tuple[int, int], *, older: bool) -> dict[str, Damage]:
+    random, (flips, fields) = Random(f"{kind} {older}"), size
+    found = file_damages(folder, random, flips)
+    found |= json_damages(folder, random, fields, lambda steps: older and _said_once(kind, steps))
     if not older or kind not in LISTED_ONCE:
         return found
     # One byte can make another list, threshold or discovered item, which fits as well.
@@ -71,10 +72,12 @@ AGES = [
 ]
 
 
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(("kind", "older"), AGES)
 def test_damage_is_seen_or_does_not_matter(
     kind: str,
     older: bool,
+    size: tuple[int, int],
     made_once: Callable[[str], Path],
     expected: Callable[[str], list[str]],
     tmp_path: Path,
@@ -86,7 +89,7 @@ def test_damage_is_seen_or_does_not_matter(
     if older:
         strip(whole)
     assert answers(whole) == expected(kind)
-    for words, damage in damages(whole, kind, older=older).items():
+    for words, damage in damages(whole, kind, size, older=older).items():
         shutil.copytree(whole, folder)
         damage(folder)
         happened = outcome(folder, expected(kind))
@@ -107,9 +110,13 @@ def test_a_kind_that_always_had_hashes_must_have_them(
         ct.load(fresh(kind, older=True))
 
 
+@pytest.mark.parametrize("size", [FEW, MANY], ids=["few", "many"])
 @pytest.mark.parametrize("older", [False, True], ids=["hashed", "older"])
-def test_the_damages_are_many(older: bool, made_once: Callable[[str], Path]) -> None:
-    assert sum(len(damages(made_once(kind), kind, older=older)) for kind in OLDEST) > LEAST
+def test_the_damages_are_many(
+    older: bool, size: tuple[int, int], made_once: Callable[[str], Path]
+) -> None:
+    found = (damages(made_once(kind), kind, size, older=older) for kind in OLDEST)
+    assert sum(map(len, found)) > LEAST[size]
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import numpy as np
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
-from crowdtally.curator.measured import Measured
-from crowdtally.curator.refined import Refined
+from crowdtally.curator.members_table import members_table
+from crowdtally.curator.refined import Averaged, Refined
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
@@ -28,7 +28,7 @@ from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import NoisyTable
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 from crowdtally.values.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.values.memberships import Memberships
 from kit.made import visits
@@ -55,9 +55,10 @@ class EveryTable(SizesStep):
     """Whether also the head's rows, which the real one never measures beside a split head."""
 
     def release(self, counted: Any, released: Released, draws: Draws) -> Released:
-        made = _Made(self.design, Course(self.design.epsilon), draws)
+        made = _Made(self.design, Course(self.design.opening), draws)
         items, contexts = self.design.cells, grid(self.design.context_axes)
         made.scaled("sizes", 3, Numbered("bin", 13), unit=1)
+        made.turn()
         made.scaled("pilot", 2, items)
         made.measured("crowd", 3, _some(items, [1]))
         made.scaled("items" if self.design.domain.has_items else "cells", 40, items, THETA)
@@ -82,17 +83,23 @@ class _Made:
         self.design, self.course, self.draws = design, course, draws
         self.tables: list[NoisyTable] = []
 
-    def _spend(self, name: str, percent: int, **facts: int) -> Epsilon:
-        cost = self.design.epsilon * Fraction(percent, 100)
-        self.course, epsilon = self.course.spend(name, cost, f"{name} is worth its share", **facts)
-        return epsilon
+    def _spend(self, name: str, percent: int, **facts: Any) -> Price:
+        cost = self.course.share(Fraction(percent, 100))
+        self.course, price = self.course.spend(name, cost, f"{name} is worth its share", **facts)
+        return price
+
+    def turn(self) -> None:
+        """Go on in ρ where the noise is to be decided."""
+        if self.design.may_turn:
+            self.course = self.course.turn(self.design.delta)
 
     def scaled(
         self, name: str, percent: int, layout: Layout, bound: int = 1, *, unit: int = GRID,
         **facts: Any,
     ) -> None:  # fmt: skip
-        epsilon = self._spend(name, percent, theta=bound)
-        table = Table(name, AUTO_PART, layout, epsilon, bound * unit, Fraction(1, unit))
+        in_l2 = bound == THETA and isinstance(self.course.total, Rho)
+        price = self._spend(name, percent, theta=bound, **({"norm": "l2"} if in_l2 else {}))
+        table = Table(name, AUTO_PART, layout, price, bound * unit, Fraction(1, unit))
         counts = np.arange(layout.size, dtype=np.int64) * 7 * unit
         made = Counts(layout.size, np.arange(layout.size), counts, bound * unit, Fraction(1, unit))
         noisy = table.publish(made, self.draws)
@@ -100,17 +107,18 @@ class _Made:
 
     def refined(self, name: str, before: NoisyTable, percent: int, **facts: Any) -> None:
         """The same cells as before, at the same cost once more."""
-        epsilon = self._spend(name, percent)
+        price = self._spend(name, percent)
         layout, unit = before.layout, Fraction(1, GRID)
-        table = Refined(name, AUTO_PART, layout, epsilon, GRID, unit, before=before)
+        kind = Refined if isinstance(price, Epsilon) else Averaged
+        table = kind(name, AUTO_PART, layout, price, GRID, unit, before=before)
         counts = np.arange(layout.size, dtype=np.int64) * 7 * GRID
         made = Counts(layout.size, np.arange(layout.size), counts, GRID, unit)
         noisy = table.publish(made, self.draws)
         self.tables.append(replace(noisy, facts={**noisy.facts, **facts}))
 
     def measured(self, name: str, percent: int, layout: Layout, *, blocks: int = 1) -> None:
-        epsilon = self._spend(name, percent, items=layout.size // blocks)
-        table = Measured(name, AUTO_PART, layout, epsilon, phantoms=1, blocks=blocks)
+        price = self._spend(name, percent, items=layout.size // blocks)
+        table = members_table(name, AUTO_PART, layout, price, 1, blocks)
         users = np.arange(layout.size, dtype=np.int64) * 5
         self.tables.append(table.publish(Memberships(layout.size, users), self.draws))
 

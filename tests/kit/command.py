@@ -19,6 +19,8 @@ import typer.main
 from crowdtally import cli
 from kit.warm import start
 
+PROGRAM: Any
+"""What ``cli.app`` builds anew at each start: here once, for all commands of a run."""
 COMMANDS: dict[str, Any]
 """Every command by its whole name, found by looking at the program."""
 INSTALLED = Path(sys.executable).parent / "crowdtally"
@@ -43,6 +45,7 @@ def crowdtally(*arguments: object) -> Ended:
     argv = ["crowdtally", *map(str, arguments)]
     with (
         mock.patch.object(sys, "argv", argv),
+        mock.patch.object(cli, "app", PROGRAM),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
     ):
@@ -90,4 +93,5 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         yield from _commands(command.get_command(None, name), (*path, name))
 
 
-COMMANDS = dict(_commands(typer.main.get_command(cli.app), ("crowdtally",)))
+PROGRAM = typer.main.get_command(cli.app)
+COMMANDS = dict(_commands(PROGRAM, ("crowdtally",)))

@@ -26,6 +26,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "scaled": {"bounding": "dpsense-s", "count": "users", "scalings": "1.2", "max_records": 2},
     "interval": {"count": "users", "noise": "interval"},
     "pairs": {"pairs": True},
+    "by rho": {"count": "users", "noise": "gaussian", "delta": "1e-6", "max_records": 50},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
     "filter": {"publishing": "filter", "cut": 9},
     "threshold": {"publishing": "threshold", "threshold": "14"},

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import strategies as st
 
 from crowdtally.curator.bounding.hpa import HPA
@@ -81,6 +82,10 @@ SHAPES = (
     Shape("string"),
     Shape("string", id="string"),
 )
+TRIED = [
+    SHAPES[1], SHAPES[2], *(pytest.param(one, marks=pytest.mark.long) for one in SHAPES[::3])
+]  # fmt: skip
+"""The same for a test: with ids and without, users that are numbers and texts; others are long."""
 DERIVED = (Shape("string", derived=True), Shape("string", id="int64", derived=True))
 ROLES: dict[str, Any] = {
     "where": "item <> 1 OR (id % 3 = 0 AND 10 // (context - 1) < 5)",

@@ -193,5 +193,6 @@ CORE = (
 SELDOM = (
     "infinite", "a large float", "large ids: one more", "words: empty", "codes: a new item",
     "a missing id", "joins: no records", "chosen: a missing item",
+    "keys of two names: a missing key", "a text among users", "a text among items",
 )  # fmt: skip
 """Those who are like another newcomer."""

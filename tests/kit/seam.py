@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
@@ -60,9 +61,12 @@ def loss(one: NoisyTable, other: NoisyTable, drawn: Drawn) -> Fraction:
     """The largest log-ratio of the densities of count + noise, for two tables of exact counts.
 
     For independent discrete Laplace noise it is the L1 distance over the scale; for interval noise
-    the rate times the distance's norm max z⁺ + max z⁻, in whole counts.
+    the rate times the distance's norm max z⁺ + max z⁻, in whole counts. For Gaussian noise it is
+    the ρ of zCDP: the square of the L2 distance over twice the variance.
     """
     apart = one.values - other.values
+    if drawn.kind == "gaussian":
+        return Fraction(sum(int(x) ** 2 for x in apart.tolist())) / (2 * drawn.parameter)
     if drawn.kind == "laplace":
         return Fraction(int(np.abs(apart).sum())) / drawn.parameter
     law = one.law
@@ -83,4 +87,6 @@ def cost(table: NoisyTable) -> Fraction:
     """What a table costs alone, by the law of its noise and the bound that it states."""
     if isinstance(table.law, IntervalNoise):
         return table.law.rate
+    if isinstance(table.law, GaussianNoise):
+        return Fraction(table.facts["sensitivity_squared"]) / (2 * table.law.variance)
     return Fraction(table.facts["sensitivity"]) / Fraction(table.law.scale)

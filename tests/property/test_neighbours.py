@@ -22,7 +22,7 @@ from kit.histories import (
     DOMAIN,
     ITEMS,
     PLAIN,
-    SHAPES,
+    TRIED,
     Counting,
     Quantified,
     Row,
@@ -67,7 +67,7 @@ def exceeds(
     return False
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", TRIED, ids=str)
 @settings(max_examples=40, deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_items_and_contexts(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.values.counts import What
 from kit.histories import (
-    SHAPES,
+    TRIED,
     Counting,
     Kept,
     Row,
@@ -50,7 +50,7 @@ def of_those_in(rows: Sequence[Row], kept: Kept) -> Kept:
     return {user: cells for user, cells in kept.items() if user in known}
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", TRIED, ids=str)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_as_many_records_as_the_rule_allows_all_of_them_the_users_own(
@@ -66,7 +66,7 @@ def test_as_many_records_as_the_rule_allows_all_of_them_the_users_own(
         assert all(times <= available.get(cell, 0) for cell, times in kept[user].items())
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("shape", TRIED, ids=str)
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_row_order_changes_nothing(
@@ -102,7 +102,9 @@ def test_other_users_change_nothing_of_long_histories(
     assert of_those_in(rows, crowded) == alone
 
 
-@pytest.mark.parametrize("kind", ["int8", "int16", "int32"])
+@pytest.mark.parametrize(
+    "kind", ["int8", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("int16", "int32"))]
+)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data(), rule=rules(), key=keys, what=whats)
 def test_the_width_of_integer_ids_changes_nothing(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +16,13 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.checkup import check_release
+from crowdtally.laws.zcdp import rho_of
 from crowdtally.published import Published, load
+from crowdtally.published.checks.adaptive import auto_disagreements
 from crowdtally.published.checks.contents import check_contents
 from crowdtally.published.metadata import BoundFacts
 from crowdtally.published.what_counts import what_counts
+from crowdtally.values.rational import show
 from kit.adaptive import GROUPS, PASSED_OVER, TASTES, THETA, adaptive
 from kit.damaged import adopt
 
@@ -34,11 +40,11 @@ def test_its_steps_are_parsed(made: Published) -> None:
     assert [step.name for step in auto.taken] == [table.name for table in made.tables]
     items, head = auto.step("items"), auto.step("head")
     assert items is not None
-    assert (items.epsilon, items.facts) == (Fraction(8, 5), {"theta": THETA})
+    assert (items.cost, items.facts) == (Fraction(8, 5), {"theta": THETA})
     assert head is not None
-    assert (head.is_taken, head.epsilon, head.why) == (False, 0, PASSED_OVER)
+    assert (head.is_taken, head.cost, head.why) == (False, 0, PASSED_OVER)
     assert auto.step("edges") is None
-    spent = sum((step.epsilon for step in auto.steps), Fraction(0))
+    spent = sum((step.cost for step in auto.steps), Fraction(0))
     assert spent + auto.unspent == made.charged.epsilon == 4
 
 
@@ -125,3 +131,93 @@ def test_a_chosen_item_has_all_of_its_contexts(made: Published, tmp_path: Path) 
         (table,) = (one for one in again.tables if one.name == "head_rows")
         with pytest.raises(ct.InputError, match="an item without some of its contexts"):
             check_contents(again.folder, again.domain, table)
+
+
+# ---- paid for in rho -------------------------------------------------------------------------
+
+DELTA = "1e-9"
+
+
+@pytest.fixture(scope="module", params=["auto", "gaussian"])
+def in_rho(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Published:
+    folder, noise = tmp_path_factory.mktemp("rho"), request.param
+    told = {"for_": "recommend", "context_per_user": "day", "delta": DELTA, "noise": noise}
+    return load(adaptive(folder, **told))
+
+
+def test_steps_in_rho_are_parsed_and_add_up(in_rho: Published) -> None:
+    auto, promised = in_rho.auto, in_rho.guarantee
+    assert auto is not None
+    assert auto.rho is not None
+    turned = promised.rho is None
+    pure = auto.spent("epsilon")
+    assert pure == (Fraction(12, 100) if turned else 0)  # the sizes: 3% of ε = 4
+    assert auto.rho == rho_of(4 - pure, Fraction(DELTA))
+    assert auto.spent("rho") + auto.unspent == auto.rho
+    assert {step.paid_in for step in auto.taken[1:]} == {"rho"}
+    items = in_rho.table("items")
+    assert items is not None
+    assert items.law.kind == "discrete-gaussian"
+    said = what_counts(in_rho, items).words()
+    assert "norm" in said
+    shares = [auto.share(step, promised.epsilon) for step in auto.taken]
+    assert shares[0] == Fraction(3, 100)
+    assert sum(shares) == 1 + (Fraction(3, 100) if turned else 0) - auto.unspent / auto.rho
+
+
+def test_every_row_of_it_is_right_too(in_rho: Published) -> None:
+    assert len(check_release(in_rho).checked) == 1 + len(in_rho.tables) + 1
+
+
+Change = Callable[[dict[str, Any]], None]
+
+
+def more_rho(facts: dict[str, Any]) -> None:
+    """As if what the sizes cost had not been spent; a little more than all where all is in ρ."""
+    auto, whole = facts["auto"], rho_of(Fraction(4), Fraction(DELTA))
+    if "rho" in facts["guarantee"]:
+        whole += Fraction(1, 10**9)
+    auto["unspent"] = show(whole - Fraction(auto["rho"]) + Fraction(auto["unspent"]))
+    auto["rho"] = show(whole)
+
+
+def less_left(facts: dict[str, Any]) -> None:
+    facts["auto"]["unspent"] = "0"
+
+
+def back(facts: dict[str, Any]) -> None:
+    facts["auto"]["steps"].append({"name": "edges", "epsilon": "0", "why": "no need"})
+
+
+def no_rho(facts: dict[str, Any]) -> None:
+    del facts["auto"]["rho"]
+    facts["auto"]["unspent"] = "3.88"
+
+
+def other_bound(facts: dict[str, Any]) -> None:
+    facts["method"]["bounds"]["items"]["bound"] = 2 * THETA
+
+
+def unbounded(facts: dict[str, Any]) -> None:
+    facts["method"]["bounds"] = {}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (more_rho, "more than what is left of epsilon|more than guarantee.rho"),
+        (less_left, "auto spent"),
+        (back, "went back from rho to epsilon"),
+        (no_rho, "does not say out of which"),
+        (other_bound, "not what one user can change"),
+        (unbounded, "lacks the table 'items'"),
+    ],
+)
+def test_a_course_in_rho_that_does_not_add_up_is_damaged(
+    in_rho: Published, tmp_path: Path, change: Change, words: str
+) -> None:
+    facts = json.loads(json.dumps(in_rho.metadata))
+    change(facts)
+    found = list(auto_disagreements(facts, in_rho.domain, in_rho.tables))
+    assert any(re.search(words, one) for one in found), found
+    assert not list(auto_disagreements(in_rho.metadata, in_rho.domain, in_rho.tables))

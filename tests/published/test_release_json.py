@@ -28,6 +28,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "hpa": {"bounding": "hpa"},
     "tempered": {"bounding": "tempered"},
     "dpsense": {"bounding": "dpsense", "count": "users", "max_records": 2},
+    "norm": {
+        "bounding": "dpsense",
+        "norm": "l2",
+        "count": "users",
+        "max_records": 2,
+        "delta": "1e-6",
+    },
     "interval": {"count": "users", "noise": "interval"},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
     "pairs": {"pairs": True},

@@ -1,7 +1,7 @@
 """Answers from tables with Gaussian noise: every question asks the law and gets an answer.
 
-No release of this version has such tables, and one that says so is refused. So the check against ε
-is switched off here, and ordinary tables are written with this law instead of theirs.
+The counts and their noise are known here: ordinary tables are written with this law instead of
+theirs, and the check against what was paid is switched off, which refuses such a release.
 """
 
 from __future__ import annotations

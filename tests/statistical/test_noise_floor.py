@@ -50,6 +50,9 @@ KINDS: Mapping[str, dict[str, Any]] = {
     "dyadic filter": {"transform": "dyadic", **DAYS, "publishing": "filter", "cut": 13},
     "haar threshold": {"transform": "haar", **DAYS, "publishing": "threshold", "threshold": "60"},
 }
+_LONG = {"dyadic items", "dyadic of two", "filter, one-sided", "dyadic filter", "haar threshold"}
+"""Kinds whose parts are in quick ones: here they are long, as a thousand of each kind are."""
+TRIED = [pytest.param(kind, marks=pytest.mark.long if kind in _LONG else ()) for kind in KINDS]
 
 
 def passing(
@@ -81,7 +84,7 @@ def passing(
 
 
 @pytest.mark.parametrize(("releases", "most"), FEW)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TRIED)
 def test_rarely_does_noise_alone_pass_the_floor(
     kind: str, releases: int, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

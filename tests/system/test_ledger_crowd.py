@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import PostgresServer, drive, folder, location, server
+from budget.ledger_kit import PostgresServer, drive_at_once, folder, location, server
 
 __all__ = ["folder", "location", "server"]
 SIZES = pytest.mark.parametrize(
@@ -26,7 +26,7 @@ PROCESSES = 8
 
 def crowded(location: object, deeds: str, requests: int, fits: int) -> None:
     """What comes of 8 × ``requests``; ``told`` is whether every process was told what is so."""
-    found = json.loads(drive("crowd", location, PROCESSES, requests, fits, deeds))
+    found = json.loads(drive_at_once("crowd", location, PROCESSES, requests, fits, deeds))
     refused, asked = found.pop("refused"), PROCESSES * requests
     assert found == {
         "standing": fits, "asked": asked, "crashed": 0, "told": True, "exact": True, "whole": True,
@@ -65,11 +65,11 @@ def test_voids_and_retries(location: str, deeds: str, requests: int, fits: int) 
 def test_making_the_ledger_is_a_race_too(folder: Path, repeats: int) -> None:
     """All processes make the same new ledger; all end up in one, and none loses its charge."""
     for repeat in range(repeats):
-        found = json.loads(drive("birth", folder / f"{repeat}.sqlite", 8))
+        found = json.loads(drive_at_once("birth", folder / f"{repeat}.sqlite", 8))
         assert found == {"charged": 8, "published": 8, "crashed": 0, "whole": True, "made by": 1}
     assert {path.suffix for path in folder.iterdir()} == {".sqlite"}
 
 
 def test_making_it_on_a_server_is_a_race_too(server: PostgresServer) -> None:
-    found = json.loads(drive("birth", server.new_schema(), 8))
+    found = json.loads(drive_at_once("birth", server.new_schema(), 8))
     assert found == {"charged": 8, "published": 8, "crashed": 0, "whole": True, "made by": 1}

@@ -18,5 +18,5 @@ from system.test_ledger_kill import SEED, STEPS, kills_of, with_shim
 def test_killed_at_every_call(what: str, how: str, step: int) -> None:
     found = with_shim("keeping", how, what, step, SEED)
     assert found["failures"] == []
-    assert found["kills"] == kills_of(found["calls"], how, step) >= 10 / step
+    assert found["kills"] == kills_of(found["calls"], how, step) >= 10 // step
     assert {"pwrite", "fsync", "unlink"} <= set(found["calls"])

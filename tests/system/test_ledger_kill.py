@@ -25,7 +25,7 @@ from typing import Any
 
 import pytest
 
-from budget.ledger_kit import HERE, drive, memory, skip
+from budget.ledger_kit import HERE, drive, drive_at_once, memory, skip
 
 
 @functools.cache
@@ -52,7 +52,9 @@ def with_shim(mode: str, *arguments: object) -> dict[str, Any]:
 
 
 def kill_at_random(kills: int, seed: int, order: str = "mark-first") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(drive("random", memory() or "/tmp", kills, seed, order))
+    found: dict[str, Any] = json.loads(
+        drive_at_once("random", memory() or "/tmp", kills, seed, order)
+    )
     return found
 
 

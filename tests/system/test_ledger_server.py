@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
-from budget.ledger_kit import USER, PostgresServer, charge, drive, server
+from budget.ledger_kit import USER, PostgresServer, charge, drive_at_once, server
 from crowdtally.budget import (
     Ledger,
     LedgerError,
@@ -197,7 +197,7 @@ def test_conflicts_are_repeated_before_the_commit(
 
 
 def test_a_fork_makes_its_own_connection(server: PostgresServer) -> None:
-    assert json.loads(drive("fork", server.new_schema())) == {"crashed": 0, "refused": True}
+    assert json.loads(drive_at_once("fork", server.new_schema())) == {"crashed": 0, "refused": True}
 
 
 def test_threads_share_a_ledger(ledger: Ledger) -> None:

@@ -173,20 +173,18 @@ def _charged(
         return
     if earlier is not None:
         yield taken_up(earlier)
-    from crowdtally.reader.describing.spending import standing_words
     from crowdtally.values.rational import show
 
     charged, dataset = made.charged, outside.dataset.name
+    balance = outside.ledger.balance(dataset)
     delta = f", delta {show(charged.delta)}" if charged.delta else ""
     paid = f" (rho {show(charged.rho)})" if charged.rho is not None else ""
-    said = standing_words if charged.by_zcdp else lambda one: show(one.epsilon)
-    limit = "; no limit is set" if charged.limit is None else f" of {said(charged.limit)}"
     yield (
         f"Charged epsilon {show(charged.epsilon)}{delta}{paid} to dataset {dataset!r} of the "
-        f"ledger {outside.ledger.location}; spent so far {said(charged.spent_after)}{limit}."
+        f"ledger {outside.ledger.location}; spent so far {balance.standing_words()}."
     )
     if charged.limit is None:
-        yield f"Set a limit with: {outside.ledger.balance(dataset).how_to_limit(ledger)}"
+        yield f"Set a limit with: {balance.how_to_limit(ledger)}"
 
 
 def _check_output(output: Path | None, dry_run: bool) -> None:

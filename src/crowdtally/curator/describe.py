@@ -112,8 +112,7 @@ def _auto(rule: Rule, released: Released) -> dict[str, Any]:
             "for": rule.aim,
             "repeats": rule.repeats,
             "context_per_user": list(rule.per_user),
-            "steps": released.course.as_list(),
-            "unspent": show(released.course.left),
+            **released.course.as_dict(),
         }
     }
 

@@ -16,7 +16,7 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import CellNoise
-from crowdtally.values.epsilon import Epsilon, Price
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 from crowdtally.values.rational import show
 
 
@@ -60,6 +60,16 @@ def pure(price: Price) -> Epsilon:
     if not isinstance(price, Epsilon):
         raise CrowdtallyError(
             "what is paid for in rho was taken for pure epsilon: this is a fault of the program, "
+            "and nothing is released."
+        )
+    return price
+
+
+def zcdp(price: Price) -> Rho:
+    """The ρ of what is paid for in ρ; a fault of the program where it is not."""
+    if not isinstance(price, Rho):
+        raise CrowdtallyError(
+            "what is paid for in pure epsilon was taken for rho: this is a fault of the program, "
             "and nothing is released."
         )
     return price

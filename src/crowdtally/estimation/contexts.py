@@ -208,11 +208,11 @@ def estimate_contexts(items: Items, facts: ContextFacts) -> ContextEstimates:
 
 def _has_tastes(tastes: Tastes, shares: Floats) -> bool:
     """Whether there is more than noise: shrinkage alone would leave lifts that are none."""
-    return differ(tastes.sums, tastes.deviation, shares)
+    return differ(tastes.sums, tastes.deviation, shares, squares=tastes.squares)
 
 
 def _has_lifts(rows: Rows, shares: Floats, counts: Floats) -> bool:
-    return differ(rows.values, rows.deviation, shares, counts=counts)
+    return differ(rows.values, rows.deviation, shares, counts=counts, squares=rows.squares)
 
 
 def _expected_parts(estimates: ContextEstimates, places: Ints) -> Floats:

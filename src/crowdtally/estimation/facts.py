@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.estimation.sizes import Sizes, read_sizes
+from crowdtally.estimation.sizes import Norm, Sizes, power_of, read_sizes
 from crowdtally.laws.law import NoiseLaw
 from crowdtally.values.keeping import Keeping
 
@@ -99,7 +99,14 @@ class ItemFacts:
     theta: int | None = None
     """θ: what the rows of the table were scaled to; None where that is unknown."""
     exact: bool = False
-    """Whether the table itself is unbounded (interval noise on a small domain)."""
+    """Whether the table itself is unbounded: distinct users of a small domain."""
+    norm: Norm = "l1"
+    """What θ bounds: the sums of rows, or their norms."""
+
+    @property
+    def power(self) -> float:
+        """How long rows are, see :func:`~crowdtally.estimation.sizes.power_of`."""
+        return power_of(self.norm, repeats=self.repeats)
 
     def read_sizes(self) -> Sizes | None:
         """What the histogram says; None without one."""

@@ -92,10 +92,10 @@ def _calibration(facts: ItemFacts, bounded: Posterior) -> tuple[Calibration, flo
     sizes = facts.read_sizes()
     if facts.exact or sizes is None or facts.theta is None:
         return Calibration.none(facts.size), 0.0
-    kept = sizes.kept(facts.theta)
+    kept = sizes.kept(facts.theta, facts.power)
     totals = [] if facts.bins is None else _totals(facts.bins)
     head = None if facts.head is None or facts.repeats else total_of(facts.head)
-    hidden = sizes.hidden(facts.theta, inf if facts.repeats else facts.size)
+    hidden = sizes.hidden(facts.theta, inf if facts.repeats else facts.size, facts.power)
     known = sizes.reliable
     return calibrate(bounded.mean, kept, totals, head, hidden=hidden, reliable=known), 1 - kept
 

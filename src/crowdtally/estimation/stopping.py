@@ -9,18 +9,31 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.laws.gaussian import GaussianNoise
+from crowdtally.laws.law import NoiseLaw
+
 Floats = NDArray[np.float64]
 
 THRESHOLD = 0.5
 """Standard deviations above what noise alone gives. Contexts that do not differ pass in three cases
 of ten, those that differ much fail in two of a hundred: who asks for rankings per context loses
 more by a stop too many than by one too few."""
-_SQUARES = 5.0
-"""The variance of the square of Laplace noise, in squares of its variance."""
+LAPLACE, GAUSSIAN = 5.0, 2.0
+"""The variance of the square of such noise, in squares of its variance."""
+
+
+def squares_of(law: NoiseLaw) -> float:
+    """How far squares of one cell's noise scatter, in squares of its variance."""
+    return GAUSSIAN if isinstance(law, GaussianNoise) else LAPLACE
 
 
 def differ(
-    values: Floats, deviation: float, shares: Floats, *, counts: Floats | None = None
+    values: Floats,
+    deviation: float,
+    shares: Floats,
+    *,
+    counts: Floats | None = None,
+    squares: float = LAPLACE,
 ) -> bool:
     """Whether the contexts' columns differ by more than noise.
 
@@ -31,6 +44,7 @@ def differ(
         shares: (h,) of the contexts, as step 8 released them (``ContextFacts.shares``).
         counts: (rows,) the items' estimated counts for 9R, whose columns have sums of their own;
             None for features, which are centred.
+        squares: how far squares of the noise scatter, see :func:`squares_of`.
 
     >>> even = np.outer([400.0, 300.0, 200.0, 100.0], [0.5, 0.5])
     >>> counts = even.sum(axis=1)
@@ -40,11 +54,16 @@ def differ(
     >>> differ(tilted, 5.0, np.array([0.5, 0.5]), counts=counts)
     True
     """
-    return excess(values, deviation, shares, counts=counts) > THRESHOLD
+    return excess(values, deviation, shares, counts=counts, squares=squares) > THRESHOLD
 
 
 def excess(
-    values: Floats, deviation: float, shares: Floats, *, counts: Floats | None = None
+    values: Floats,
+    deviation: float,
+    shares: Floats,
+    *,
+    counts: Floats | None = None,
+    squares: float = LAPLACE,
 ) -> float:
     """The score of "lifts have a variance" in its standard deviations under noise alone.
 
@@ -65,5 +84,5 @@ def excess(
         size = size * parts[:, None]
     variance = np.maximum(noise * deviation**2, np.finfo(float).tiny)
     weight = size**2 / variance**2
-    spread = np.sqrt(_SQUARES * float(np.sum((weight * variance) ** 2)))
+    spread = np.sqrt(squares * float(np.sum((weight * variance) ** 2)))
     return float(np.sum(weight * (left**2 - variance)) / spread) if spread > 0 else 0.0

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.estimation.shrinking import Shrunk, mvshrink
+from crowdtally.estimation.stopping import LAPLACE
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +38,8 @@ class Tastes:
     """β."""
     deviation: float
     """Of one cell's noise, divided by the grid g."""
+    squares: float = LAPLACE
+    """How far squares of that noise scatter, see :func:`~crowdtally.estimation.stopping`."""
 
 
 def shrunk_tastes(tastes: Tastes, shares: Floats, shares_variance: Floats, users: float) -> Shrunk:

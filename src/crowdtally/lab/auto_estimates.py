@@ -26,12 +26,14 @@ from crowdtally.estimation.contexts import (
 )
 from crowdtally.estimation.facts import Chosen, Ints, ItemFacts, Noisy, Summary
 from crowdtally.estimation.items import estimate_items
+from crowdtally.estimation.measured_lifts import common_of
 from crowdtally.estimation.sizes import read_sizes
+from crowdtally.estimation.stopping import squares_of
 from crowdtally.lab.truth import check_size
-from crowdtally.laws.interval import IntervalNoise
+from crowdtally.laws.law import NoiseLaw
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import SummaryFacts
-from crowdtally.reader.estimating.item_facts import OverContexts
+from crowdtally.reader.estimating.item_facts import over_contexts
 from crowdtally.values.layout import Crossed, Picked
 from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
 from crowdtally.values.table_kinds import (
@@ -107,17 +109,10 @@ def _item_facts(design: Design, released: Released) -> ItemFacts:
     facts = item_facts(design, released)
     split, head = _cells(released, SPLIT_HEAD.name), released.table(SPLIT_HEAD.name)
     if facts.head is None and split is not None and head is not None:
-        summed = Chosen(split[0], split[1].sum(axis=1), _over_contexts(head))
-        return replace(facts, head=summed)
+        places, values, _ = split
+        law = over_contexts(head.law, values.shape[1])
+        return replace(facts, head=Chosen(places, values.sum(axis=1), law))
     return facts
-
-
-def _over_contexts(table: NoisyTable) -> OverContexts:
-    """The noise of sums over the contexts, each with a draw of its own."""
-    law = table.law
-    if not isinstance(law, IntervalNoise):
-        raise TypeError(f"the table {table.name!r} has interval noise in each context")
-    return OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=law.blocks)
 
 
 def _context_facts(design: Design, released: Released) -> ContextFacts | None:
@@ -130,9 +125,9 @@ def _context_facts(design: Design, released: Released) -> ContextFacts | None:
         totals.law.std(),
         read_sizes(as_floats(sizes), sizes.law.std()).users,
         design.repeats,
-        None if split is None else Head(*split),
+        None if split is None else Head(*split[:2], split[2].std(), common_of(split[2])),
         _tastes(released),
-        None if rows is None else Rows(*rows),
+        None if rows is None else Rows(*rows[:2], rows[2].std(), squares_of(rows[2])),
     )
 
 
@@ -141,13 +136,13 @@ def _finest(released: Released, name: str) -> NoisyTable | None:
     return released.table(f"{name}{_AGAIN}") or released.table(name)
 
 
-def _by_rows(table: NoisyTable, contexts: int) -> tuple[Floats, float]:
-    """Its values, and the deviation of one number's noise."""
-    return as_floats(table).reshape(-1, contexts), table.law.std()
+def _by_rows(table: NoisyTable, contexts: int) -> tuple[Floats, NoiseLaw]:
+    """Its values, and the law of their noise."""
+    return as_floats(table).reshape(-1, contexts), table.law
 
 
-def _cells(released: Released, name: str) -> tuple[Ints, Floats, float] | None:
-    """Chosen items, their values in each context, and the deviation of one value's noise."""
+def _cells(released: Released, name: str) -> tuple[Ints, Floats, NoiseLaw] | None:
+    """Chosen items, their values in each context, and the law of their noise."""
     table, totals = _finest(released, name), released.table(CONTEXTS.name)
     if table is None or totals is None:
         return None
@@ -166,8 +161,8 @@ def _tastes(released: Released) -> Tastes | None:
     if table is None or totals is None:
         return None
     profile = Profile.from_dict(table.facts)
-    values, deviation = _by_rows(table, totals.layout.size)
+    values, law = _by_rows(table, totals.layout.size)
     return Tastes(
         profile.shares, values[:-1], values[-1], profile.means / FINE, profile.weights / WEIGHT,
-        BETA / WEIGHT, deviation,
+        BETA / WEIGHT, law.std(), squares_of(law),
     )  # fmt: skip

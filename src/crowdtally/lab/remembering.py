@@ -18,7 +18,7 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, PlannedStep, Query, Question
 from crowdtally.curator.steps.step import Released, Step
 from crowdtally.curator.table import Table
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 
 Memo = dict[Hashable, Any]
 """Counts by the rows' key and the question."""
@@ -83,9 +83,9 @@ class Remembered:
             self.memo[known] = self.question.count(visits)
         return self.memo[known]
 
-    def table(self, epsilon: Epsilon) -> Table | Measured:
+    def table(self, price: Price) -> Table | Measured:
         """What publishes it."""
-        return self.question.table(epsilon)
+        return self.question.table(price)
 
     def extra(self) -> Mapping[str, Any]:
         """What the table's entry says beside."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import lru_cache
 
 from flint import arb
 
@@ -17,6 +18,8 @@ from crowdtally.laws.law import EmptyCell
 from crowdtally.values.keeping import Keeping
 
 _ENOUGH = 60
+_KEPT = 256
+"""Empty cells whose moments are remembered: each question to a table asks for the same ones."""
 
 
 def tail(x: arb, start: int, power: int) -> arb:
@@ -73,6 +76,7 @@ def kept(side: Moment, keeping: Keeping) -> arb:
     return _sided(keeping) * sure
 
 
+@lru_cache(_KEPT)
 def empty_cell(scale: Fraction, keeping: Keeping) -> EmptyCell:
     """What a reader sees of an empty cell with Laplace noise.
 

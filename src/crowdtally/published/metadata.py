@@ -130,6 +130,8 @@ class MethodFacts:
     """What a row counts at most, where rows are scaled."""
     record_id: str | None
     """The column that tells a user's records apart."""
+    norm: str = "l1"
+    """What rows are scaled to, where they are: a sum, or a Euclidean norm."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> MethodFacts:
@@ -143,6 +145,7 @@ class MethodFacts:
             maybe_number(facts["temper"], "the temper"),
             facts["cap"],
             facts["record_id"],
+            facts.get("norm", "l1"),
         )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from crowdtally.published.auto import bounds_nobody
 from crowdtally.published.load import Published
-from crowdtally.published.metadata import BoundFacts
+from crowdtally.published.metadata import DISTINCT, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.values.counted import Counted
 
@@ -13,13 +14,14 @@ from crowdtally.values.counted import Counted
 def what_counts(published: Published, table: TableFacts) -> Counted:
     """What is counted of one user in a table."""
     method, guarantee = published.method, published.guarantee
-    if table.law.per_cell:
+    auto = published.auto
+    free = auto is not None and table.kind.answers and bounds_nobody(table.law)
+    if table.law.per_cell or method.bounding == DISTINCT or free:
         return Counted("users", 1, everywhere=True)
     if guarantee.unit != "user":
         return Counted("users", None, weight=guarantee.column)
     # A table of discovered items has its bound as its sensitivity, and no other.
     bound = method.bounds.get(table.name, BoundFacts(table.sensitivity, Fraction(1)))
-    auto = published.auto
     return Counted(
         "users" if published.counted == "users" else "records",
         bound.bound,
@@ -29,7 +31,14 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
         quantity=_quantity(published),
+        norm=_norm(published, table),
     )
+
+
+def _norm(published: Published, table: TableFacts) -> str:
+    """What rows were scaled to; of ``auto``, which decides it, by the table's own step."""
+    step = None if published.auto is None else published.auto.step(table.name)
+    return published.method.norm if step is None else str(step.facts.get("norm", "l1"))
 
 
 def counting_remarks(published: Published) -> list[str]:

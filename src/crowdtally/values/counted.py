@@ -23,6 +23,8 @@ class Counted:
     each user is counted once in each of their cells, however many these are
     >>> print(Counted("users", 7, scaled=True).words())
     each user is counted at most once in a cell, and their row scaled down to a sum of at most 7
+    >>> print(Counted("users", 7, scaled=True, norm="l2").words())
+    each user is counted at most once in a cell, and their row scaled down to a norm of at most 7
     """
 
     what: Literal["records", "users"]
@@ -45,6 +47,8 @@ class Counted:
     """Whether each user counts in all of their cells, and nobody is bounded."""
     uncapped: bool = False
     """Whether rows are scaled as they are, however often a user counts in one cell."""
+    norm: str = "l1"
+    """What rows are scaled to: a sum, or with ``l2`` a Euclidean norm."""
     at_most: bool = False
     """Whether the bound is yet to be chosen, up to this one."""
 
@@ -70,16 +74,18 @@ class Counted:
         return "each row is counted once, as a person of its own"
 
     def _scaled(self) -> str:
+        length = "norm" if self.norm == "l2" else "sum"
         if self.uncapped:
             return (
-                "all records of each user are counted, and a user's row scaled down to a sum of at "
-                f"most {self.bound}"
+                f"all records of each user are counted, and a user's row scaled down to a {length} "
+                f"of at most {self.bound}"
             )
         often = "once" if self.cap == 1 else f"{self.cap} times"
         times = "" if self.scaling == 1 else f", then multiplied by {show(self.scaling)}"
+        length = "norm" if self.norm == "l2" else "sum"
         return (
-            f"each user is counted at most {often} in a cell, and their row scaled down to a sum "
-            f"of at most {self.bound}{times}"
+            f"each user is counted at most {often} in a cell, and their row scaled down to a "
+            f"{length} of at most {self.bound}{times}"
         )
 
     def _sampled(self) -> str:

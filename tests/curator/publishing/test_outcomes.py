@@ -78,27 +78,34 @@ METHODS: dict[str, dict[str, Any]] = {
     "dpsense-s": {"bounding": "dpsense-s", "cap": 2, "scalings": "1,1.000001,2"} | _SCALED,
     "dpsense-s, one scaling": {"bounding": "dpsense-s", "cap": 2, "scalings": "1"} | _SCALED,
 }
-EPSILONS = {"a decimal": LONGER, "large": "1e20"}
+ALL, FURTHEST = "all", "furthest apart"
+CHOSEN = {ALL: list(DATABASES), FURTHEST: ["empty", "many"]}
+AT = [
+    pytest.param(LONGER, ALL, id="a decimal"),
+    pytest.param("1e20", FURTHEST, id="large"),
+    pytest.param("1e20", ALL, id="large, all", marks=pytest.mark.long),
+]
+"""ε, and which databases: with the same code behind both, one ε goes through all of them."""
 
 
-def check(folder: Path, domain: ct.Domain | None, **options: Any) -> None:
+def check(folder: Path, domain: ct.Domain | None, chosen: str = ALL, **options: Any) -> None:
     """Released from every database; a refusal would raise."""
-    for name, rows in DATABASES.items():
-        release = made(folder, rows, domain, name=name, **options)
+    for name in CHOSEN[chosen]:
+        release = made(folder, DATABASES[name], domain, name=name, **options)
         assert release.folder == folder / name
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("epsilon", "chosen"), AT)
 @pytest.mark.parametrize("form", FORMS)
-def test_every_form(form: str, epsilon: str, tmp_path: Path) -> None:
-    check(tmp_path, DOMAIN, epsilon=EPSILONS[epsilon], **FORMS[form])
+def test_every_form(form: str, epsilon: str, chosen: str, tmp_path: Path) -> None:
+    check(tmp_path, DOMAIN, chosen, epsilon=epsilon, **FORMS[form])
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("epsilon", "chosen"), AT)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method(method: str, epsilon: str, tmp_path: Path) -> None:
+def test_every_method(method: str, epsilon: str, chosen: str, tmp_path: Path) -> None:
     sparse = {"publishing": "threshold", "threshold": ISSUE}
-    check(tmp_path, DOMAIN, epsilon=EPSILONS[epsilon], **METHODS[method], **sparse)
+    check(tmp_path, DOMAIN, chosen, epsilon=epsilon, **METHODS[method], **sparse)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +133,8 @@ def test_discovery(epsilon: str, delta: str, noise: str, tmp_path: Path) -> None
     """At 1e20 the δ that is reported has 10^19 zeros, and must not be written down."""
     thirtieth = f"0.0{'3' * 960}"
     check(
-        tmp_path, None, discover_items=True, noise=noise,
-        epsilon=epsilon, delta=thirtieth if delta == "a thirtieth" else delta,
+        tmp_path, None, ALL if delta == "a thirtieth" else FURTHEST, discover_items=True,
+        noise=noise, epsilon=epsilon, delta=thirtieth if delta == "a thirtieth" else delta,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from crowdtally.curator.steps.step import Released
 from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.memberships import Memberships
 
 EPSILON = Fraction(3, 2)
@@ -40,9 +40,13 @@ class Chosen(Draws):
         return place
 
 
+def asked_for(items: int, price: Price = Epsilon(EPSILON)) -> TopRequest:  # noqa: B008 - frozen
+    return TopRequest(items, Domain(range(9)), False, price, price)
+
+
 def law_of(users: list[int], items: int, rule: TopItems | None = None) -> dict[tuple, float]:
     """The probability of every outcome, by trying every sequence of choices."""
-    tried = rule or TopItems(items, Epsilon(EPSILON))
+    tried = rule or asked_for(items).rule
     found: dict[tuple, float] = {}
     for script in product(*(range(len(users) - drawn) for drawn in range(items))):
         draws = Chosen(script)
@@ -94,7 +98,7 @@ def test_whatever_one_user_has_changes_no_outcome_beyond_epsilon(items: int) -> 
 
 
 def test_the_order_of_the_draws_is_not_said() -> None:
-    picked = TopItems(3, Epsilon(EPSILON)).select(
+    picked = asked_for(3).rule.select(
         Memberships(5, np.array([0, 9, 0, 9, 9], dtype=np.int64)), SystemDraws()
     )
     assert picked.tolist() == sorted(picked.tolist())
@@ -108,8 +112,8 @@ def request(*, per_user: bool, contexts: int = 3) -> TopRequest:
 
 
 def test_users_of_several_contexts_pay_for_each() -> None:
-    assert request(per_user=False).rule.epsilon.value == Fraction(3, 4) / 3
-    assert request(per_user=True).rule.epsilon.value == Fraction(3, 4)
+    assert request(per_user=False).rule.each.value == Fraction(3, 4) / 6
+    assert request(per_user=True).rule.each.value == Fraction(3, 4) / 2
 
 
 def test_contexts_of_one_user_share_a_draw_and_others_do_not() -> None:

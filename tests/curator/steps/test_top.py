@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Released
 from crowdtally.lab.rehearsing import Keyed
+from kit.made import made, visits
 
 ITEMS, DAYS = 3, ["a", "b"]
 CELLS = list(product(range(ITEMS), DAYS))
@@ -61,3 +63,21 @@ def test_a_user_of_one_context_is_in_one_block_also_where_that_was_declared_wron
     assert set(added.ravel().tolist()) <= {0, 1}
     assert added.any(axis=0).sum() == 1
     assert (added.any(axis=1) == [any(item == i for i, _ in hers) for item in range(ITEMS)]).all()
+
+
+@pytest.mark.parametrize("per_user", [False, True])
+def test_top_items_by_rho_are_released_and_read(per_user: bool, tmp_path: Path) -> None:
+    """Gaussian noise on the selected cells: checked, described, ranked and reported."""
+    rows = visits({(item, day): 400 - 20 * item for item in range(6) for day in DAYS}, "day")
+    options: dict[str, Any] = {"context_per_user": "day"} if per_user else {}
+    release = made(
+        tmp_path, rows, ct.Domain(range(6), {"day": DAYS}), top=3, noise="gaussian", epsilon=4,
+        delta="1e-9", **options,
+    )  # fmt: skip
+    (table,) = release.metadata["tables"]
+    assert table["sensitivity_squared"] == (3 if per_user else 6)
+    assert table["publishing"] == "chosen"
+    assert len(release.top(2, day="a")) == 2
+    assert "the private selection of the items" in " ".join(str(release.describe()).split())
+    assert "counted once in each of their cells" in str(release.top(2, day="a"))
+    release.report(tmp_path / "report.json")

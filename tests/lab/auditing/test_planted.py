@@ -222,8 +222,10 @@ PLANTED = {
 
 _LONG = {
     "a sketch of R rows, noise for R − 1", "l − 1 for l(l − 1)/2", "row sums of cells",
-    "DPSense's choice at twice its rate",
+    "DPSense's choice at twice its rate", "threshold off by one", "haar: log m for log m + 1",
+    "no noise in empty cells",
 }  # fmt: skip
+"""Those that need most runs, and those whose way through the attack is that of a quick one."""
 FAULTS = [
     pytest.param(fault, marks=pytest.mark.long if fault in _LONG else ()) for fault in PLANTED
 ]

@@ -113,6 +113,11 @@ class Balance:
         said = amount(reported, in_rho=in_rho)
         return said if reported == self.spent else f"{said} ({made_of(self.spent)})"
 
+    def standing_words(self) -> str:
+        """The same and the limit, short."""
+        limit = "; no limit is set" if self.limit is None else f" of {amount(self.limit)}"
+        return f"{self.spent_words()}{limit}"
+
     def how_to_limit(self, ledger: str | None = None) -> str:
         """The command that sets a limit."""
         delta = " --delta D" if self.counts_by_zcdp or self.spent.delta else ""

@@ -27,5 +27,9 @@ CHOICES = Registry(
             "crowdtally.curator.choosing.dpsense:DPSenseChoice",
             "by the error that DPSense's algorithms expect",
         ),
+        "histogram": Entry(
+            "crowdtally.curator.choosing.norms:NormChoice",
+            "by a noisy histogram of how long rows are (--norm l2)",
+        ),
     },
 )

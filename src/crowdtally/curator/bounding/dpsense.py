@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Self
 from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.choosing.dpsense_s import given_scalings
 from crowdtally.curator.engine.census import countable
+from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Rows, either, smaller
 from crowdtally.values.counts import What
 from crowdtally.values.whole import whole_number
@@ -33,7 +34,7 @@ class DPSense:
     """Scale each user's row to a sum of at most θ."""
 
     name: ClassVar[str] = "dpsense"
-    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose", "cap"})
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose", "cap", "norm"})
     choices: ClassVar[tuple[str, ...]] = ("rank", "dpsense")
     keeps_records: ClassVar[bool] = False
 
@@ -75,7 +76,7 @@ class DPSense:
         """The cap; bound and scaling are said elsewhere."""
         return {"cap": self.cap}
 
-    def weights(self, same: Rows) -> Rows:
+    def weights(self, engine: Engine, same: Rows) -> Rows:
         """(user, cell, rows) of equal records put together → (cell, weight) in units."""
         return weighted(with_row_sums(same, self.cap), self.theta)
 

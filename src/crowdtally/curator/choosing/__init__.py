@@ -8,5 +8,6 @@
     dpsense_s    DPSense's Algorithm 2: (θ, s) by its expected error, with the factor ½
     sweep        the exact errors that Algorithm 2 needs, for all θ and s at once
     rank         the rank rule: the θ that the right number of users exceed
+    norms        θ of rows scaled to a Euclidean norm, from a noisy histogram of their norms
     theory       the bound that Theorem 2 of Fan & Jin (corrected) expects, from public guesses
 """

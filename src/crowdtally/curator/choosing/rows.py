@@ -42,6 +42,21 @@ class RowSums:
 
 
 @dataclass(frozen=True, eq=False)
+class RowNorms:
+    """How many users have which sum of squares and which sum of a row; each is in one entry."""
+
+    squares: NDArray[np.int64]
+    """Q: sums of squares, at least 1."""
+    sums: NDArray[np.int64]
+    """RC: row sums, at least 1."""
+    users: NDArray[np.int64]
+    """How many users have both; a pair may stand in several entries, which then add up."""
+
+    def __post_init__(self) -> None:
+        _check(squares=self.squares, sums=self.sums, users=self.users)
+
+
+@dataclass(frozen=True, eq=False)
 class RowTable:
     """For each row sum ρ and column j, the total of column j over the users whose row sum is ρ.
 

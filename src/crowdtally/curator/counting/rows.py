@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from crowdtally.curator.bounding.dpsense import capped, with_row_sums
-from crowdtally.curator.choosing.rows import RowSums, RowTable
+from crowdtally.curator.choosing.rows import RowNorms, RowSums, RowTable
 from crowdtally.curator.counting.reading import Read, dropped_in
-from crowdtally.curator.engine.census import carried, grouped
+from crowdtally.curator.engine.census import carried, countable, grouped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.matching import cell_numbers
 from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Column, Rows
+from crowdtally.curator.engine.relations import Column, Rows, held_sum
 from crowdtally.values.counts import What
 
 
@@ -39,6 +39,17 @@ def scaled_sums(engine: Engine, prepared: Prepared, cap: int, *, width: int) -> 
     same = capped(grouped(prepared.rows_by(width)), cap)
     row_sum = same.amount.sum(where=same.cell.notnull()).cast("int64")
     return _histogram(engine, same, row_sum, {})
+
+
+def row_norms(engine: Engine, prepared: Prepared, cap: int, *, width: int) -> Read[RowNorms]:
+    """How many users have which sum of squares and which sum of a row, over exactly its cells."""
+    same = engine.materialise(grouped(prepared.rows_by(width)), "same")
+    amounts = capped(countable(same), cap)
+    amount = amounts.amount
+    rows = amounts.group_by("user").agg(squares=held_sum(amount * amount), row_sum=held_sum(amount))
+    found = engine.arrays(rows.group_by("squares", "row_sum").agg(users=rows.count()))
+    norms = RowNorms(found["squares"], found["row_sum"], found["users"])
+    return Read(norms, dropped_in(engine, same))
 
 
 def row_totals(engine: Engine, prepared: Prepared, cap: int, *, width: int) -> Read[RowTable]:

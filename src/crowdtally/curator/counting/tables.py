@@ -98,7 +98,7 @@ def count_scaled(
         width: how many cells of the domain make one of the table: those of an item, or 1.
     """
     same = engine.materialise(grouped(prepared.rows_by(width)), "same")
-    weights = rule.weights(same)  # (cell, weight)
+    weights = rule.weights(engine, same)  # (cell, weight)
     found = weights.group_by("cell").agg(total=held_sum(weights.weight))
     cells, values = cells_of(engine.columns(found), "total", prepared.domain)
     squared = rule.l2_squared("users" if rule.cap == 1 else "records")

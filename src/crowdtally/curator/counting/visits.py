@@ -42,6 +42,8 @@ class Visits:
     """The public lists that items and contexts are numbered by."""
     one_context: bool = False
     """Whether all rows of a user have one context: only then are contexts groups of users."""
+    ones: bool = False
+    """Whether every amount is 1: repeats do not count."""
 
     def sizes(self, bins: int) -> NDArray[np.int64]:
         """How many users have a row sum of 2^k … 2^(k+1) − 1, for k below ``bins`` − 1, or more."""
@@ -82,7 +84,7 @@ def make_visits(
         items = engine.materialise(items.mutate(amount=_capped(items)), f"item_visits_{key}")
     return Visits(
         engine, rows, items, dropped_in(engine, same), key, prepared.domain,
-        one_context=per_user,
+        one_context=per_user, ones=not repeats,
     )  # fmt: skip
 
 

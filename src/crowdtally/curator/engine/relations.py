@@ -18,7 +18,8 @@ Column: TypeAlias = ibis.Value
 _LOW = 20
 """The bits of a weight that are added up apart."""
 _HELD = 61
-"""Sums of weights are held at 2^61."""
+HELD_AT = 1 << _HELD
+"""What sums of weights are held at."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def held_sum(column: Column) -> Column:
     For sums over users, whose number nobody knows before the charge: none of them can fail after
     it. The lower 20 bits and the rest are added up apart, and the sum of the rest is held at 2^41.
     Each part of a weight moves the result by that part or less, so no user moves it by more than
-    she moves the sum.
+    she moves the sum. Weights up to 2^52 are added up as well where they are fewer than 2^30.
     """
     upper = smaller(sum_of(column >> _LOW), constant(1 << (_HELD - _LOW)))
     lower = sum_of(column & ((1 << _LOW) - 1))

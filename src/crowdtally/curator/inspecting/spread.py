@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.curator.counting.rows import record_sums, scaled_sums
 from crowdtally.curator.engine.census import cell_parts
@@ -50,6 +51,8 @@ class Spread:
     """For each number of records that somebody has, how many users have it, ascending."""
     counted: str
     """What is counted for each user, in words: records, or different cells or items."""
+    bounds_sums: bool = True
+    """Whether a bound is one on these sums; else it is on the Euclidean norm of a row."""
 
     @classmethod
     def of(cls, sums: RowSums, counted: str) -> Spread:
@@ -89,7 +92,9 @@ class Spread:
         return Keeping(limit, kept, cut)
 
     def around(self, limit: int) -> list[Keeping]:
-        """What the bound keeps, and a few smaller and larger ones."""
+        """What the bound keeps, and a few smaller and larger ones; nothing of another bound."""
+        if not self.bounds_sums:
+            return []
         limits = sorted({max(limit * above // below, 1) for above, below in _AROUND})
         return [self.keeping(one) for one in limits]
 
@@ -109,7 +114,8 @@ def spread(engine: Engine, prepared: Prepared, method: Method) -> Spread:
     cap = method.rule.facts().get("cap")
     if cap is not None:
         sums = scaled_sums(engine, prepared, cap, width=1).found
-        return Spread.of(sums, "cells" if cap == 1 else f"records, at most {cap} of a cell")
+        found = Spread.of(sums, "cells" if cap == 1 else f"records, at most {cap} of a cell")
+        return replace(found, bounds_sums=not isinstance(method.rule, DPSenseL2))
     if method.discover:  # a user keeps so many different cells, whatever is said to be counted
         items = len(cell_parts(prepared.rows)) == 1
         sums = record_sums(engine, prepared, "users").found

@@ -83,6 +83,12 @@ def _spread(spread: Mapping[str, Any], facts: Mapping[str, Any]) -> Iterator[str
     if facts["max_records"] is None:
         yield f"Nobody is bounded: every {who} counts in all of these cells."
         return
+    if not spread["max_records"]:
+        yield (
+            "With --norm l2 the bound is one on the Euclidean norm of a row, the root of the sum "
+            "of its squares: rows above it are scaled down to it."
+        )
+        return
     yield f"What --max-records would keep (asked for: {facts['max_records']}):"
     yield f"{'bound':>18} {_first(what) + ' kept':>18} {f'{who}s cut':>18}"
     for one in spread["max_records"]:

@@ -12,16 +12,20 @@ import numpy as np
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.planning.imagined import Imagined
 from crowdtally.curator.planning.imagining import imagine
+from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.auto.deciding import CROWD, SIZES, decide
+from crowdtally.curator.steps.auto.deciding import CROWD, SIZES, better_of, decide
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import item_facts
 from crowdtally.curator.steps.auto.pilot import pilot_cost
+from crowdtally.curator.steps.course import Course, worth
 from crowdtally.curator.steps.step import Released
+from crowdtally.estimation.bounds import expected_error
 from crowdtally.estimation.items import estimate_items
-from crowdtally.estimation.sizes import Sizes, read_sizes
-from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.estimation.sizes import Sizes, power_of, read_sizes
 from crowdtally.published import NoisyTable
+from crowdtally.values.counts import Counts
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import EDGES
 
@@ -60,13 +64,17 @@ class PlannedCourse:
             "steps": [],
             "unspent": None,
             "expected_error": None,
+            **_paying(design),
         }
         if self.users is None or self.records is None:
             return facts | {"steps": _ranges(design)}
         world = Imagined(
             self.users, max(self.records, self.users), design.items, design.contexts, design.repeats
         )
-        facts["sizes_reliable"] = _sizes(design, world).reliable
+        sizes = _sizes(design, world)
+        facts["sizes_reliable"] = sizes.reliable
+        if design.may_turn:
+            facts["paid_in"] = _total(design, sizes).field
         if design.is_sparse or design.items > LARGEST:
             return facts | _in_large(design, world)
         return facts | self._imagined(world)
@@ -80,10 +88,11 @@ class PlannedCourse:
         course = released.course
         if course is None:
             raise TypeError("the first step opens the account")
+        total = {Epsilon.field: self.design.epsilon, course.currency: course.total.value}
         steps = [
             {
                 "name": step.name,
-                "share": show(step.epsilon / course.total),
+                "share": show(step.cost / total[step.currency]),
                 "why": step.why,
                 **{name: fact for name, fact in step.facts.items() if name != "differ"},
             }
@@ -91,7 +100,7 @@ class PlannedCourse:
         ]
         return {
             "steps": steps,
-            "unspent": show(course.left / course.total),
+            "unspent": show(course.left / course.total.value),
             "expected_error": _error(self.design, world, released),
         }
 
@@ -106,8 +115,9 @@ def planned_course(
 
 
 def _sizes(design: Design, world: Imagined) -> Sizes:
-    std = DiscreteLaplace(1 / (SIZES * design.epsilon)).std()
-    return read_sizes(world.sizes().astype(float), std)
+    empty = np.zeros(1, dtype=np.int64)
+    law = noise_of(Counts(1, empty, empty, 1), design.opening * SIZES)
+    return read_sizes(world.sizes().astype(float), law.std())
 
 
 def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any]:
@@ -129,14 +139,27 @@ def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any
 def _in_large(design: Design, world: Imagined) -> dict[str, Any]:
     """Without the steps that choose among the items: which of them run is known all the same."""
     sizes = _sizes(design, world)
-    shares, decided = _shares(design, sizes), decide(design, sizes)
-    rest = (shares["items"] + shares["zoom"]) * design.epsilon
-    theta, per_item = decided.theta(rest), world.counts.sum() / design.items
-    lost, own = sizes.lost(theta), float(shares["items"] * design.epsilon)
-    # The error that θ is chosen by: noise, and what calibration leaves wrong from item to item.
-    rmse = sqrt(1.2 * (theta / (own * (1 - lost))) ** 2 + 6 * (0.27 * lost * per_item) ** 2)
+    total = _total(design, sizes)
+    shares, decided = _shares(design, sizes), decide(design, sizes, total)
+    theta = decided.theta(worth(total * (shares["items"] + shares["zoom"])))
+    lost = sizes.lost(theta, power_of(decided.norm, repeats=design.repeats))
+    own, per_item = worth(total * shares["items"]), float(world.counts.sum()) / design.items
+    rmse = sqrt(expected_error(theta, lost, own, per_item))
     error = {"rmse": rmse, "rmse_top": None, "largest": float(world.counts[0]), "top": None}
     return {"steps": _between([shares]), "expected_error": None if design.is_sparse else error}
+
+
+def _paying(design: Design) -> dict[str, Any]:
+    """What steps are paid for in, where δ lets that be ρ; None: not known before the sizes are."""
+    if not design.delta.value:
+        return {}
+    return {"noise": design.noise, "paid_in": None if design.may_turn else Rho.field}
+
+
+def _total(design: Design, sizes: Sizes) -> Price:
+    """What later steps are paid out of, once the sizes are released."""
+    course, _ = Course(design.opening).spend("sizes", design.opening.value * SIZES, "")
+    return better_of(design, sizes, course).total if design.may_turn else course.total
 
 
 def _of_contexts(released: Released) -> NoisyTable:
@@ -164,17 +187,25 @@ def _between(found: list[dict[str, Fraction]]) -> list[dict[str, Any]]:
     ]
 
 
-def _shares(design: Design, sizes: Sizes) -> dict[str, Fraction]:
-    """What each step takes of ε; the items' table, with a zoom, what the others leave."""
-    decided = decide(design, sizes)
-    set_aside, none = decided.shares, Fraction(0)
-    pilot = pilot_cost(design.items, sizes.users) / design.epsilon
+def _pilot(design: Design, sizes: Sizes, total: Price, *, small: bool) -> Fraction:
+    """What a first look at all items takes of the total; 0 where there is none."""
+    share = pilot_cost(design.items, sizes.users, total.field) / total.value
     looks = (
-        sizes.reliable and not decided.small and not design.repeats and not design.is_sparse
-        and design.items >= 1000 and 0 < pilot <= _PILOT
+        sizes.reliable and not small and not design.repeats and not design.is_sparse
+        and design.items >= 1000 and 0 < share <= _PILOT
     )  # fmt: skip
-    pilot, crowd = (pilot, CROWD) if looks else (none, none)
-    rest = 1 - SIZES - pilot - crowd - set_aside.total
+    return share if looks else Fraction(0)
+
+
+def _shares(design: Design, sizes: Sizes) -> dict[str, Fraction]:
+    """What each step takes of the total; the items' table, with a zoom, what the others leave."""
+    total = _total(design, sizes)
+    decided = decide(design, sizes, total)
+    set_aside, none = decided.shares, Fraction(0)
+    pilot = _pilot(design, sizes, total, small=decided.small)
+    crowd = CROWD if pilot else none
+    first = none if isinstance(total, Rho) and design.may_turn else SIZES  # paid for before
+    rest = 1 - first - pilot - crowd - set_aside.total
     found = {
         "sizes": SIZES,
         "pilot": pilot,

@@ -25,15 +25,36 @@ _WIDEST = "10 to 100,000,000 users of 1 to 1,000 records each"
 
 def course_lines(facts: Facts) -> Iterator[str]:
     """The steps, and how far off the estimates would be."""
+    what = _divided(facts)
     yield (
-        f"Method: auto, for {_AIMS[facts['for']]} (--for {facts['for']}). It divides epsilon as it "
+        f"Method: auto, for {_AIMS[facts['for']]} (--for {facts['for']}). It divides {what} as it "
         "goes: which steps it takes follows from what earlier steps released, never from the "
-        "records, and they never spend more than epsilon together."
+        f"records, and they never spend more than {what} together.{_paying(facts)}"
     )
     if facts["guess_users"] is None or facts["guess_records"] is None:
         yield from _unguessed(facts)
     else:
         yield from _guessed(facts)
+
+
+def _divided(facts: Facts) -> str:
+    if "noise" not in facts:
+        return "epsilon"
+    return "rho" if facts["noise"] == "gaussian" else "epsilon and delta"
+
+
+def _paying(facts: Facts) -> str:
+    """With which noise, where there is a δ."""
+    if "noise" not in facts:
+        return ""
+    if facts["noise"] == "gaussian":
+        return " The noise is Gaussian: steps are paid for in rho, which epsilon and delta buy."
+    found = {None: "", "rho": " By these guesses: rho.", "epsilon": " By these guesses: epsilon."}
+    return (
+        " The noise is decided once the sizes are released, by the smaller expected error: Laplace "
+        "noise, paid for in epsilon, or Gaussian noise, paid for in the rho that delta and what is "
+        f"left of epsilon buy. Either way it is charged epsilon and delta.{found[facts['paid_in']]}"
+    )
 
 
 def counted_words(*, repeats: bool) -> str:
@@ -46,7 +67,9 @@ def counted_words(*, repeats: bool) -> str:
 
 
 def _unguessed(facts: Facts) -> Iterator[str]:
-    yield f"  Over {_WIDEST}, its steps take of epsilon:"
+    of = {None: "epsilon, or later ones of rho", "rho": "rho"}
+    told = of[facts["paid_in"]] if "paid_in" in facts else "epsilon"
+    yield f"  Over {_WIDEST}, its steps take of {told}:"
     for number, step in enumerate(facts["steps"], start=1):
         low, high = (_percent(step[end]) for end in ("share_from", "share_to"))
         yield f"  {number}. {step['name']}: {low if low == high else f'{low} to {high}'}"
@@ -71,7 +94,8 @@ def _guessed(facts: Facts) -> Iterator[str]:
     for number, step in enumerate(facts["steps"], start=1):
         yield f"  {number}. {step['name']}{_step(step)}"
     if facts["unspent"] not in (None, "0"):
-        yield f"  {_percent(facts['unspent'])} of epsilon would stay unspent; it is charged too."
+        of = facts.get("paid_in") or "epsilon"
+        yield f"  {_percent(facts['unspent'])} of {of} would stay unspent; it is charged too."
     if facts["expected_error"] is not None:
         yield _error(facts["expected_error"])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import erf, exp, log, pi, sqrt
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,11 +56,18 @@ class Imagined:
         shares = np.diff([0.0, *below, 1.0])
         return np.asarray(np.rint(self.users * shares), dtype=np.int64)
 
-    def kept(self, bound: float) -> float:
-        """The share of the records that is left of rows scaled to a bound."""
-        edge, most = log(bound) - self._middle, self.each
+    def kept(self, bound: float, power: float = 1.0) -> float:
+        """The share of the records that is left of rows scaled to a bound.
+
+        Args:
+            bound: of a row's length.
+            power: a row of R records is R^power long, and keeps bound·R^(1−power) of them.
+        """
+        edge, most, rest = log(bound) / power - self._middle, self.each, 1 - power
         small = most * _normal((edge - SPREAD**2) / SPREAD)
-        return min((small + bound * (1 - _normal(edge / SPREAD))) / most, 1.0)
+        each = exp(rest * self._middle + (rest * SPREAD) ** 2 / 2)
+        large = bound * each * (1 - _normal((edge - rest * SPREAD**2) / SPREAD))
+        return min((small + large) / most, 1.0)
 
     @cached_property
     def _popularity(self) -> Floats:
@@ -110,6 +118,13 @@ def laplace_like(scale: float, size: int) -> Ints:
     middle = np.clip(evenly(size), 1e-12, 1 - 1e-12) - 0.5
     spread = -scale * np.sign(middle) * np.log1p(-2 * np.abs(middle))
     return np.asarray(np.rint(spread), dtype=np.int64)
+
+
+def gaussian_like(deviation: float, size: int) -> Ints:
+    """The same for Gaussian noise of that standard deviation."""
+    law = NormalDist()
+    spread = [law.inv_cdf(min(max(one, 1e-12), 1 - 1e-12)) for one in evenly(size).tolist()]
+    return np.asarray(np.rint(deviation * np.array(spread)), dtype=np.int64)
 
 
 def interval_like(rate: float, size: int) -> Ints:

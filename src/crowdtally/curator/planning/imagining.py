@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from math import isqrt, sqrt
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,6 +20,7 @@ from crowdtally.curator.planning.imagined import (
     Floats,
     Imagined,
     Ints,
+    gaussian_like,
     interval_like,
     laplace_like,
 )
@@ -26,6 +28,8 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.line import auto_steps
 from crowdtally.curator.steps.auto.planned import Passed, PlannedStep, Question
 from crowdtally.curator.steps.step import Reading, Released, Step
+from crowdtally.curator.table import Table
+from crowdtally.estimation.sizes import power_of
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.values.counts import Counts
 from crowdtally.values.epsilon import Epsilon
@@ -46,6 +50,10 @@ class _Evenly(SystemDraws):
     def refine(self, noise: Any, scale: Fraction) -> Any:
         """Quantiles of the finer law."""
         return laplace_like(float(scale) / 2, len(noise))
+
+    def gaussian(self, variance: Fraction, size: int) -> Any:
+        """Quantiles of the law."""
+        return gaussian_like(sqrt(variance), size)
 
     def interval(self, rate: Fraction, size: int) -> Any:
         """A box of the mean width."""
@@ -105,11 +113,19 @@ def _counted(question: Question, world: Imagined) -> Counts | Memberships:
     if isinstance(table, Measured):
         users = _values(table.layout, world.members, question, world)
         return Memberships(size, np.rint(users).astype(np.int64))
-    bound = float(table.l1_bound * table.unit)
-    kept = world.counts * world.kept(bound)
+    kept = world.counts * _kept(question, table, world)
     values = _values(table.layout, kept, question, world) / float(table.unit)
     within = np.rint(np.minimum(values, 2.0**60)).astype(np.int64)
-    return Counts(size, np.arange(size), within, table.l1_bound, table.unit)
+    return Counts(
+        size, np.arange(size), within, table.l1_bound, table.unit, squared=table.l2_squared
+    )
+
+
+def _kept(question: Question, table: Table, world: Imagined) -> float:
+    """The share of the records that the question's bound leaves: of sums of rows, or of norms."""
+    power = power_of(getattr(question, "norm", "l1"), repeats=world.repeats)
+    bound = table.l1_bound if power == 1 else isqrt(table.l2_squared)
+    return world.kept(float(bound * table.unit), power)
 
 
 def _values(layout: Layout, items: Floats, question: Question, world: Imagined) -> Floats:

@@ -10,7 +10,8 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
-from crowdtally.curator.measured import AnyTable
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
+from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.planning.accuracy import (
     Target,
     accuracy_facts,
@@ -22,7 +23,7 @@ from crowdtally.curator.planning.course import PlannedCourse, planned_course
 from crowdtally.curator.planning.course_words import counted_words
 from crowdtally.curator.planning.noises import compared_noise
 from crowdtally.curator.planning.notebook import plan_line, plan_table
-from crowdtally.curator.planning.prices import both_prices, delta_warning
+from crowdtally.curator.planning.prices import both_courses, both_prices, delta_warning
 from crowdtally.curator.planning.standing import NOTHING, guessed_total, standing
 from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error
 from crowdtally.curator.planning.words import first_lines, lines
@@ -35,6 +36,7 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.published import INTERVAL_LEVEL
 from crowdtally.values.counted import Counted
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import show
 from crowdtally.values.whole import whole_number
 
@@ -50,6 +52,7 @@ def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dic
         "cells": table.layout.size,
         table.price.field: str(table.price),
         **facts,
+        **_distance(table),
         **standing(request, table, guessed),
         "summary": planned_summary(table),
     }
@@ -64,6 +67,13 @@ def _noise(law: NoiseLaw, sensitivity: Fraction) -> dict[str, Any]:
         "noise_std": law.std(),
         "noise_interval_half_width": as_counts(width, law.unit),
     }
+
+
+def _distance(table: AnyTable) -> dict[str, float]:
+    """What one user can change in L2, which is what Gaussian noise hides."""
+    if isinstance(table, Measured) or isinstance(table.price, Epsilon):
+        return {}
+    return {"distance": sqrt(table.l2_squared) * float(table.unit)}
 
 
 def _discovered(table: UnknownTable) -> dict[str, Any]:
@@ -159,7 +169,7 @@ class Plan:
             "advice": None if self.course else advice(request, self.query_cells),
             "interval_noise": compared_noise(request),
             "noise": request.paid.noise,
-            "prices": None if self.course else both_prices(request),
+            "prices": self.prices(),
             "delta_warning": delta_warning(request.delta, self.users),
             "delta_unspent": unspent_words(request.paid),
             "auto": self.course.as_dict() if self.course else None,
@@ -167,6 +177,15 @@ class Plan:
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
         return facts
+
+    def prices(self) -> dict[str, Any] | None:
+        """The noise of pure ε beside that of (ε, δ); of ``auto``, the errors, by guesses."""
+        if self.course is None:
+            return both_prices(self.request)
+        users, records = self.course.users, self.course.records
+        if users is None or records is None:
+            return None
+        return both_courses(self.request, users, records)
 
     def counted(self) -> str:
         """What is counted of one user, in words."""
@@ -211,7 +230,7 @@ class Plan:
             words.append(
                 "how often records count: what bounding loses is weighed as if each counted once"
             )
-        if self.trade is None:
+        if self.trade is None and not _by_norm(self.request):
             words.append(
                 "how many records a user has: give --guess-users and --guess-records (public "
                 "guesses, not read off the records) to see what bounding costs"
@@ -260,12 +279,21 @@ def make_plan(
     if target is not None:
         check_named(request)
         request = smallest_epsilon(request, target)
-    has_items = request.domain is not None and request.domain.has_items
-    bounds = course is None and not request.bounds_nobody
-    both = guess_users and guess_records and has_items and bounds
-    trade = _trade(request, guess_users or 1, guess_records or 1) if both else None
+    trade = None
+    if guess_users and guess_records and course is None and _is_theorys(request):
+        trade = _trade(request, guess_users, guess_records)
     guessed = guessed_total(request, guess_users, guess_records)
     return Plan(request, trade, query_cells, guessed, target, unseen, course, guess_users)
+
+
+def _is_theorys(request: Request) -> bool:
+    """Whether the theory says something: it is of items, and of bounds on the sums of rows."""
+    has_items = request.domain is not None and request.domain.has_items
+    return has_items and not request.bounds_nobody and not _by_norm(request)
+
+
+def _by_norm(request: Request) -> bool:
+    return isinstance(request.method.rule, DPSenseL2)
 
 
 def counted_of(request: Request) -> Counted:
@@ -275,13 +303,15 @@ def counted_of(request: Request) -> Counted:
         return Counted("users", None, weight=records.weight)
     if request.bounds_nobody:
         return Counted("users", 1, everywhere=True)
-    cap = method.rule.facts().get("cap")
+    facts = method.rule.facts()
+    cap = facts.get("cap")
     return Counted(
         "users" if method.discover else method.what,
         method.rule.limit,
         cap is not None,
         cap or 1,
         quantity=records.quantity.most if records.quantity is not None else None,
+        norm=facts.get("norm", "l1"),
         at_most=method.choose is not None,
     )
 

@@ -5,8 +5,11 @@ From public numbers alone: what one user can change in each table, ε and δ.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
+from crowdtally.curator.planning.course import planned_course
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
 from crowdtally.values.epsilon import Delta
@@ -22,9 +25,11 @@ def both_prices(request: Request) -> dict[str, Any] | None:
     """
     if not request.bounded or request.discovery is not None:
         return None
-    delta = request.paid.offered if request.paid.offered.value else USUAL_DELTA
+    if isinstance(request.method.rule, DPSenseL2):  # for Gaussian noise alone
+        return None
+    delta = _delta(request)
     pure, gaussian = (
-        {table.name: table.law.std() for table in request.bought_by(paid).bounded}
+        _deviations(request, paid)
         for paid in (
             Paid("laplace", request.epsilon, Delta()),
             Paid("gaussian", request.epsilon, delta),
@@ -39,13 +44,48 @@ def both_prices(request: Request) -> dict[str, Any] | None:
     }
 
 
+def both_courses(request: Request, users: int, records: int) -> dict[str, Any] | None:
+    """The same of ``auto``: the error to expect of an item's estimate, by public guesses."""
+    delta = _delta(request)
+    courses = (
+        planned_course(replace(request, paid=paid), users, records)
+        for paid in (
+            Paid("laplace", request.epsilon, Delta()),
+            Paid("auto", request.epsilon, delta),
+        )
+    )
+    found = [None if one is None else one.as_dict()["expected_error"] for one in courses]
+    pure, other = (None if one is None else one["rmse"] for one in found)
+    if pure is None or other is None:
+        return None
+    less = "buys" if other < pure else "would buy"
+    return {
+        "delta": str(delta),
+        "given": bool(request.paid.offered.value),
+        "pure_error": pure,
+        "error": other,
+        "words": (
+            f"With delta = {delta} the same epsilon {less} an error of about {other:.4g} instead "
+            f"of {pure:.4g} in an item's estimate."
+        ),
+    }
+
+
+def _deviations(request: Request, paid: Paid) -> dict[str, float]:
+    prices = {table.name: paid.price * request.shares[table.part] for table in request.bounded}
+    return {one.name: one.priced(prices[one.name]).law.std() for one in request.bounded}
+
+
+def _delta(request: Request) -> Delta:
+    return request.paid.offered if request.paid.offered.value else USUAL_DELTA
+
+
 def _words(delta: Delta, pure: dict[str, float], gaussian: dict[str, float]) -> str:
     compared = ", ".join(
         f"{gaussian[name]:.4g} instead of {pure[name]:.4g} in {name!r}" for name in pure
     )
-    if all(gaussian[name] < pure[name] for name in pure):
-        return f"With delta = {delta} the same epsilon buys a standard error of {compared}."
-    return f"With delta = {delta} the same epsilon would buy a standard error of {compared}."
+    less = "buys" if all(gaussian[name] < pure[name] for name in pure) else "would buy"
+    return f"With delta = {delta} the same epsilon {less} a standard error of {compared}."
 
 
 def delta_warning(delta: Delta, users: int | None) -> str | None:

@@ -93,12 +93,14 @@ def _other_noise(facts: Facts) -> Iterator[str]:
 
 def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
-    noise = f", noise scale {table['noise_scale']}"
+    noise = f"sensitivity {table['sensitivity']}, noise scale {table['noise_scale']}"
     if table["noise_scale"] is None:
-        noise = f" in each cell, {table['noise']} noise"
+        noise = f"sensitivity {table['sensitivity']} in each cell, {table['noise']} noise"
+    if "distance" in table:
+        noise = f"sensitivity {table['distance']:.4g} in L2, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
-        f"{_price(table)}, sensitivity {table['sensitivity']}{noise} "
+        f"{_price(table)}, {noise} "
         f"(standard deviation {table['noise_std']:.4g}; 95% of the "
         f"noise within ±{table['noise_interval_half_width']:.10g})."
     )

@@ -10,6 +10,8 @@ from typing import Any
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.bounding.auto import per_user_of
 from crowdtally.curator.bounding.distinct import Everyone
+from crowdtally.curator.bounding.dpsense import DPSense
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, Rule
@@ -51,12 +53,18 @@ def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
     if options["noise"] == "interval":
         return Everyone()
     given = options["bounding"]
-    rule: Rule = (
-        BOUNDINGS.load(given).of(options) if isinstance(given, str) else OwnRule.handed(given)
-    )
+    rule = _named(given, options) if isinstance(given, str) else OwnRule.handed(given)
     # A rule that scales rows caps what a user counts in a cell, whatever the quantities are.
     if records.quantity is not None and isinstance(rule, RecordRule):
         return replace(rule, times=records.quantity.most)
+    return rule
+
+
+def _named(name: str, options: Mapping[str, Any]) -> Rule:
+    """The rule of that name, for the norm that was asked for."""
+    rule: Rule = BOUNDINGS.load(name).of(options)
+    if isinstance(rule, DPSense) and "norm" in rule.takes and options["norm"] == "l2":
+        return DPSenseL2(rule.theta, rule.cap)
     return rule
 
 

@@ -40,6 +40,8 @@ class Option:
 
 
 _COUNTED, _SIDES = ("records", "users"), ("one", "two")
+NORMS = ("l1", "l2")
+"""What rows can be scaled to."""
 _AIMS = ("counts", "top", "recommend")
 AUTO = "auto"
 """The default of an option that follows from the others, or from what is measured."""
@@ -124,7 +126,8 @@ class ReleaseOptions(TypedDict, total=False):
             "method", names=CHOICES,
         ),
     ]  # fmt: skip
-    """``rank`` or ``dpsense``: choose the bound privately, for a share of ε."""
+    """``rank`` or ``dpsense``, and ``histogram`` with ``norm="l2"``: choose the bound privately,
+    for a share of the price."""
     popularity_records: Annotated[
         int | None,
         Option(None, "D", "hpa, tempered: records per user to rank by.", "method", is_whole=True),
@@ -142,6 +145,15 @@ class ReleaseOptions(TypedDict, total=False):
         ),
     ]  # fmt: skip
     """For ``dpsense`` and ``dpsense-s`` with ``count="records"``: the most in one cell."""
+    norm: Annotated[
+        str,
+        Option(
+            "l1", "l1|l2", "dpsense: what rows are scaled to, a sum or (with --delta, for Gaussian "
+            "noise) a Euclidean norm.", "method", names=NORMS,
+        ),
+    ]  # fmt: skip
+    """For ``dpsense``: rows are scaled to a sum (``l1``, the default), or to a Euclidean norm
+    (``l2``), which is for Gaussian noise and leaves more of long rows."""
     scalings: Annotated[
         str | Sequence[Number] | None,
         Option(None, "S,…", "dpsense-s: factors within 1 … 2 to choose from.", "method"),

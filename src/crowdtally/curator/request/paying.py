@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
+from crowdtally.curator.request.tables import samples_uncut
 from crowdtally.laws.zcdp import approximate, rho_of
 from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
 
@@ -52,6 +53,16 @@ class Paid:
         return self.rho or self.epsilon
 
 
+def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
+    """With pure ε, with ρ, or with the better of both: which of them options and δ leave open."""
+    noise, delta = asked.options["noise"], asked.delta
+    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
+    if not delta.value or noise not in (AUTO, "gaussian"):
+        return [pure]
+    gaussian = Paid("gaussian", epsilon, delta, offered=delta)
+    return [pure, gaussian] if noise == AUTO else [gaussian]
+
+
 def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     """What is paid, by the noise that was asked for; without one, by the smaller of two noises.
 
@@ -64,13 +75,11 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
         # It decides once it knows how long rows are.
         return Paid(AUTO, epsilon, delta, offered=delta)
-    pure = Paid("interval" if asked.interval else "laplace", epsilon, Delta(), offered=delta)
-    if not delta.value or noise not in (AUTO, "gaussian"):
-        return pure
-    gaussian = Paid("gaussian", epsilon, delta, offered=delta)
-    if noise == AUTO and _variance(made(epsilon)) <= _variance(made(gaussian.price)):
-        return pure
-    return gaussian
+    ways = ways_to_pay(asked, epsilon)
+    # The first of equals: pure ε, which can also be sampled without a cut.
+    if len(ways) == 1 or any(map(samples_uncut, made(ways[1].price))):
+        return ways[0]
+    return min(ways, key=lambda way: _variance(made(way.price)))
 
 
 def _variance(tables: Sequence[AnyTable]) -> float:

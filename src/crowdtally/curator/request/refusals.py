@@ -109,6 +109,11 @@ def _is_plain(asked: Asked) -> bool:
     return plain and named <= {"publishing", "transform"}
 
 
+def _by_norm(asked: Asked) -> bool:
+    """Whether rows are scaled to a Euclidean norm."""
+    return asked.options["norm"] == "l2" and "norm" in asked.rule.takes
+
+
 Refusal = tuple[Callable[[Asked], bool], str]
 
 REFUSALS: tuple[Refusal, ...] = (
@@ -116,8 +121,8 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: (
             a.by_row
-            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "scalings",
-                      "pairs", "discover_items", "discover")
+            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "norm",
+                      "scalings", "pairs", "discover_items", "discover")
         ),
         "with --user-per-row each row is one person, so there is nothing to bound or choose: "
         "remove --bounding, --choose, --pairs, --discover and what goes with them.",
@@ -130,8 +135,9 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     (
         lambda a: a.selects and a.has(
-            "bounding", "max_records", "choose", "cap", "scalings", "temper", "popularity_records",
-            "pairs", "discover_items", "discover", "for_", "features", "repeats", *_FORM,
+            "bounding", "max_records", "choose", "cap", "norm", "scalings", "temper",
+            "popularity_records", "pairs", "discover_items", "discover", "for_", "features",
+            "repeats", *_FORM,
         ),
         "--top selects items by their numbers of distinct users and measures those: nobody is "
         "bounded, and nothing else is published. Beside --top remove --for, --features, "
@@ -161,8 +167,8 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: (
             a.interval
-            and a.has("bounding", "max_records", "choose", "cap", "popularity_records", "temper",
-                      "scalings")
+            and a.has("bounding", "max_records", "choose", "cap", "norm", "popularity_records",
+                      "temper", "scalings")
         ),
         "--noise interval counts each user once in each of their cells, and bounds nobody: remove "
         "--bounding, --max-records, --choose, --cap and what goes with them, or --noise interval.",
@@ -214,6 +220,15 @@ REFUSALS: tuple[Refusal, ...] = (
         "--bounding declared states the bound; to have it chosen use --bounding sra --choose rank.",
     ),
     (
+        lambda a: _by_norm(a) and a.has("choose") and a.options["choose"] != "histogram",
+        "how far rows are to be scaled to a Euclidean norm is chosen by another rule: use --choose "
+        "histogram, or --norm l1.",
+    ),
+    (
+        lambda a: not _by_norm(a) and a.options["choose"] == "histogram",
+        "--choose histogram is for --bounding dpsense --norm l2: add them, or use --choose rank.",
+    ),
+    (
         lambda a: a.has("choose") and not a.by_row and a.options["choose"] not in a.rule.choices,
         "this rule does not take that private choice of its bound: DPSense-S chooses its bound and "
         "its scaling together (--choose dpsense), and a rule of your own states its limit.",
@@ -231,6 +246,17 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: a.has("cap") and ("cap" not in a.rule.takes or a.options["count"] == "users"),
         "--cap is for --bounding dpsense or dpsense-s with --count records: remove it.",
+    ),
+    # ---- rows scaled to a Euclidean norm
+    (
+        lambda a: _by_norm(a) and (not a.delta.value or a.options["noise"] == "laplace"),
+        "--norm l2 scales rows for Gaussian noise: add --delta, such as --delta 1e-9, and no "
+        "--noise laplace; or use --norm l1, which is for pure epsilon too.",
+    ),
+    (
+        lambda a: _by_norm(a) and a.transform.name != "none",
+        "a transform adds up a user's cells, and no sum is taken of rows that are scaled to a "
+        "Euclidean norm: use --transform none, or --norm l1.",
     ),
     # ---- pairs
     (

@@ -8,11 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.measured import AnyTable, Measured
-from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.discovering import (
     Discovery,
@@ -26,11 +24,11 @@ from crowdtally.curator.request.discovering import (
 )
 from crowdtally.curator.request.in_contexts import check_contexts, with_features
 from crowdtally.curator.request.method import Method, method_of, rule_of
-from crowdtally.curator.request.options import NOISES, completed
+from crowdtally.curator.request.options import NOISES, NORMS, completed
 from crowdtally.curator.request.paying import Paid, check_delta, paid
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.resolving import resolved
-from crowdtally.curator.request.selecting import top_request
+from crowdtally.curator.request.selecting import paid_for_top
 from crowdtally.curator.request.split import AUTO_PART, CHOOSE, TOTAL, complete_split
 from crowdtally.curator.request.tables import (
     check_names,
@@ -162,8 +160,7 @@ class Request:
         discovery = None if self.discovery is None else self.discovery.at(made.part)
         selection = self.selection
         if selection is not None:
-            prices = {name: pure(made.part(name)) for name in (SELECT, MEASURE)}
-            selection = replace(selection, select=prices[SELECT], measure=prices[MEASURE])
+            selection = replace(selection, select=made.part(SELECT), measure=made.part(MEASURE))
         ranked_first = [*([popularity] if popularity else []), *tables]
         check_tables(ranked_first, paid.epsilon, self.method.rule)
         return replace(
@@ -195,8 +192,11 @@ def make_request(
             "auto divides epsilon itself, step by step: remove --split, or name a method, for "
             "example --max-records 10."
         )
-    shares = complete_split(split, _parts(method, asked), method.choose)
-    made = _checked(asked, method, total, shares, sources)
+    if asked.selects and asked.domain is not None:
+        made = _selecting(asked, asked.domain, method, total, split, sources)
+    else:
+        shares = complete_split(split, _parts(method, asked), method.choose)
+        made = _checked(asked, method, total, shares, sources)
     return replace(made, most_dropped=share_dropped(most_dropped, strict=strict))
 
 
@@ -206,8 +206,9 @@ def make_subject(
     """Check what is to be counted, and put it together; what it costs is not said."""
     _check_kinds(records, domain, None)
     given = completed(options)
-    # δ is a part of the cost: whatever it will be, it is there where cells are discovered.
-    delta = Delta.of("1e-9") if given["discover_items"] or given["discover"] else Delta()
+    # δ is a part of the cost: whatever it will be, it is there where nothing works without it.
+    needs_delta = given["discover_items"] or given["discover"] or given["norm"] == "l2"
+    delta = Delta.of("1e-9") if needs_delta else Delta()
     sources = sources or Sources(records)
     asked = _together(_asked(given, records, domain, delta), sources)
     method = method_of(asked.options, asked.rule, asked.discovered)
@@ -253,6 +254,7 @@ def _asked(
     options = resolved(given, records)
     one_of(options["count"], ("records", "users"), "--count")
     one_of(options["noise"], NOISES, "--noise")
+    one_of(options["norm"], NORMS, "--norm")
     one_of(options["sides"], ("one", "two"), "--sides")
     if domain is not None and records.item is not None and domain.has_items:
         domain = domain.named(records.item)
@@ -281,26 +283,42 @@ def _checked(
     if isinstance(method.rule, Auto) and domain is not None:
         # Its tables have these columns in several combinations, of which none is made yet.
         check_names([axis.name for axis in domain.axes])
-    selects = options["top"] is not None
 
     def tables_for(price: Price) -> tuple[AnyTable, ...]:
         prices = {name: price * share for name, share in shares.items()}
-        return () if selects else make_tables(domain, method, options, prices.__getitem__)
+        return make_tables(domain, method, options, prices.__getitem__)
 
     spent = paid(asked, total, tables_for)
     prices = {name: spent.price * share for name, share in shares.items()}
-    tables, popularity, selection = tables_for(spent.price), None, None
-    if selects and domain is not None:
-        selection = top_request(domain, asked, prices)
+    tables, popularity = tables_for(spent.price), None
     if method.popularity_records is not None and domain is not None:
         popularity = popularity_table(
             domain, method.popularity_records, prices[POPULARITY.name], method.what
         )
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
-    guess = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+    guess = _guess_total(options)
+    return Request(sources, domain, spent, method, shares, tables, popularity, guess_total=guess)
+
+
+def _guess_total(options: Mapping[str, Any]) -> int:
+    return whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+
+
+def _selecting(
+    asked: Asked,
+    domain: Domain,
+    method: Method,
+    total: Epsilon,
+    split: Mapping[str, object] | None,
+    sources: Sources,
+) -> Request:
+    """The request where only top items are asked for."""
+    found = paid_for_top(domain, asked, total, split)
+    guess = _guess_total(asked.options)
     return Request(
-        sources, domain, spent, method, shares, tables, popularity, None, selection, guess
-    )
+        sources, domain, found.paid, method, found.shares, (), selection=found.request,
+        guess_total=guess,
+    )  # fmt: skip
 
 
 def _discovering(
@@ -375,8 +393,6 @@ def _parts(method: Method, asked: Asked) -> list[str]:
     """The parts that ε is divided between, in the order in which they are drawn."""
     if isinstance(method.rule, Auto):
         return [AUTO_PART]
-    if isinstance(method.rule, Selected):
-        return [SELECT, MEASURE]
     if asked.open is not None:
         return [TOTAL, *tables_of(asked.open)]
     paid_by = [part for _, part in counted_cells(asked.domain, pairs=method.pairs)]

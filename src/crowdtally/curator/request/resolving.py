@@ -9,8 +9,9 @@ from crowdtally.curator.request.options import AUTO, is_given
 from crowdtally.values.records import Records
 
 _BY_NAME = (
-    "bounding", "max_records", "choose", "popularity_records", "temper", "cap", "scalings", "pairs",
-    "discover_items", "discover", "top", "size", "cut", "threshold", "sides", "ordered", "buckets",
+    "bounding", "max_records", "choose", "popularity_records", "temper", "cap", "norm", "scalings",
+    "pairs", "discover_items", "discover", "top", "size", "cut", "threshold", "sides", "ordered",
+    "buckets",
 )  # fmt: skip
 """Options of which each one names a method, or belongs to one that is named."""
 _PLAIN = {"transform": "none", "publishing": "dense"}

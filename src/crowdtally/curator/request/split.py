@@ -21,15 +21,25 @@ PARTS = (
 
 
 def complete_split(
-    given: Mapping[str, object] | None, used: Sequence[str], choose: str | None = None
+    given: Mapping[str, object] | None,
+    used: Sequence[str],
+    choose: str | None = None,
+    *,
+    by_rho: bool = False,
 ) -> dict[str, Fraction]:
     """The shares of the parts in use: as given (they must cover them and sum to 1), or defaults.
+
+    Args:
+        given: the shares that were typed, if any.
+        used: the parts that the release has.
+        choose: how a bound is chosen.
+        by_rho: whether it is ρ that is divided.
 
     >>> complete_split(None, ["items", "edges"])
     {'items': Fraction(1, 2), 'edges': Fraction(1, 2)}
     """
     if given is None:
-        return _defaults(used, choose)
+        return _defaults(used, choose, by_rho=by_rho)
     shares = {name: exact(share, f"the share of {name!r}") for name, share in given.items()}
     for name, share in shares.items():
         if name not in PARTS:
@@ -51,15 +61,17 @@ def complete_split(
     return {name: shares[name] for name in used}
 
 
-def _defaults(used: Sequence[str], choose: str | None) -> dict[str, Fraction]:
+def _defaults(used: Sequence[str], choose: str | None, *, by_rho: bool) -> dict[str, Fraction]:
     """Small shares for what prepares the tables; what remains is halved between the tables."""
     small = {
-        # Two per cent is enough for the rank rule; DPSense's algorithms need the papers' tenth.
-        CHOOSE: Fraction(2, 100) if choose == "rank" else Fraction(1, 10),
+        # Two per cent is enough for a rank or a histogram; DPSense's algorithms need the papers'
+        # tenth.
+        CHOOSE: Fraction(1, 10) if choose == "dpsense" else Fraction(2, 100),
         TOTAL: Fraction(2, 100),
         POPULARITY.name: Fraction(1, 10),
-        # Which items they are needs far more than how many users those have.
-        "select": Fraction(3, 4),
+        # Which items they are needs far more than how many users those have; but by ρ, K draws
+        # cost √K times one and not K times, and then counts of equal noise need as much.
+        "select": Fraction(1, 2) if by_rho else Fraction(3, 4),
     }
     shares = {name: small[name] for name in used if name in small}
     tables = [name for name in used if name not in small]

@@ -25,7 +25,7 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.interval import phantoms_for
 from crowdtally.values.counts import What
 from crowdtally.values.domain import RESERVED, Domain
-from crowdtally.values.epsilon import Epsilon, Price
+from crowdtally.values.epsilon import Epsilon, Price, Rho
 from crowdtally.values.layout import Layout, Pairs, grid
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
@@ -155,6 +155,7 @@ def check_tables(tables: Sequence[AnyTable], epsilon: Epsilon, rule: Rule) -> No
         check_names(table.layout.names)
         _check_noise(table, epsilon, rule)
         _check_odds(table)
+        _check_sample(table)
         _check_size(table)
 
 
@@ -170,12 +171,12 @@ def check_names(columns: Sequence[str]) -> None:
         seen.add(column.lower())
 
 
-def check_measured(table: Measured, epsilon: Epsilon, shorten: str) -> None:
-    """Refuse interval noise that is beyond any count; ``shorten`` says what to make smaller."""
+def check_measured(table: AnyTable, epsilon: Epsilon, shorten: str) -> None:
+    """Refuse noise of cells together beyond any count; ``shorten`` says what to make smaller."""
     if table.law.std() > LARGEST_SCALE:
         raise UsageError(
             f"the noise of {table.name!r} would be beyond any count: epsilon "
-            f"{show(epsilon.value)} is too small for interval noise of {table.cells.size} cells. "
+            f"{show(epsilon.value)} is too small for the noise of {table.cells.size} cells. "
             f"Raise --epsilon or {shorten}."
         )
 
@@ -217,6 +218,21 @@ def _check_odds(table: AnyTable) -> None:
         raise UsageError(
             f"with epsilon {show(table.price.value)} for {table.name!r} no empty cell would ever "
             f"be dropped: give --cut 1, or an epsilon of at most {_LARGEST_EPSILON}."
+        )
+
+
+def samples_uncut(table: AnyTable) -> bool:
+    """Whether a sample is to be taken of a noisy table that no cut made small."""
+    return table.keeping.samples and not table.keeping.cut
+
+
+def _check_sample(table: AnyTable) -> None:
+    """Of Gaussian noise a sample is taken of what a filter kept, which needs a cut."""
+    if isinstance(table.price, Rho) and samples_uncut(table):
+        raise UsageError(
+            f"with Gaussian noise the table {table.name!r} can be sampled only after a cut: use "
+            "--publishing filter-priority --size S, or filter, or give --noise laplace, whose "
+            "samples need none."
         )
 
 

@@ -2,9 +2,9 @@
 
 Contract. Relation: all records of one user added or removed. Precondition: the scores are exact
 numbers of *distinct* users, so that adding a user raises every score by 0 or 1 and lowers none.
-Output law: K draws without replacement, each with Pr[i] ∝ exp(ε/K·score_i) among the items that are
-left, those that nobody has included. This is ε-differentially private; no factor ½ is needed,
-because all scores move the same way. The proof is in ``top_items.md``.
+Output law: K draws without replacement, each with Pr[i] ∝ exp(ε_i·score_i) among the items that are
+left, those that nobody has included. This is K·ε_i-differentially private, and K·ε_i²/8-zCDP; no
+factor ½ is needed, because all scores move the same way. The proof is in ``top_items.md``.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from crowdtally.values.memberships import Memberships
 
 @dataclass(frozen=True)
 class TopItems:
-    """How many items are selected, and what that costs."""
+    """How many items are selected, and what each draw costs."""
 
     items: int
     """K."""
-    epsilon: Epsilon
-    """ε of all draws together."""
+    each: Epsilon
+    """ε_i: the parameter of each draw."""
 
     def select(self, users: Memberships, draws: Draws) -> NDArray[np.int64]:
         """The places of the selected items, ascending: in which order they were drawn is not said.
@@ -35,7 +35,7 @@ class TopItems:
             users: distinct users of every item of the public list.
             draws: where the choices come from.
         """
-        left, rate = np.arange(users.size), self.epsilon.value / self.items
+        left, rate = np.arange(users.size), self.each.value
         chosen = []
         for _ in range(self.items):
             place = draws.choose(users.values[left], rate)

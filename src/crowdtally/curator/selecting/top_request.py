@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from math import pi
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.measured import Measured
+from crowdtally.budget import Part
+from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.selecting.top_items import TopItems
+from crowdtally.curator.table import Table
+from crowdtally.laws.zcdp import selection_epsilon, selection_rho
+from crowdtally.noise.draws import Draws
+from crowdtally.published import NoisyTable
+from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.layout import Picked, grid
+from crowdtally.values.memberships import Memberships
+from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import HEAD, HEADS
 
 SELECT, MEASURE = "select", "measure"
@@ -28,10 +38,10 @@ class TopRequest:
     """The public lists."""
     per_user: bool
     """Whether the contexts are a property of the user, of which she has one value."""
-    select: Epsilon
-    """ε of the selection."""
-    measure: Epsilon
-    """ε of the counts."""
+    select: Price
+    """What the selection costs."""
+    measure: Price
+    """What the counts cost; in pure ε where the selection does, else in ρ."""
 
     @property
     def contexts(self) -> int:
@@ -44,26 +54,64 @@ class TopRequest:
         return HEADS.name if self.domain.contexts else HEAD.name
 
     @property
+    def reach(self) -> int:
+        """How many draws, and how many selected cells, one user can change.
+
+        Those of all contexts; but of one alone where the contexts are a property of the user.
+        """
+        return self.items * (1 if self.per_user else self.contexts)
+
+    @property
     def rule(self) -> TopItems:
         """How the items of one context are selected: users of several contexts pay for each."""
-        shares = 1 if self.per_user else self.contexts
-        return TopItems(self.items, Epsilon(self.select.value / shares))
+        if isinstance(self.select, Epsilon):
+            return TopItems(self.items, self.select * Fraction(1, self.reach))
+        return TopItems(self.items, selection_epsilon(self.select, self.reach))
+
+    @property
+    def variance(self) -> float:
+        """Of the noise on a score, as which a draw is the largest noisy one, and on a count."""
+        drawn = pi**2 / (6 * float(self.rule.each.value) ** 2)  # Gumbel noise of scale 1/ε_i
+        return drawn + self.planned().law.std() ** 2
+
+    def selection(self) -> Part:
+        """What the ledger is told about all draws together."""
+        facts = {"items": self.items, "contexts": self.contexts}
+        if isinstance(self.select, Epsilon):
+            return Part(SELECT, self.select, "exponential", facts)
+        each = self.rule.each
+        by_draw = {"draws": self.reach, "epsilon": show(each.value)}
+        rho = selection_rho(each) * self.reach
+        return Part(SELECT, None, "exponential", facts | by_draw, rho=rho)
 
     def layout(self, places: NDArray[np.int64]) -> Picked:
         """These cells of the public table."""
         return Picked(grid(self.domain.axes), places)
 
-    def measured(self, places: NDArray[np.int64]) -> Measured:
+    def measured(self, places: NDArray[np.int64]) -> AnyTable:
         """The table of the selected cells, of which every h-th is of one context.
 
         It is drawn in this order; published, its rows are sorted by cell (``steps/top.py``).
 
-        Users of different values of their own property are different users, so each context has a
-        draw of its own; otherwise one draw covers all cells that one user may be in.
+        Users of different values of their own property are different users. So interval noise has a
+        draw for each context then, and otherwise one that covers all cells which one user may be
+        in; Gaussian noise, of cells one by one, is for as many of them as one user may be in.
         """
-        blocks = self.contexts if self.per_user else 1
-        return Measured(self.table, MEASURE, self.layout(places), self.measure, blocks=blocks)
+        cells = self.layout(places)
+        if isinstance(self.measure, Epsilon):
+            blocks = self.contexts if self.per_user else 1
+            return Measured(self.table, MEASURE, cells, self.measure, blocks=blocks)
+        return Table(self.table, MEASURE, cells, self.measure, self.reach, squared=self.reach)
 
-    def planned(self) -> Measured:
+    def planned(self) -> AnyTable:
         """The table before anything is selected: as many cells, whichever they will be."""
         return self.measured(np.arange(self.items * self.contexts))
+
+    def publish(self, places: NDArray[np.int64], users: Memberships, draws: Draws) -> NoisyTable:
+        """The numbers of users of the selected cells, with their noise, in the order of places."""
+        table = self.measured(places)
+        if isinstance(table, Measured):
+            return table.publish(users, draws)
+        every = np.arange(users.size)
+        counts = Counts(users.size, every, users.values, self.reach, squared=self.reach)
+        return table.publish(counts, draws)

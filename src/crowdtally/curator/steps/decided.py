@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isqrt
 
 from crowdtally.curator.bounding.auto import LARGEST_THETA
 from crowdtally.estimation.bounds import best_theta
-from crowdtally.estimation.sizes import Sizes
+from crowdtally.estimation.sizes import Norm, Sizes, power_of
 
 
 @dataclass(frozen=True)
 class Shares:
-    """Shares of ε that are set aside after step 1; 0 for a step that does not run."""
+    """Shares of the total that are set aside after step 1; 0 for a step that does not run."""
 
     bins: Fraction = Fraction(0)
     """Of the totals of popularity bins."""
@@ -54,10 +55,26 @@ class Decided:
 
     items: int
     """m."""
+    norm: Norm = "l1"
+    """What is bounded of the rows of the table and of the zoom."""
+    repeats: bool = False
+    """Whether a user may have an item several times."""
 
-    def theta(self, rest: Fraction) -> int:
-        """θ for a table (and zoom) of so much ε."""
+    def theta(self, rest: float) -> int:
+        """θ for a table (and zoom) whose price is worth so much ε."""
         if not self.sizes.reliable:
             return 1
-        found = best_theta(self.sizes, float(rest), self.items, light=self.light)
-        return min(found, LARGEST_THETA)
+        power = power_of(self.norm, repeats=self.repeats)
+        found = best_theta(self.sizes, rest, self.items, light=self.light, power=power)
+        return min(found, largest_theta(self.norm, self.items, repeats=self.repeats))
+
+
+def largest_theta(norm: Norm, items: int, *, repeats: bool) -> int:
+    """The largest θ that may be chosen: no row of ones is longer in L2 than √m.
+
+    >>> largest_theta("l2", 10, repeats=False), largest_theta("l1", 10, repeats=False)
+    (4, 8192)
+    """
+    if norm == "l1" or repeats:
+        return LARGEST_THETA
+    return min(isqrt(items - 1) + 1, LARGEST_THETA)

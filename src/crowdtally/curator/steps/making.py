@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from crowdtally.budget import Charge, Part
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
+from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import RecordRule
+from crowdtally.curator.pricing import zcdp
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.auto.design import Design
@@ -17,6 +19,7 @@ from crowdtally.curator.steps.auto.line import auto_steps
 from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
 from crowdtally.curator.steps.discovery import Discover
 from crowdtally.curator.steps.measured import MeasuredTables
+from crowdtally.curator.steps.norms import ChooseNorm
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.step import Step
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
@@ -51,6 +54,8 @@ def _choice(request: Request, price: Price) -> Step:
     method, rule, tables = request.method, request.method.rule, request.bounded
     if isinstance(rule, DPSenseS):
         return ChooseThetaAndScaling(tables, rule.theta, method.scalings, price, rule.cap)
+    if isinstance(rule, DPSenseL2):
+        return ChooseNorm(tables, rule.theta, zcdp(price), rule.cap)
     if isinstance(rule, DPSense):
         return ChooseTheta(tables, str(method.choose), rule.theta, price, rule.cap)
     least = 2 if method.pairs else 1

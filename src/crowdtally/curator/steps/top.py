@@ -55,8 +55,7 @@ class SelectTop:
 
     def parts(self) -> Sequence[Part]:
         """One part, for all draws."""
-        facts = {"items": self.request.items, "contexts": self.request.contexts}
-        return [Part(SELECT, self.request.select, "exponential", facts)]
+        return [self.request.selection()]
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
         """Distinct users of every cell."""
@@ -77,7 +76,7 @@ class SelectTop:
 
 @dataclass(frozen=True, eq=False)
 class MeasureTop:
-    """How many users each has: interval noise."""
+    """How many users each has: interval noise, or Gaussian where ρ pays."""
 
     request: TopRequest
     """What is public."""
@@ -97,7 +96,7 @@ class MeasureTop:
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """The noisy numbers of users, sorted by cell."""
         picked = self._picked(released)
-        noisy = self.request.measured(picked).publish(counted.found, draws)
+        noisy = self.request.publish(picked, counted.found, draws)
         order = np.argsort(picked)
         layout, values = self.request.layout(picked[order]), noisy.values[order]
         return released.with_tables([replace(noisy, layout=layout, values=values)])

@@ -8,11 +8,12 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from crowdtally.laws.interval import IntervalNoise
-from crowdtally.published.auto import AutoFacts
+from crowdtally.laws.zcdp import delta_of
+from crowdtally.published.auto import AutoFacts, bounds_nobody
 from crowdtally.published.domain import PublicDomain
-from crowdtally.published.metadata import AUTO, Charged, MethodFacts
+from crowdtally.published.metadata import AUTO, Guarantee, MethodFacts
 from crowdtally.published.table import TableFacts
+from crowdtally.values.epsilon import Epsilon, Rho
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import (
     BINS,
@@ -51,7 +52,8 @@ def auto_disagreements(
         return
     yield from _tables_there({table.name for table in tables}, domain)
     yield from _declared(auto, domain)
-    yield from _cost(auto, Charged.from_json(metadata["charged"]).epsilon, tables)
+    yield from _steps(auto, tables)
+    yield from _cost(auto, Guarantee.from_json(metadata["guarantee"]))
     yield from _bounds(MethodFacts.from_json(metadata["method"]), tables)
     for table in tables:
         yield from _own(table, domain)
@@ -80,12 +82,10 @@ def _declared(auto: AutoFacts, domain: PublicDomain) -> Iterator[str]:
         yield "auto.context_per_user names some of the contexts: it must be all of them, or none"
 
 
-def _cost(auto: AutoFacts, charged: Fraction, tables: Sequence[TableFacts]) -> Iterator[str]:
-    """Every table is that of a step at the same cost, and the steps cost what was charged."""
-    for name, times in Counter(step.name for step in auto.taken).items():
-        if times > 1:
-            yield f"auto took the step {name!r} {times} times"
-    steps = {step.name: step.epsilon for step in auto.taken}
+def _steps(auto: AutoFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
+    """Every table is that of a step at the same cost."""
+    yield from _twice(auto)
+    steps = {step.name: step.cost for step in auto.taken}
     costs = added({table.name: table.price.value for table in tables})
     for name in sorted(steps.keys() - costs.keys()):
         yield f"auto took the step {name!r}, and there is no table of it"
@@ -94,12 +94,46 @@ def _cost(auto: AutoFacts, charged: Fraction, tables: Sequence[TableFacts]) -> I
             yield f"there is a table {name!r}, and auto took no such step"
         elif steps[name] != cost:
             yield f"the step {name!r} cost {show(steps[name])}, and its table {show(cost)}"
-    spent = sum((step.epsilon for step in auto.taken), Fraction(0))
-    if spent + auto.unspent != charged:
+    paid_in = {table.name: table.price.field for table in tables}
+    if any(step.paid_in != paid_in.get(step.name, step.paid_in) for step in auto.taken):
+        yield "a step of auto is paid for in epsilon and its table in rho, or the other way round"
+
+
+def _twice(auto: AutoFacts) -> Iterator[str]:
+    for name, times in Counter(step.name for step in auto.taken).items():
+        if times > 1:
+            yield f"auto took the step {name!r} {times} times"
+
+
+def _cost(auto: AutoFacts, promised: Guarantee) -> Iterator[str]:
+    """The steps cost what was promised: in ε, in ρ, or first in ε and then in the ρ of the rest.
+
+    Steps of ε₁ in all and then of ρ are (ε, δ)-differentially private together if ρ alone is
+    (ε − ε₁, δ), which ρ of a release that is paid for in ρ from the start is with ε₁ = 0.
+    """
+    paid_in, whole = (
+        (Epsilon.field, promised.epsilon) if auto.rho is None else (Rho.field, auto.rho)
+    )
+    spent = auto.spent(paid_in)
+    if spent + auto.unspent != whole:
         yield (
-            f"auto spent {show(spent)} and left {show(auto.unspent)}, and {show(charged)} was "
-            "charged"
+            f"auto spent {show(spent)} and left {show(auto.unspent)}, and {show(whole)} was charged"
         )
+    if auto.rho is not None:
+        yield from _turned(auto, auto.rho, promised)
+    elif auto.spent(Rho.field) or promised.rho is not None:
+        yield "a step of auto is paid for in rho, and auto.rho does not say out of which"
+
+
+def _turned(auto: AutoFacts, rho: Fraction, promised: Guarantee) -> Iterator[str]:
+    """A course that is paid for in ρ, or goes on in it."""
+    pure = auto.spent(Epsilon.field)
+    if [step.paid_in for step in auto.steps] != sorted(step.paid_in for step in auto.steps):
+        yield "auto went back from rho to epsilon"
+    if promised.rho is not None and (pure or rho > promised.rho):
+        yield "auto spent more than guarantee.rho"
+    if delta_of(rho, promised.epsilon - pure) > promised.delta:
+        yield "auto.rho is more than what is left of epsilon, and delta, pay for"
 
 
 def _bounds(method: MethodFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
@@ -109,12 +143,19 @@ def _bounds(method: MethodFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
         table = by_name.get(name)
         if table is None:
             yield f"method.bounds is about {name!r}, and there is no such table"
-        elif bound.scaling != 1 or table.sensitivity * table.law.unit != bound.bound:
+        elif bound.scaling != 1 or _changed(table) != bound.bound**2:
             yield f"method.bounds.{name} is not what one user can change in that table"
     for name in (ITEMS.name, CELLS.name, EDGES.name):
         table = by_name.get(name)
-        if table is not None and name not in method.bounds and table.law.kind != IntervalNoise.kind:
+        if table is not None and name not in method.bounds and not bounds_nobody(table.law):
             yield f"method.bounds lacks the table {name!r}"
+
+
+def _changed(table: TableFacts) -> Fraction:
+    """The square of what one user can change, as counts: in L1, or in L2 where ρ pays for it."""
+    in_l2 = isinstance(table.price, Rho)
+    squared = table.sensitivity_squared if in_l2 else table.sensitivity**2
+    return squared * table.law.unit**2
 
 
 def _own(table: TableFacts, domain: PublicDomain) -> Iterator[str]:

@@ -15,6 +15,7 @@ from math import isclose, prod
 from typing import Any
 from unicodedata import is_normalized
 
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.registry import fault_of
 from crowdtally.laws.zcdp import delta_of
@@ -287,11 +288,15 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> Iterator[str]:
 
 
 def _free(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
-    """Interval noise is for tables in which nobody is bounded, and they for it."""
+    """Interval noise is for tables in which nobody is bounded, and they for it.
+
+    But few chosen cells, in which a user counts once each, can have Gaussian noise as well.
+    """
     bounding, is_interval = metadata["method"]["bounding"], table.law.kind == IntervalNoise.kind
     if is_interval and bounding not in (AUTO, DISTINCT):
         yield "has interval noise, and its users are bounded"
-    if not is_interval and bounding == DISTINCT:
+    few = table.is_chosen and table.law.kind == GaussianNoise.kind
+    if not is_interval and not few and bounding == DISTINCT:
         yield "bounds nobody, and has no interval noise"
 
 

@@ -181,16 +181,26 @@ _METHOD = Fields(
         "temper": maybe(_NOT_NEGATIVE),
         "cap": maybe(whole_leaf(1)),
         "record_id": maybe(_NAME),
-    }
+    },
+    {"norm": choice("l2")},
 )
+_STEP: dict[str, Shape] = {"name": _NAME, "why": _NAME}
 _AUTO = Fields(
     {
         "for": choice("counts", "top", "recommend"),
         "repeats": _FLAG,
         "context_per_user": Each(_NAME),
-        "steps": Each(Fields({"name": _NAME, "epsilon": _NOT_NEGATIVE, "why": _NAME}), 1),
+        "steps": Each(
+            Having(
+                "rho",
+                Fields(_STEP | {"rho": _NOT_NEGATIVE}),
+                Fields(_STEP | {"epsilon": _NOT_NEGATIVE}),
+            ),
+            1,
+        ),
         "unspent": _NOT_NEGATIVE,
-    }
+    },
+    {"rho": _POSITIVE},
 )
 _GUARANTEE = Fields(
     {

@@ -144,3 +144,5 @@ def _bounding(published: Published) -> Iterator[str]:
             yield f"scaled by {bound.scaling}"
     if method.cap is not None:
         yield f"cap {method.cap}"
+    if method.norm != "l1":
+        yield "rows scaled to a norm"

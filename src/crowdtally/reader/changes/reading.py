@@ -11,6 +11,7 @@ from crowdtally.errors import UsageError
 from crowdtally.estimation.facts import Chosen
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.law import Combination
+from crowdtally.published.metadata import DISTINCT
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units
@@ -37,8 +38,8 @@ POPULAR = ("hpa", "tempered")
 """Rules that keep records by a popularity, which each release draws anew."""
 _SAMPLES = ("sra", "declared", *POPULAR)
 """Rules that sample records one by one."""
-_SCALES = ("dpsense", "dpsense-s")
-"""Rules that scale rows instead: nothing is left to chance."""
+_CERTAIN = ("dpsense", "dpsense-s", DISTINCT)
+"""Rules that scale rows instead, or bound nobody: nothing is left to chance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +215,7 @@ def step_of(axes: Axes, table: TableFacts) -> float:
     """C: what one sampled record, or a user of an unknown rule, counts at most; 0 of neither."""
     published = axes.published
     method, records = published.method, published.records
-    if not is_bounded(published) or table.law.per_cell or method.bounding in _SCALES:
+    if not is_bounded(published) or table.law.per_cell or method.bounding in _CERTAIN:
         return 0.0
     most = 1 if records is None else records.most
     if method.bounding in _SAMPLES:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from crowdtally.published import Published
+from crowdtally.published.metadata import DISTINCT
 from crowdtally.published.what_counts import what_counts
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.reading import Reading
@@ -53,7 +54,7 @@ def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: st
             "user taken at random: which records the other tables keep depends on its noise, so "
             "they differ where nothing changed."
         )
-    elif table.law.per_cell:
+    elif table.law.per_cell or published.method.bounding == DISTINCT:
         yield "Counts are of all users: nobody was left out, and errors are those of the noise."
     elif published.auto is not None:
         yield (

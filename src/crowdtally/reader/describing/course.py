@@ -8,8 +8,10 @@ from typing import Any
 
 from crowdtally.published import Published
 from crowdtally.published.auto import AutoFacts, StepFacts
+from crowdtally.published.metadata import Guarantee
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number
+from crowdtally.values.epsilon import Epsilon, Rho
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import BINS, EDGES, HEAD, HEAD_ROWS, SPLIT_HEAD, TASTES
 
@@ -25,7 +27,7 @@ IN_CONTEXT = (EDGES, SPLIT_HEAD, TASTES, HEAD_ROWS)
 
 def course_lines(published: Published) -> Iterator[str]:
     """The steps with their share and why, and what was left; nothing where a method was named."""
-    auto, epsilon = published.auto, published.guarantee.epsilon
+    auto = published.auto
     if auto is None:
         return
     yield (
@@ -33,23 +35,22 @@ def course_lines(published: Published) -> Iterator[str]:
         f"{AIMS.get(auto.purpose, auto.purpose)} (--for {auto.purpose})."
     )
     for place, step in enumerate(auto.steps, start=1):
-        yield _step(place, step, epsilon)
-    yield _total(auto, epsilon)
+        yield _step(place, step, auto.share(step, published.guarantee.epsilon))
+    yield _total(auto, published.guarantee)
     yield (
         "Which steps were taken, with which share and which bound, was decided by public facts and "
         "by what earlier steps had released, never by the records. So the decisions cost nothing: "
-        "whatever came out on the way, the shares add up to at most ε (adaptive composition)."
+        "whatever came out on the way, the shares add up to at most "
+        f"{'ε' if auto.rho is None else 'ε and δ'} (adaptive composition)."
     )
 
 
-def _step(place: int, step: StepFacts, epsilon: Fraction) -> str:
+def _step(place: int, step: StepFacts, part: Fraction) -> str:
     why = step.why.rstrip(".")
     if not step.is_taken:
         return f"Step {place}, {step.name!r}, not taken: {why}."
-    return (
-        f"Step {place}, {step.name!r}, {share(step.epsilon / epsilon)} of ε: {why}"
-        f"{_decided(step.facts)}."
-    )
+    sign = "ρ" if step.paid_in == Rho.field else "ε"
+    return f"Step {place}, {step.name!r}, {share(part)} of {sign}: {why}{_decided(step.facts)}."
 
 
 def share(part: Fraction) -> str:
@@ -71,13 +72,22 @@ def _decided(facts: Mapping[str, Any]) -> str:
     return f" ({', '.join(plain)})" if plain else ""
 
 
-def _total(auto: AutoFacts, epsilon: Fraction) -> str:
-    spent = show(epsilon - auto.unspent)
+def _total(auto: AutoFacts, promised: Guarantee) -> str:
+    sign, whole = ("ε", promised.epsilon) if auto.rho is None else ("ρ", auto.rho)
+    pure = auto.spent(Epsilon.field)
+    turned = ""
+    if auto.rho is not None and pure:
+        turned = (
+            f" Once the sizes were released, Gaussian noise was expected to be nearer: the other "
+            f"ε {show(promised.epsilon - pure)} and δ {show(promised.delta)} bought ρ "
+            f"{show(auto.rho)} of zero-concentrated differential privacy."
+        )
+    spent = show(whole - auto.unspent)
     if not auto.unspent:
-        return f"Together they spent all of ε {spent}."
+        return f"Together they spent all of {sign} {spent}.{turned}"
     return (
-        f"Together they spent ε {spent} of the {show(epsilon)} that was charged. The rest, "
-        f"{show(auto.unspent)}, is not given back."
+        f"Together they spent {sign} {spent} of the {show(whole)} that was charged. The rest, "
+        f"{show(auto.unspent)}, is not given back.{turned}"
     )
 
 

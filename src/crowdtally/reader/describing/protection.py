@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import sqrt
 
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published import Published
+from crowdtally.published.auto import bounds_nobody
 from crowdtally.published.metadata import AUTO, DISTINCT, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.what import counts
@@ -16,7 +16,7 @@ from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number, several
 from crowdtally.values.epsilon import in_words
 from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import PAIRS
+from crowdtally.values.table_kinds import PAIRS, SIZES
 
 KEPT = {
     "sra": "chosen uniformly at random among that {who}'s own; the others were left out",
@@ -34,9 +34,16 @@ SCALED = {
     "down lost.",
 }
 """What is said of the rules that scale rows."""
+SCALED_TO = {
+    "l1": "would sum to more than {most} were scaled down to that sum",
+    "l2": "would have a Euclidean norm (the root of the sum of their squares) above {most} were "
+    "scaled down to that norm",
+}
+"""What rows were scaled to."""
 CHOSEN = {
     "rank": "so that about as many {who}s exceed it as the noise can bear",
     "dpsense": "by the error that is to be expected",
+    "histogram": "by the error that a noisy histogram of the {who}s' norms lets expect",
 }
 """How a bound was chosen privately."""
 TOTAL = "total"
@@ -117,12 +124,22 @@ def _bounding(published: Published) -> Iterator[str]:
 def _scaled(published: Published) -> Iterator[str]:
     """What ``auto`` bounded, and where it had to bound nobody."""
     person, tables = who(published), published.tables
-    free = [repr(table.name) for table in tables if table.law.kind == IntervalNoise.kind]
+    free = [
+        repr(table.name) for table in tables if table.kind is not SIZES and bounds_nobody(table.law)
+    ]
+    lengths = _lengths(published)
     scaled = [
         f"{table.name!r} to {_exactly(table.sensitivity * table.law.unit)}"
         for table in tables
-        if table.law.unit < 1 and table.law.kind != IntervalNoise.kind
+        if table.name not in lengths and table.law.unit < 1 and not bounds_nobody(table.law)
     ]
+    if lengths:
+        to = [f"{name!r} to {length}" for name, length in lengths.items()]
+        yield (
+            f"All records of a {person} count. Where a {person}'s counts would be longer, as the "
+            "root of the sum of their squares, than a bound, all of them were scaled down to that "
+            f"length: {listed(to)}."
+        )
     if scaled:
         yield (
             f"All records of a {person} count. Where a {person}'s counts would sum to more than a "
@@ -133,6 +150,12 @@ def _scaled(published: Published) -> Iterator[str]:
             f"In {listed(free)} nothing was cut: one {person} counts once in each cell, in however "
             "many, and the noise covers all cells together."
         )
+
+
+def _lengths(published: Published) -> dict[str, int]:
+    """The tables of ``auto`` whose rows were scaled to a length, not to a sum."""
+    steps = published.auto.taken if published.auto is not None else ()
+    return {step.name: step.facts["theta"] for step in steps if step.facts.get("norm") == "l2"}
 
 
 def _same_bounds(published: Published) -> list[tuple[BoundFacts, list[str]]]:
@@ -155,8 +178,7 @@ def _bounded(published: Published, bound: BoundFacts, tables: list[str]) -> str:
         cap = method.cap if method.cap is not None else 1
         return _started(
             f"{where}one {person} counts at most {number(cap)} in a cell, and the cells of a "
-            f"{person} that would sum to more than {number(bound.bound)} were scaled down to that "
-            f"sum.{more}"
+            f"{person} that {SCALED_TO[method.norm].format(most=number(bound.bound))}.{more}"
         )
     own = f"by the rule {method.bounding!r}, whose author alone knows that it is right"
     temper = show(method.temper) if method.temper is not None else ""
@@ -216,7 +238,8 @@ def parts_lines(published: Published) -> Iterator[str]:
     price = published.guarantee.price
     shares = {name: Fraction(share) for name, share in published.metadata["split"].items()}
     if published.auto is not None:
-        yield f"{in_words(price)} was charged at once, before the first step was taken."
+        also = f" and δ {show(published.guarantee.delta)}" if published.guarantee.delta else ""
+        yield f"{in_words(price)}{also} was charged at once, before the first step was taken."
         return
     if len(shares) == 1:
         yield f"All of {in_words(price)} went into one table of {counts(published)}."

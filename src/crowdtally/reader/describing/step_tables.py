@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.words import listed, number, several
@@ -100,6 +101,11 @@ def _head_rows(published: Published, table: TableFacts) -> str:
 
 
 def _again(published: Published, table: TableFacts) -> str:
+    if table.law.kind == GaussianNoise.kind:
+        return (
+            f"the mean of {table.kind.refines!r} and of a second look at its cells: both tables "
+            "together cost the ρ of this one"
+        )
     return (
         f"the cells of {table.kind.refines!r} with half of its noise, which was refined and not "
         "drawn anew: both tables together cost the ε of this one"

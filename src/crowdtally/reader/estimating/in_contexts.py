@@ -17,7 +17,10 @@ from crowdtally.estimation.contexts import (
     Tastes,
     estimate_contexts,
 )
+from crowdtally.estimation.measured_lifts import common_of
 from crowdtally.estimation.sizes import read_sizes
+from crowdtally.estimation.stopping import squares_of
+from crowdtally.laws.law import NoiseLaw
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.axes import Axes
@@ -120,9 +123,9 @@ def auto_contexts(axes: Axes, items: Believed) -> AutoContexts | None:
         totals.law.std(),
         read_sizes(counts(published, sizes), sizes.law.std()).users,
         auto.repeats,
-        None if head is None else Head(*head),
+        None if head is None else Head(*head[:2], head[2].std(), common_of(head[2])),
         None if alike else _tastes(published),
-        None if rows is None else Rows(*rows),
+        None if rows is None else Rows(*rows[:2], rows[2].std(), squares_of(rows[2])),
     )
     return AutoContexts(items, estimate_contexts(items, facts), auto.purpose == "recommend", alike)
 
@@ -142,6 +145,7 @@ def _tastes(published: Published) -> Tastes | None:
         profile.weights / WEIGHT,
         BETA / WEIGHT,
         table.law.std(),
+        squares_of(table.law),
     )
 
 
@@ -152,11 +156,11 @@ def _finest(published: Published, name: str) -> TableFacts | None:
 
 def _cells(
     published: Published, name: str, lists: Sequence[AxisLookup]
-) -> tuple[Ints, Floats, float] | None:
-    """Items, their values in each context, and the deviation of one value's noise."""
+) -> tuple[Ints, Floats, NoiseLaw] | None:
+    """Items, their values in each context, and the law of their noise."""
     table = _finest(published, name)
     if table is None:
         return None
     where = places(published, table, lists)
     chosen = where[np.sort(np.unique(where, return_index=True)[1])]
-    return chosen, counts(published, table).reshape(len(chosen), -1), table.law.std()
+    return chosen, counts(published, table).reshape(len(chosen), -1), table.law

@@ -9,14 +9,15 @@ from math import sqrt
 import numpy as np
 
 from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Noisy, Summary
+from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import ONE_CELL, Combination
+from crowdtally.laws.law import ONE_CELL, Combination, NoiseLaw
 from crowdtally.published import Published
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.estimating.believed import Floats
-from crowdtally.reader.estimating.steps import counts, groups, number, places
+from crowdtally.reader.estimating.steps import counts, groups, norm_of, number, places
 from crowdtally.reader.lookup import AxisLookup
 from crowdtally.values.dyadic import DyadicAxis
 
@@ -40,8 +41,10 @@ def item_facts(published: Published, table: TableFacts, lists: Sequence[AxisLook
     found, auto = table_facts(published, table, lists), published.auto
     if auto is None:
         return found
-    theta = number(auto, table.name, "theta")
-    return _with_steps(replace(found, theta=theta), published, auto, lists)
+    theta, norm = number(auto, table.name, "theta"), norm_of(auto, table.name)
+    # Nothing is bounded where the step of the table has no bound.
+    found = replace(found, theta=theta, norm=norm, exact=found.exact or theta is None)
+    return _with_steps(found, published, auto, lists)
 
 
 def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
@@ -92,6 +95,7 @@ def _with_steps(
         auto.repeats,
         found.theta,
         exact=found.exact,
+        norm=found.norm,
     )
 
 
@@ -102,14 +106,21 @@ def _binned(published: Published, table: TableFacts, auto: AutoFacts) -> Binned:
 
 def _summed_head(published: Published, lists: Sequence[AxisLookup]) -> Chosen | None:
     """The head, where it was measured in each context: the sum over the contexts."""
-    table = published.table("split_head")
-    if table is None or not isinstance(table.law, IntervalNoise):
+    table, totals = published.table("split_head"), published.table("contexts")
+    if table is None or totals is None:
         return None
-    law, blocks = table.law, table.law.blocks
-    where = places(published, table, lists)[::blocks]
-    values = counts(published, table).reshape(-1, blocks).sum(axis=1)
-    summed = OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=blocks)
-    return Chosen(where, values, summed)
+    where = places(published, table, lists)[:: totals.cells]
+    values = counts(published, table).reshape(-1, totals.cells).sum(axis=1)
+    return Chosen(where, values, over_contexts(table.law, totals.cells))
+
+
+def over_contexts(law: NoiseLaw, contexts: int) -> NoiseLaw:
+    """The noise of the sum of one cell from each context, which have independent noises."""
+    if isinstance(law, IntervalNoise):
+        return OverContexts(law.rate, law.cells, law.phantoms, law.counted, 1, times=contexts)
+    if isinstance(law, GaussianNoise):
+        return GaussianNoise(contexts * law.variance, law.unit)
+    raise TypeError(f"a head in each context has interval or Gaussian noise, not {law.kind}")
 
 
 @dataclass(frozen=True)

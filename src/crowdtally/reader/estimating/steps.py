@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crowdtally.estimation.sizes import Norm
 from crowdtally.published import Published
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.table import TableFacts
@@ -19,6 +20,12 @@ def number(auto: AutoFacts, step: str, name: str) -> int | None:
     found = auto.step(step)
     value = None if found is None else found.facts.get(name)
     return None if value is None else int(value)
+
+
+def norm_of(auto: AutoFacts, step: str) -> Norm:
+    """What the bound of a step bounds: the sums of users' rows, or their norms."""
+    found = auto.step(step)
+    return "l2" if found is not None and found.facts.get("norm") == "l2" else "l1"
 
 
 def found_alike(auto: AutoFacts) -> bool:

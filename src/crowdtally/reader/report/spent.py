@@ -85,7 +85,14 @@ def spent(published: Published) -> Spent:
         ]
         return Spent(tuple(steps), "0", tuple(parts_lines(published)))
     steps = [
-        Step(place, one.name, show(one.epsilon), float(one.epsilon / epsilon), one.why, one.facts)
+        Step(
+            place,
+            one.name,
+            show(one.cost),
+            float(auto.share(one, published.guarantee.epsilon)),
+            one.why,
+            one.facts,
+        )
         for place, one in enumerate(auto.steps, start=1)
     ]
     first, *said = course_lines(published)

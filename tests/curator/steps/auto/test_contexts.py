@@ -284,7 +284,7 @@ def spent(released: Released) -> dict[str, Fraction]:
     taken = released.course.taken
     assert len({step.name for step in taken}) == len(taken)
     assert all(step.why for step in taken)
-    return {step.name: step.epsilon for step in taken}
+    return {step.name: step.cost for step in taken}
 
 
 LOOKED = [name for name, (_, wanted) in PATHS.items() if any("again" in one for one in wanted)]

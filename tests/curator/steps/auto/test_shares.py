@@ -1,4 +1,4 @@
-"""On every path the shares add up to at most ε, whatever was released on the way."""
+"""On every path the shares add up to at most ε, or ρ, whatever was released on the way."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from crowdtally.curator.request import tables
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.laws.zcdp import epsilon_of, rho_of
 from kit.cheap import cheap_estimates
 from kit.seam import Seam, costs
 
 ROWS = pa.table({"user": [1, 1, 2], "item": [0, 1, 1], "day": ["a", "b", "a"]})
 DAYS = {"day": ["a", "b"]}
-EPSILON = Fraction(7, 3)
+EPSILON, DELTA = Fraction(7, 3), Fraction(1, 10**9)
 
 Case = tuple[int, str | None, str]
 CASES: list[Case] = [
@@ -45,11 +46,11 @@ LONG_CASES: list[Case] = [(LONG, contexts, repeats) for _, contexts, repeats in 
 class Held:
     """A request and its records, held once."""
 
-    def __init__(self, case: Case, aim: str, kinds: Path) -> None:
+    def __init__(self, case: Case, aim: str, noise: str, kinds: Path) -> None:
         items, contexts, repeats = case
         named = {"contexts": ["day"]} if contexts else {}
         records = ct.read(ROWS, user="user", item="item", **named)
-        told: dict[str, Any] = {}
+        told: dict[str, Any] = {} if noise == "laplace" else {"noise": noise, "delta": DELTA}
         if contexts in ("user", "features"):
             told["context_per_user"] = "day"
         if contexts == "features" and aim != "top":
@@ -72,14 +73,14 @@ class Held:
         return released
 
 
-class HeldOnce(dict[tuple[Case, str], Held]):
+class HeldOnce(dict[tuple[Case, str, str], Held]):
     """Each request and its records, from the first time they are asked for."""
 
     def __init__(self, kinds: Path) -> None:
         super().__init__()
         self.kinds = kinds
 
-    def __missing__(self, known: tuple[Case, str]) -> Held:
+    def __missing__(self, known: tuple[Case, str, str]) -> Held:
         found = self[known] = Held(*known, self.kinds)
         return found
 
@@ -135,16 +136,66 @@ def test_what_is_drawn_costs_at_most_epsilon(
     draws = Seam(made_up=made_up(sizes, seed, spread))
     if aim == "recommend" and case[1] is None:
         aim = "counts"  # without contexts there is nothing to recommend in
-    released = held[case, aim].run(draws)
+    released = held[case, aim, "laplace"].run(draws)
     course = released.course
     assert course is not None
-    asked = held[case, aim].request
+    asked = held[case, aim, "laplace"].request
     assert charge_of(asked, steps_of(asked), {}).epsilon.value == EPSILON
     drawn = costs(released.tables)
     assert sum(drawn.values()) == course.spent <= EPSILON
-    recorded = {one["name"]: Fraction(one["epsilon"]) for one in course.as_list()}
+    recorded = {one["name"]: Fraction(one["epsilon"]) for one in course.as_dict()["steps"]}
     assert len(recorded) == len(course.taken)
     assert drawn == {n: e for n, e in recorded.items() if e}
+    check_path(released, draws, case)
+
+
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    case=st.sampled_from(CASES) | st.sampled_from(LONG_CASES),
+    aim=st.sampled_from(AIMS),
+    noise=st.sampled_from(["auto", "gaussian"]),
+    sizes=st.lists(st.integers(-200, 10**6) | st.integers(0, 60), min_size=13, max_size=13),
+    seed=st.integers(0, 2**32 - 1),
+    spread=st.sampled_from([0.01, 1.0, 1000.0]),
+)
+@example((1100, None, "no"), "counts", "auto", [0] * 8 + [10**6] + [0] * 4, 1, 1e3)
+@example((1100, "user", "no"), "top", "gaussian", [10**6] * 13, 2, 1e3)
+@example((5, "user", "no"), "counts", "gaussian", FEW, 3, 1.0)
+@example((1100, "features", "no"), "recommend", "auto", [0] * 7 + [10**6] + [0] * 5, 5, 1e3)
+@example((1100, "record", "yes"), "recommend", "gaussian", FEW, 5, 1e3)
+def test_what_is_drawn_in_rho_costs_at_most_what_was_granted(
+    held: HeldOnce, case: Case, aim: str, noise: str, sizes: list[int], seed: int, spread: float
+) -> None:
+    """All of it in ρ; or the sizes in ε, and the rest in ε or in the ρ that it grants."""
+    draws = Seam(made_up=made_up(sizes, seed, spread))
+    if aim == "recommend" and case[1] is None:
+        aim = "counts"
+    released = held[case, aim, noise].run(draws)
+    course = released.course
+    assert course is not None
+    drawn = costs(released.tables)
+    assert drawn == {one.name: one.cost for one in course.taken if one.cost}
+    laws = {table.name: table.law.kind for table in released.tables}
+    in_rho = {name for name, kind in laws.items() if kind == "discrete-gaussian"}
+    assert in_rho == {one.name for one in course.taken if one.cost and one.currency == "rho"}
+    rho = sum((drawn[name] for name in in_rho), Fraction(0))
+    pure = sum((drawn[name] for name in drawn.keys() - in_rho), Fraction(0))
+    if noise == "gaussian":
+        assert not pure
+        assert rho <= rho_of(EPSILON, DELTA) == course.total.value
+    elif in_rho:
+        assert set(drawn) - in_rho == {"sizes"}
+        assert rho <= course.total.value == rho_of(EPSILON - pure, DELTA)
+    assert pure + epsilon_of(rho, DELTA) <= EPSILON
+    check_path(released, draws, case)
+
+
+def check_path(released: Released, draws: Seam, case: Case) -> None:
+    """What holds on every path, whatever it is paid for in."""
+    course = released.course
+    assert course is not None
     if case[0] != LONG:  # the cells of a summary that nobody is in are drawn in another way
         blocks = sum(getattr(table.law, "blocks", 1) for table in released.tables)
         assert len(draws.drawn) == blocks, "something was drawn beside the tables"
@@ -175,7 +226,7 @@ def test_every_kind_of_step_is_reached(held: HeldOnce) -> None:
         ((LONG, "features", "yes"), "recommend", FEW, 1000.0),
         ((LONG, "features", "no"), "recommend", FEW, 1000.0),
     ):
-        released = held[case, aim].run(Seam(made_up=made_up(sizes, 5, spread)))
+        released = held[case, aim, "laplace"].run(Seam(made_up=made_up(sizes, 5, spread)))
         assert released.course is not None
         seen |= {table.name for table in released.tables}
         seen |= {
@@ -187,4 +238,24 @@ def test_every_kind_of_step_is_reached(held: HeldOnce) -> None:
         "sizes", "pilot", "crowd", "items", "zoom", "bins", "head", "edges", "contexts", "tastes",
         "tastes_again", "split_head", "head_rows", "head_rows_again", ("tastes", True),
         ("tastes", False), ("head_rows", True), ("head_rows", False),
+    }, seen  # fmt: skip
+
+
+def test_every_kind_of_step_is_reached_in_rho(held: HeldOnce) -> None:
+    seen: set[str] = set()
+    for case, aim, sizes, spread in (
+        ((1100, None, "no"), "counts", MANY, 1000.0),
+        ((1100, None, "yes"), "counts", [0] * 5 + [90] + [0] * 7, 1.0),
+        ((5, "features", "no"), "recommend", FEW, 1.0),
+        ((1100, "features", "no"), "recommend", [10 * n for n in FEW], 1000.0),
+        ((1100, "record", "yes"), "recommend", [10 * n for n in FEW], 1000.0),
+    ):
+        released = held[case, aim, "gaussian"].run(Seam(made_up=made_up(sizes, 5, spread)))
+        seen |= {table.name for table in released.tables}
+        course = released.course
+        assert course is not None
+        assert sum(costs(released.tables).values()) == course.spent <= rho_of(EPSILON, DELTA)
+    assert seen >= {
+        "sizes", "pilot", "crowd", "items", "zoom", "bins", "head", "edges", "contexts", "tastes",
+        "tastes_again", "split_head", "head_rows", "head_rows_again",
     }, seen  # fmt: skip

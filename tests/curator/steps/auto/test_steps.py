@@ -197,7 +197,7 @@ def counted(run: Run, steps: list[Any], rows: long_tail.Rows) -> list[tuple[Nois
             draws, released = Seam(), befores[step.name]
             made = step.release(step.count(records, released), released, draws)
             (drawn,) = draws.drawn
-            found.append((made.tables[-1], (drawn, made.course.taken[-1].epsilon)))
+            found.append((made.tables[-1], (drawn, made.course.taken[-1].cost)))
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from crowdtally.curator.bounding.auto import LARGEST_THETA
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import Groups
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.bounds import best_cap
@@ -37,8 +37,9 @@ class Bins:
         decided = decided_of(released)
         if not decided.shares.bins:
             return Passed(self._why_not(released))
-        cost = decided.shares.bins * self.design.epsilon
-        cap = min(best_cap(decided.sizes, NUMBER, float(cost)), LARGEST_THETA)
+        course = course_of(released)
+        cost = course.share(decided.shares.bins)
+        cap = min(best_cap(decided.sizes, NUMBER, course.worth(cost)), LARGEST_THETA)
         crowd = crowd_of(released).tolist()
         groups = equal_mass_groups(item_estimates(self.design, released), NUMBER, crowd)
         return Planned(

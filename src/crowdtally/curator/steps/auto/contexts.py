@@ -19,12 +19,12 @@ from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import Sizes
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.layout import grid
 from crowdtally.values.table_kinds import CONTEXTS as KIND
 
@@ -49,7 +49,7 @@ class Contexts:
         bound = bound_of(decided.sizes)
         return Planned(
             ContextTotals(self.design, self.name, bound),
-            decided.shares.contexts * self.design.epsilon,
+            course_of(released).share(decided.shares.contexts),
             "how records are spread over the contexts; contexts of users with few records weigh "
             "more, because long rows are scaled down",
             {"bound": bound},
@@ -78,10 +78,10 @@ class ContextTotals:
         """The total of each context."""
         return context_totals(visits, self.design.contexts, self.bound)
 
-    def table(self, epsilon: Epsilon) -> Table:
+    def table(self, price: Price) -> Table:
         """Every context."""
         layout = grid(self.design.context_axes)
-        return Table(self.name, AUTO_PART, layout, epsilon, GRID * self.bound, UNIT)
+        return Table(self.name, AUTO_PART, layout, price, GRID * self.bound, UNIT)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more."""

@@ -14,7 +14,7 @@ from crowdtally.curator.steps.auto.deciding import CROWD as SHARE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats
 from crowdtally.curator.steps.auto.pilot import CROWDED
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.facts import Floats
@@ -42,7 +42,7 @@ class Crowd:
         if not len(chosen):
             return Passed("the first look shows no items that hold much of the mass")
         return Planned(
-            ChosenMembers(self.design, self.name, chosen), SHARE * self.design.epsilon,
+            ChosenMembers(self.design, self.name, chosen), course_of(released).share(SHARE),
             "items that very many users have are measured apart, and leave all rows",
             {"items": len(chosen)},
         )  # fmt: skip

@@ -10,10 +10,12 @@ from fractions import Fraction
 
 from crowdtally.curator.engine.matching import WIDEST
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.decided import Decided, Shares
-from crowdtally.estimation.bounds import best_theta, is_light
-from crowdtally.estimation.sizes import Sizes
+from crowdtally.curator.steps.course import Course, worth
+from crowdtally.curator.steps.decided import Decided, Shares, largest_theta
+from crowdtally.estimation.bounds import best_theta, expected_error, is_light
+from crowdtally.estimation.sizes import Norm, Sizes, power_of
 from crowdtally.laws.interval import MOST_CELLS, phantoms_for
+from crowdtally.values.epsilon import Epsilon, Price
 
 SIZES, CROWD, BINS, HEAD, CONTEXTS = (Fraction(n, 100) for n in (3, 3, 3, 8, 2))
 TOP_HEAD = (Fraction(30, 100), Fraction(45, 100))
@@ -23,22 +25,67 @@ HEAD_ITEMS, TOP_ITEMS, ROWS_RECORD, ROWS_USER = 20, 30, 100, 50
 _PREPARED = Fraction(86, 100)
 """What the table has, about, before anything but the sizes is known."""
 _WELL_KEPT = 0.8
+_FEW_USERS, _VERY_FEW_USERS = 0.5, 0.05
+"""Users × ε per item below which a zoom pays: of sums of rows, and of norms."""
 _NONE = Fraction(0)
 
 
-def decide(design: Design, sizes: Sizes) -> Decided:
-    """The steps and their shares."""
-    q = _per_context(design, sizes)
-    density = sizes.users * float(design.epsilon) / design.items
+def better_of(design: Design, sizes: Sizes, course: Course) -> Course:
+    """The course as it is, or turned into ρ where that lets expect a smaller error of the items.
+
+    By what is public and released alone, so that either way costs what was charged. A list that is
+    too long to publish all of it stays with Laplace noise, which its thresholds are made for.
+    """
+    if design.is_sparse:
+        return course
+    turned = course.turn(design.delta)
+    if _expected(design, sizes, turned.total) < _expected(design, sizes, course.total):
+        return turned
+    return course
+
+
+def _expected(design: Design, sizes: Sizes, total: Price) -> float:
+    """The squared error of an item that the table lets expect, as θ is chosen by it."""
+    norm, e = norm_of(total), worth(total * _PREPARED)
+    theta = _theta(design, sizes, e, norm, light=False)
+    lost = sizes.lost(theta, power_of(norm, repeats=design.repeats))
+    bounded = expected_error(theta, lost, e, sizes.records / design.items)
+    small = _is_small(design, sizes, theta, norm)
+    return min(bounded, 0.6 * _small_variance(design.items, norm) / e**2) if small else bounded
+
+
+def norm_of(total: Price) -> Norm:
+    """What is bounded of rows: Laplace noise asks for their sum, Gaussian noise for their norm."""
+    return "l1" if isinstance(total, Epsilon) else "l2"
+
+
+def _theta(design: Design, sizes: Sizes, e: float, norm: Norm, *, light: bool) -> int:
+    power = power_of(norm, repeats=design.repeats)
+    found = best_theta(sizes, e, design.items, light=light, power=power)
+    return min(found, largest_theta(norm, design.items, repeats=design.repeats))
+
+
+def decide(design: Design, sizes: Sizes, total: Price | None = None) -> Decided:
+    """The steps and their shares of the total, which is what the release began with if not given.
+
+    Args:
+        design: what is public.
+        sizes: what was released of the users' rows.
+        total: what later steps are paid out of.
+    """
+    total = design.opening if total is None else total
+    norm, q = norm_of(total), _per_context(design, sizes, total)
+    density = sizes.users * worth(total) / design.items
     usual = _top_head(density) if design.aim == "top" else HEAD
     split, head, tastes, rows = _contexts(design, q, usual)
-    prepared = float((_PREPARED - tastes - rows - (head - HEAD)) * design.epsilon)
-    light = is_light(sizes, prepared, design.items)
-    theta = best_theta(sizes, prepared, design.items, light=light)
-    small = _is_small(design, sizes, theta)
+    prepared = worth(total * (_PREPARED - tastes - rows - (head - HEAD)))
+    power = power_of(norm, repeats=design.repeats)
+    light = is_light(sizes, prepared, design.items, power=power)
+    theta = _theta(design, sizes, prepared, norm, light=light)
+    small = _is_small(design, sizes, theta, norm)
     if small:  # it replaces all of these; split, it is drawn in each context
         head = rows = _NONE
-    elif not _has_head(design, sizes.kept(theta), split=split):
+    elif not _has_head(design, sizes.kept(theta, power), split=split):
         head, split = _NONE, False
     return Decided(
         sizes,
@@ -47,17 +94,34 @@ def decide(design: Design, sizes: Sizes) -> Decided:
             CONTEXTS if design.has_contexts else _NONE, tastes, rows,
         ),
         light, small, split,
-        zooms=sizes.reliable and not small and not design.is_sparse and density < 0.5,
+        zooms=not small and _zooms(design, sizes, density, norm),
         zoom_mass=0.15 if density < 0.2 else 0.3,
         q=q,
         items=design.items,
+        norm=norm,
+        repeats=design.repeats,
     )  # fmt: skip
 
 
-def _per_context(design: Design, sizes: Sizes) -> float:
-    """q: users × ε per context value; 0 where that is not known."""
-    known = sizes.reliable and design.has_contexts
-    return sizes.users * float(design.epsilon) / design.contexts if known else 0.0
+def _zooms(design: Design, sizes: Sizes, density: float, norm: Norm) -> bool:
+    """Whether the items that hold most are measured twice: where there are few users per item.
+
+    The norm of a row inside few items is not much smaller than that of all of it, other than its
+    sum: with Gaussian noise a second look pays only where there are very few.
+    """
+    few = _FEW_USERS if norm == "l1" else _VERY_FEW_USERS
+    return sizes.reliable and not design.is_sparse and density < few
+
+
+def _per_context(design: Design, sizes: Sizes, total: Price) -> float:
+    """q: users × ε per context value; 0 where that is not known.
+
+    Small shares of ρ are worth more than the same shares of ε: what a head's share is worth counts.
+    """
+    if not sizes.reliable or not design.has_contexts:
+        return 0.0
+    whole = worth(total) if isinstance(total, Epsilon) else worth(total * HEAD) / float(HEAD)
+    return sizes.users * whole / design.contexts
 
 
 def head_items(design: Design) -> int:
@@ -75,15 +139,23 @@ def _has_head(design: Design, kept: float, *, split: bool) -> bool:
     return head_items(design) > 0 and (always or kept <= _WELL_KEPT)
 
 
-def _is_small(design: Design, sizes: Sizes, theta: int) -> bool:
-    """Whether interval noise on all items deviates less than noise of scale θ.
+def _is_small(design: Design, sizes: Sizes, theta: int, norm: Norm) -> bool:
+    """Whether noise on all items without bounds deviates no more than noise for θ.
 
     √((m+2)(m+3)/6) < √2·θ, in whole numbers; and there are no more cells than one draw can have.
+    In L2, √m ≤ θ: no row is scaled at all.
     """
     m = design.items
-    if design.repeats or not sizes.reliable or m + phantoms_for(m) > MOST_CELLS:
+    if design.repeats or not sizes.reliable:
         return False
-    return (m + 2) * (m + 3) < 12 * theta**2
+    if norm == "l2":
+        return m <= theta**2
+    return m + phantoms_for(m) <= MOST_CELLS and (m + 2) * (m + 3) < 12 * theta**2
+
+
+def _small_variance(items: int, norm: Norm) -> float:
+    """Of an item where nobody is bounded, times ε² of interval noise or of what ρ is worth."""
+    return (items + 2) * (items + 3) / 6 if norm == "l1" else 2.0 * items
 
 
 def _top_head(density: float) -> Fraction:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from crowdtally.curator.bounding.auto import Aim, Auto
+from crowdtally.curator.request.options import AUTO
+from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.table import Table
 from crowdtally.values.axis import Axis
 from crowdtally.values.counts import What
 from crowdtally.values.domain import Domain
+from crowdtally.values.epsilon import Delta, Epsilon, Price
 from crowdtally.values.features import Features
 from crowdtally.values.layout import Layout
 
@@ -35,6 +38,10 @@ class Design:
     """The public lists."""
     features: Features | None = None
     """Public features of the items."""
+    noise: str = "laplace"
+    """``laplace``; with δ ``gaussian``, or ``auto``: decided once the sizes are released."""
+    delta: Delta = field(default_factory=Delta)
+    """δ of the whole release."""
 
     @classmethod
     def of(cls, request: Request) -> Design:
@@ -45,8 +52,18 @@ class Design:
             raise TypeError("a design is made for a request that leaves its method to auto")
         return cls(
             request.epsilon.value, rule.aim, rule.repeats, bool(rule.per_user), request.method.what,
-            table, domain, rule.features,
+            table, domain, rule.features, request.paid.noise, request.delta,
         )  # fmt: skip
+
+    @property
+    def opening(self) -> Price:
+        """What the first step is paid out of: all of ε, or all of the ρ that ε and δ grant."""
+        return Paid(self.noise, Epsilon(self.epsilon), self.delta).price
+
+    @property
+    def may_turn(self) -> bool:
+        """Whether later steps may be paid for in ρ although the first is not."""
+        return self.noise == AUTO and self.delta.value > 0
 
     @property
     def items(self) -> int:

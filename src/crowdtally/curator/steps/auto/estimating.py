@@ -8,13 +8,12 @@ import numpy as np
 
 from crowdtally.curator.counting.scaled_rows import NONE
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.planned import course_of
+from crowdtally.curator.steps.auto.planned import course_of, decided_of
 from crowdtally.curator.steps.auto.questions import Ints, read_groups
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import Binned, Chosen, Floats, ItemFacts, Noisy
 from crowdtally.estimation.items import estimate_items
-from crowdtally.laws.interval import IntervalNoise
 from crowdtally.published import NoisyTable
 from crowdtally.values.layout import Picked
 from crowdtally.values.table_kinds import BINS, CROWD, HEAD, SIZES, ZOOM
@@ -55,7 +54,8 @@ def item_facts(design: Design, released: Released) -> ItemFacts:
         head=_chosen(released, HEAD.name),
         repeats=design.repeats,
         theta=fact_of(released, name, "theta"),
-        exact=table is not None and isinstance(table.law, IntervalNoise),
+        exact=table is not None and decided_of(released).small,
+        norm=fact_of(released, name, "norm") or "l1",
     )
 
 

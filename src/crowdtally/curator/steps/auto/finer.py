@@ -2,6 +2,7 @@
 
 Contract: the cells and counts are those of the look. Its values are refined, not measured anew, so
 the look and this cost together what the finer table costs alone; this step's ε is the difference.
+Paid for in ρ, they are measured anew, and what is released is the mean of both.
 The proof is in ``contexts.md``.
 """
 
@@ -12,14 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.refined import Refined, can_be_refined
+from crowdtally.curator.refined import Averaged, Refined, can_be_refined
 from crowdtally.curator.steps.auto.planned import Passed, Planned, Question, course_of
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.published import NoisyTable
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Epsilon, Price
 
 _WHY = "the first look found that contexts differ: the same cells with half of its noise"
+_WHY_MEAN = "the first look found that contexts differ: the mean of it and of a second one"
 _HELD = "a value of the first look is beyond what a table can hold"
 
 
@@ -36,8 +38,10 @@ def refine(
     """
     if not can_be_refined(look):
         return Passed(_HELD)
-    (cost,) = (step.epsilon for step in course_of(released).taken if step.name == look.name)
-    return Planned(Finer(question, look), cost, _WHY, facts)
+    course = course_of(released)
+    (cost,) = (step.cost for step in course.taken if step.name == look.name)
+    why = _WHY if course.currency == Epsilon.field else _WHY_MEAN
+    return Planned(Finer(question, look), cost, why, facts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +62,16 @@ class Finer:
         """The same exact counts."""
         return self.question.count(visits)
 
-    def table(self, epsilon: Epsilon) -> Table:
+    def table(self, price: Price) -> Table:
         """The same cells, with less noise."""
-        plain = self.question.table(epsilon)
+        plain = self.question.table(price)
         if not isinstance(plain, Table):
             raise TypeError(f"the noise of {self.name!r} cannot be refined")
-        return Refined(
-            plain.name, plain.part, plain.cells, epsilon, plain.bound, plain.unit, before=self.look
-        )
+        kind = Refined if isinstance(price, Epsilon) else Averaged
+        return kind(
+            plain.name, plain.part, plain.cells, price, plain.bound, plain.unit,
+            squared=plain.squared, before=self.look,
+        )  # fmt: skip
 
     def extra(self) -> Mapping[str, Any]:
         """What was said about the look."""

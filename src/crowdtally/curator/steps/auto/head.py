@@ -15,7 +15,7 @@ from crowdtally.curator.steps.auto.deciding import HEAD as HEAD_SHARE
 from crowdtally.curator.steps.auto.deciding import head_items
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
@@ -43,7 +43,7 @@ class Head:
             return Passed("no item was published that could be measured once more")
         return Planned(
             ChosenMembers(self.design, self.name, chosen),
-            (HEAD_SHARE if decided.split_head else decided.shares.head) * self.design.epsilon,
+            course_of(released).share(HEAD_SHARE if decided.split_head else decided.shares.head),
             "the largest items are measured directly, without bounds",
             {"items": len(chosen)},
         )  # fmt: skip

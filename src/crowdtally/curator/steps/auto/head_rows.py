@@ -23,7 +23,7 @@ from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.deciding import ROWS_RECORD, ROWS_USER
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.finer import refine
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.ranking import top_places
 from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
 from crowdtally.curator.steps.auto.reserving import stopped
@@ -31,7 +31,7 @@ from crowdtally.curator.steps.auto.stop import HALF, looks_at_rows
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.layout import Crossed, Picked, grid
 from crowdtally.values.table_kinds import HEAD_ROWS, HEAD_ROWS_AGAIN
 
@@ -58,7 +58,8 @@ class HeadRows:
             return Passed(NOTHING)
         share = decided.shares.head_rows * (HALF if looks_at_rows(self.design, decided) else 1)
         asked = RowsByContext(self.design, self.name, places)
-        return Planned(asked, share * self.design.epsilon, _WHY, {"items": len(places)})
+        cost = course_of(released).share(share)
+        return Planned(asked, cost, _WHY, {"items": len(places)})
 
     def _never(self) -> str | None:
         """Why such a request has no head rows."""
@@ -109,10 +110,10 @@ class RowsByContext:
         """What the chosen items have in each context."""
         return rows_of_chosen(visits, self.chosen, self.design.contexts)
 
-    def table(self, epsilon: Epsilon) -> Table:
+    def table(self, price: Price) -> Table:
         """Every chosen item in every context."""
         layout = Crossed(Picked(self.design.cells, self.chosen), grid(self.design.context_axes))
-        return Table(self.name, AUTO_PART, layout, epsilon, GRID, UNIT)
+        return Table(self.name, AUTO_PART, layout, price, GRID, UNIT)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more: that items were chosen, its kind says."""

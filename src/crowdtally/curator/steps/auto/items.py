@@ -2,8 +2,9 @@
 
 Contract: every row without the crowd's items is divided by its own sum over the others, so one
 user changes the table by at most g·θ units, and discrete Laplace noise of scale g·θ/ε is
-ε-differentially private; the cells of the crowd hold noise only. On a small domain (``small.py``)
-distinct users get interval noise instead.
+ε-differentially private; the cells of the crowd hold noise only. Where steps are paid for in ρ, it
+is divided by its own norm, and discrete Gaussian noise of variance g²θ²/(2ρ) is ρ-zCDP. On a small
+domain (``small.py``) distinct users are counted without bounds instead.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from crowdtally.curator.steps.auto.questions import AllItems
 from crowdtally.curator.steps.auto.reserving import reserved
 from crowdtally.curator.steps.auto.small import small_domain
 from crowdtally.curator.steps.step import Released
+from crowdtally.estimation.sizes import Norm
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,20 +36,27 @@ class Items:
 
     def plan(self, released: Released) -> Planned | Passed:
         """What is left, or half of it where a zoom follows; θ once more, for what is left."""
-        decided, rest = decided_of(released), unreserved(self.design, released)
+        decided, rest = decided_of(released), unreserved(released)
         if decided.small:
             return small_domain(self.design, decided, rest)
-        theta, crowd = decided.theta(rest), crowd_of(released)
+        theta, crowd = decided.theta(course_of(released).worth(rest)), crowd_of(released)
         cost = rest / 2 if decided.zooms else rest
         return Planned(
-            AllItems(self.design, self.name, theta, crowd), cost, _why(decided.zooms),
-            {"theta": theta, "items": self.design.items - len(crowd)}, bound=theta,
+            AllItems(self.design, self.name, theta, crowd, decided.norm),
+            cost, _why(decided.zooms),
+            {"theta": theta, **norm_fact(decided.norm), "items": self.design.items - len(crowd)},
+            bound=theta,
         )  # fmt: skip
 
 
-def unreserved(design: Design, released: Released) -> Fraction:
-    """What neither was spent nor is set aside for a later step: ε − charged − reserved."""
-    return course_of(released).left - reserved(design, released)
+def norm_fact(norm: Norm) -> dict[str, str]:
+    """What a step says about its rows beside θ: nothing where their sums are bounded."""
+    return {} if norm == "l1" else {"norm": norm}
+
+
+def unreserved(released: Released) -> Fraction:
+    """What neither was spent nor is set aside for a later step: total − spent − reserved."""
+    return course_of(released).left - reserved(released)
 
 
 def _why(zooms: bool) -> str:

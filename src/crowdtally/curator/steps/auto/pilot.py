@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import log
+from math import log, sqrt
 
 from crowdtally.curator.counting.scaled_rows import NONE
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import AllItems
 from crowdtally.curator.steps.step import Released
+from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.table_kinds import PILOT
 
 CROWDED = Fraction(1, 100)
@@ -38,7 +39,7 @@ class Pilot:
         why_not = self._why_not(released)
         if why_not is not None:
             return Passed(why_not)
-        cost = pilot_cost(self.design.items, decided_of(released).sizes.users)
+        cost = self._cost(released)
         return Planned(
             AllItems(self.design, self.name, 1, NONE), cost,
             "a cheap look at all items shows those that more than 1% of the users have",
@@ -57,15 +58,25 @@ class Pilot:
             return "there are too many items to look at each of them twice"
         if design.items < _LEAST_ITEMS:
             return f"there are fewer than {_LEAST_ITEMS} items"
-        if not 0 < pilot_cost(design.items, decided.sizes.users) <= _MOST * design.epsilon:
+        if not 0 < self._cost(released) <= course_of(released).share(_MOST):
             return "there are too few users for a look at all items to be cheap"
         return None
 
+    def _cost(self, released: Released) -> Fraction:
+        users, currency = decided_of(released).sizes.users, course_of(released).currency
+        return pilot_cost(self.design.items, users, currency)
 
-def pilot_cost(items: int, users: float) -> Fraction:
-    """(ln m + 2)/(0.01·n̂), rounded down.
 
-    >>> pilot_cost(3706, 6040.0)
-    Fraction(169167357, 1000000000)
+def pilot_cost(items: int, users: float, currency: str = Epsilon.field) -> Fraction:
+    """(ln m + 2)/(0.01·n̂) of ε, or (√(2 ln m) + √2)²/(2·(0.01·n̂)²) of ρ, rounded down.
+
+    About the largest noise of m cells, and a scale or two more, is then 1% of the users.
+
+    >>> pilot_cost(3706, 6040.0), pilot_cost(3706, 604000.0, "rho")
+    (Fraction(169167357, 1000000000), Fraction(409, 1000000000))
     """
-    return Fraction(int((log(items) + 2) / (float(CROWDED) * users) * _ROUNDED), _ROUNDED)
+    seen = float(CROWDED) * users
+    if currency == Epsilon.field:
+        return Fraction(int((log(items) + 2) / seen * _ROUNDED), _ROUNDED)
+    deviations = sqrt(2 * log(items)) + sqrt(2)
+    return Fraction(int((deviations / seen) ** 2 / 2 * _ROUNDED), _ROUNDED)

@@ -1,8 +1,8 @@
 """A step of ``auto`` after the first: decided from what is released, counted, charged, drawn.
 
-Contract: :meth:`Query.plan` sees released values alone. The plan's ε is spent before the noise is
-drawn, and the noise is drawn with exactly the ε that was spent. What a plan counts has the bound
-that its table states, for every database. ``auto.md`` says why that is enough.
+Contract: :meth:`Query.plan` sees released values alone. The plan's cost is spent before the noise
+is drawn, and the noise is drawn with exactly the price that was spent. What a plan counts has the
+bound that its table states, for every database. ``auto.md`` says why that is enough.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Passed:
 
 
 class Question(Protocol):
-    """What is counted: its bound and its counts, which know nothing of ε."""
+    """What is counted: its bound and its counts, which know nothing of its price."""
 
     @property
     def name(self) -> str:
@@ -44,7 +44,7 @@ class Question(Protocol):
     def count(self, visits: Visits) -> Any:
         """Exact counts, or memberships; private."""
 
-    def table(self, epsilon: Epsilon) -> Table | Measured:
+    def table(self, price: Price) -> Table | Measured:
         """What publishes them."""
 
     def extra(self) -> Mapping[str, Any]:
@@ -57,8 +57,8 @@ class Planned:
 
     question: Question
     """What it counts."""
-    epsilon: Fraction
-    """What it costs."""
+    cost: Fraction
+    """What it costs, in what the course is paid for."""
     why: str
     """Why it runs, and with that share: a plain sentence."""
     facts: Mapping[str, Any] = field(default_factory=dict)
@@ -114,8 +114,8 @@ class PlannedStep:
             return replace(released, course=course.pass_over(self.name, why))
         plan, exact = counted.found
         asked = plan.question
-        course, epsilon = course.spend(asked.name, plan.epsilon, plan.why, **plan.facts)
-        noisy = asked.table(epsilon).publish(exact, draws)
+        course, price = course.spend(asked.name, plan.cost, plan.why, **plan.facts)
+        noisy = asked.table(price).publish(exact, draws)
         noisy = replace(noisy, facts={**noisy.facts, **asked.extra()})
         bounds = {} if plan.bound is None else {asked.name: Bound(plan.bound)}
         bounds = {**released.bounds, **bounds}

@@ -13,31 +13,36 @@ from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.members import all_members, all_members_by_context, members
 from crowdtally.curator.counting.scaled_rows import (
     UNIT,
+    bounds_of,
     scaled_groups,
     scaled_inside,
     scaled_totals,
 )
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.measured import Measured
+from crowdtally.curator.members_table import MembersTable, members_table
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.table import Table
+from crowdtally.estimation.sizes import Norm
 from crowdtally.laws.interval import phantoms_for
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.values.memberships import Memberships
 
 Ints = NDArray[np.int64]
 
 
-def _laplace(name: str, layout: Layout, epsilon: Epsilon, bound: int) -> Table:
-    return Table(name, AUTO_PART, layout, epsilon, GRID * bound, UNIT)
+def _scaled(
+    name: str, layout: Layout, price: Price, bound: int, squared: int | None = None
+) -> Table:
+    return Table(name, AUTO_PART, layout, price, bound, UNIT, squared=squared)
 
 
 @dataclass(frozen=True, eq=False)
 class AllItems:
-    """Rows without some items, scaled to a bound. L1 = the bound, in counts."""
+    """Rows without some items, scaled to a bound. L1 = the bound, in counts; or L2 is."""
 
     design: Design
     """What is public."""
@@ -47,16 +52,22 @@ class AllItems:
     """What rows are scaled to."""
     without: Ints
     """The items that leave every row: the crowd."""
+    norm: Norm = "l1"
+    """Whether the sum of a row is bounded, or its Euclidean norm."""
 
     def count(self, visits: Visits) -> Counts:
         """Totals of all items; 0 for those without."""
-        return scaled_totals(visits, self.bound, self.design.items, without=self.without)
+        size = self.design.items
+        return scaled_totals(visits, self.bound, size, without=self.without, norm=self.norm)
 
-    def table(self, epsilon: Epsilon) -> Table:
+    def table(self, price: Price) -> Table:
         """Every item; the items' own table as it is published, all of it or the most of it."""
+        ones = not self.design.repeats
+        l1, squared = bounds_of(self.bound, self.design.items, self.norm, ones=ones)
         if self.name != self.design.table.name:
-            return _laplace(self.name, self.design.cells, epsilon, self.bound)
-        return replace(self.design.table, price=epsilon).settle(GRID * self.bound, UNIT)
+            return _scaled(self.name, self.design.cells, price, l1, squared)
+        own = self.design.table
+        return replace(own, price=price, bound=l1, unit=UNIT, squared=squared, settled=True)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more."""
@@ -65,7 +76,7 @@ class AllItems:
 
 @dataclass(frozen=True, eq=False)
 class ChosenItems:
-    """Rows inside chosen items, scaled to a bound of their own. L1 = that bound."""
+    """Rows inside chosen items, scaled to a bound of their own. L1 = that bound; or L2 is."""
 
     design: Design
     """What is public."""
@@ -75,14 +86,18 @@ class ChosenItems:
     """What rows are scaled to, inside."""
     chosen: Ints
     """The items, ascending."""
+    norm: Norm = "l1"
+    """Whether the sum of a row is bounded, or its Euclidean norm."""
 
     def count(self, visits: Visits) -> Counts:
         """Totals of the chosen items."""
-        return scaled_inside(visits, self.bound, self.chosen)
+        return scaled_inside(visits, self.bound, self.chosen, norm=self.norm)
 
-    def table(self, epsilon: Epsilon) -> Table:
+    def table(self, price: Price) -> Table:
         """Every chosen item."""
-        return _laplace(self.name, Picked(self.design.cells, self.chosen), epsilon, self.bound)
+        ones = not self.design.repeats
+        bounds = bounds_of(self.bound, len(self.chosen), self.norm, ones=ones)
+        return _scaled(self.name, Picked(self.design.cells, self.chosen), price, *bounds)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more: that items were chosen, its kind says."""
@@ -107,9 +122,9 @@ class Groups:
         without = np.flatnonzero(self.groups < 0)
         return scaled_groups(visits, self.bound, self.groups, self.number, without=without)
 
-    def table(self, epsilon: Epsilon) -> Table:
-        """Every group."""
-        return _laplace(self.name, Numbered("bin", self.number), epsilon, self.bound)
+    def table(self, price: Price) -> Table:
+        """Every group; a row may lie in one of them, so L2 is no less than L1."""
+        return _scaled(self.name, Numbered("bin", self.number), price, GRID * self.bound)
 
     def extra(self) -> Mapping[str, Any]:
         """Which item is in which group: one character each."""
@@ -142,7 +157,7 @@ def phantoms_of(design: Design, cells: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class ChosenMembers:
-    """Distinct users of chosen items: interval noise, nothing is bounded."""
+    """Distinct users of chosen items: nothing is bounded."""
 
     design: Design
     """What is public."""
@@ -155,11 +170,11 @@ class ChosenMembers:
         """Users of each chosen item."""
         return members(visits, self.chosen)
 
-    def table(self, epsilon: Epsilon) -> Measured:
+    def table(self, price: Price) -> Measured | MembersTable:
         """Every chosen item."""
         layout = Picked(self.design.cells, self.chosen)
         phantoms = phantoms_of(self.design, layout.size)
-        return Measured(self.name, AUTO_PART, layout, epsilon, phantoms)
+        return members_table(self.name, AUTO_PART, layout, price, phantoms)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more: that items were chosen, its kind says."""
@@ -168,7 +183,7 @@ class ChosenMembers:
 
 @dataclass(frozen=True, eq=False)
 class AllMembers:
-    """Distinct users of every item: interval noise on the whole of a small domain."""
+    """Distinct users of every item: the whole of a small domain, nothing is bounded."""
 
     design: Design
     """What is public."""
@@ -182,10 +197,10 @@ class AllMembers:
         """Users of each item."""
         return all_members(visits, self.design.items)
 
-    def table(self, epsilon: Epsilon) -> Measured:
+    def table(self, price: Price) -> Measured | MembersTable:
         """Every item."""
         phantoms = phantoms_of(self.design, self.design.items)
-        return Measured(self.name, AUTO_PART, self.design.cells, epsilon, phantoms)
+        return members_table(self.name, AUTO_PART, self.design.cells, price, phantoms)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more."""
@@ -205,13 +220,11 @@ class AllMembersByContext:
         """Users of each item in each context."""
         return all_members_by_context(visits, self.design.items, self.design.contexts)
 
-    def table(self, epsilon: Epsilon) -> Measured:
+    def table(self, price: Price) -> Measured | MembersTable:
         """Every item in every context; a block for each context."""
         layout = Crossed(self.design.cells, grid(self.design.context_axes))
-        phantoms = phantoms_of(self.design, self.design.items)
-        return Measured(
-            self.name, AUTO_PART, layout, epsilon, phantoms, blocks=self.design.contexts
-        )
+        phantoms, blocks = phantoms_of(self.design, self.design.items), self.design.contexts
+        return members_table(self.name, AUTO_PART, layout, price, phantoms, blocks)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more."""

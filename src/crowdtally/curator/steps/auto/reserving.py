@@ -1,7 +1,8 @@
 """What is still set aside for later steps, and what a stop leaves over.
 
 Contract: a function of released values. On every path what was spent and what is set aside add up
-to at most ε: a step's share is set aside until it is spent, or until the stop gives it to the zoom.
+to at most the total: a step's share is set aside until it is spent, or until the stop gives it to
+the zoom.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.curator.steps.auto.deciding import HEAD
-from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import course_of, decided_of
 from crowdtally.curator.steps.step import Released
 from crowdtally.values import table_kinds as kinds
@@ -26,12 +26,12 @@ _SET_ASIDE = {
 """The steps whose shares are fixed once the sizes are released."""
 
 
-def reserved(design: Design, released: Released) -> Fraction:
-    """ε that later steps may still take: nobody else may."""
-    set_aside = decided_of(released).shares.total * design.epsilon
-    taken = (step for step in course_of(released).taken if step.name in _SET_ASIDE)
-    spent = sum((step.epsilon for step in taken), Fraction(0))
-    return set_aside - spent - saved(design, released)
+def reserved(released: Released) -> Fraction:
+    """What later steps may still take: nobody else may."""
+    course = course_of(released)
+    set_aside = course.share(decided_of(released).shares.total)
+    spent = sum((step.cost for step in course.taken if step.name in _SET_ASIDE), Fraction(0))
+    return set_aside - spent - saved(released)
 
 
 def stopped(released: Released) -> bool:
@@ -40,16 +40,16 @@ def stopped(released: Released) -> bool:
     return any(step.facts.get(DIFFER) is False for step in taken)
 
 
-def saved(design: Design, released: Released) -> Fraction:
-    """ε that the stop leaves to the zoom; 0 where it did not stop.
+def saved(released: Released) -> Fraction:
+    """What the stop leaves to the zoom; 0 where it did not stop.
 
     The other half of the look, what else would have measured contexts, and of a head that would
     have been split what a plain one does not need.
     """
     if not stopped(released):
         return Fraction(0)
-    decided, taken = decided_of(released), course_of(released).taken
-    look = sum((step.epsilon for step in taken if DIFFER in step.facts), Fraction(0))
+    decided, course = decided_of(released), course_of(released)
+    look = sum((step.cost for step in course.taken if DIFFER in step.facts), Fraction(0))
     shares = decided.shares
     split = shares.head - HEAD if decided.split_head else Fraction(0)
-    return (shares.tastes + shares.head_rows + split) * design.epsilon - look
+    return course.share(shares.tastes + shares.head_rows + split) - look

@@ -1,8 +1,8 @@
 """Step 1, sizes: how long the users' rows are.
 
 Contract: every user is in one of 13 bins by her row's sum R, bin ⌊log₂ R⌋ up to 12, a user without
-a row in none; one user changes one bin by 1, so L1 = 1, and discrete Laplace noise of scale 1/ε is
-ε-differentially private.
+a row in none; one user changes one bin by 1, so L1 = L2 = 1, and discrete Laplace noise of scale
+1/ε is ε-differentially private, or discrete Gaussian noise of variance 1/(2ρ) is ρ-zCDP.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.request.split import AUTO_PART
-from crowdtally.curator.steps.auto.deciding import SIZES, decide
+from crowdtally.curator.steps.auto.deciding import SIZES, better_of, decide
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.visiting import visits_of
 from crowdtally.curator.steps.course import Course
@@ -25,7 +25,7 @@ from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.noise.draws import Draws
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Delta, Rho
 from crowdtally.values.layout import Numbered
 from crowdtally.values.table_kinds import SIZES as KIND
 
@@ -42,9 +42,15 @@ class SizesStep:
     """The step's, which is its table's."""
 
     def parts(self) -> Sequence[Part]:
-        """The whole of ε: the first step is charged for all."""
-        total = Epsilon(self.design.epsilon)
-        return [Part(AUTO_PART, total, "adaptive", {"aim": self.design.aim})]
+        """The whole of the price: the first step is charged for all.
+
+        Where later steps may be paid for in ρ, all of it is one pair of ε and δ.
+        """
+        total, aim = self.design.opening, {"aim": self.design.aim}
+        if isinstance(total, Rho):
+            return [Part(AUTO_PART, None, "adaptive", aim, rho=total)]
+        delta = self.design.delta if self.design.may_turn else Delta()
+        return [Part(AUTO_PART, total, "adaptive", aim, delta)]
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(user, item, amount) → how many users have which row sum, by bins."""
@@ -52,13 +58,16 @@ class SizesStep:
         return Read(visits.sizes(BINS), visits.dropped)
 
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
-        """The noisy bins; which steps run is fixed by them."""
-        course = Course(self.design.epsilon)
-        course, epsilon = course.spend(
-            self.name, SIZES * self.design.epsilon, "how long users' rows are decides all else"
+        """The noisy bins; which steps run, and what they are paid for in, is fixed by them."""
+        course = Course(self.design.opening)
+        course, price = course.spend(
+            self.name, course.share(SIZES), "how long users' rows are decides all else"
         )
-        table = Table(self.name, AUTO_PART, Numbered("bin", BINS), epsilon, 1)
+        table = Table(self.name, AUTO_PART, Numbered("bin", BINS), price, 1)
         users = np.asarray(counted.found, dtype=np.int64)
         noisy = table.publish(Counts(BINS, np.arange(BINS), users, 1), draws)
-        decided = decide(self.design, read_sizes(noisy.values.astype(float), noisy.law.std()))
+        sizes = read_sizes(noisy.values.astype(float), noisy.law.std())
+        if self.design.may_turn:
+            course = better_of(self.design, sizes, course)
+        decided = decide(self.design, sizes, course.total)
         return replace(released.with_tables([noisy]), course=course, decided=decided)

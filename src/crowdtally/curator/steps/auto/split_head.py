@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 from crowdtally.curator.counting.in_context import users_by_block
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.measured import Measured
+from crowdtally.curator.members_table import MembersTable, members_table
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.head import head_places
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.layout import Crossed, Picked, grid
 from crowdtally.values.memberships import Memberships
 from crowdtally.values.table_kinds import SPLIT_HEAD as KIND
@@ -51,7 +52,7 @@ class SplitHead:
             return Passed(NOTHING)
         return Planned(
             UsersByContext(self.design, self.name, places),
-            decided.shares.head * self.design.epsilon,
+            course_of(released).share(decided.shares.head),
             "each user has one context, so the largest items are counted in every context at the "
             "price of one",
             {"items": len(places)},
@@ -81,10 +82,10 @@ class UsersByContext:
         """Users of each chosen item in each context."""
         return users_by_block(visits, self.chosen, self.design.contexts)
 
-    def table(self, epsilon: Epsilon) -> Measured:
+    def table(self, price: Price) -> Measured | MembersTable:
         """Every chosen item in every context; a block for each context, without phantoms."""
         layout = Crossed(Picked(self.design.cells, self.chosen), grid(self.design.context_axes))
-        return Measured(self.name, AUTO_PART, layout, epsilon, blocks=self.design.contexts)
+        return members_table(self.name, AUTO_PART, layout, price, 0, self.design.contexts)
 
     def extra(self) -> Mapping[str, Any]:
         """Nothing more: that items were chosen, its kind says."""

@@ -23,7 +23,7 @@ from crowdtally.curator.steps.auto.visiting import visits_of
 from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.estimation.contexts import ContextFacts
-from crowdtally.estimation.stopping import differ
+from crowdtally.estimation.stopping import differ, squares_of
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.values.layout import Crossed, Picked
@@ -145,8 +145,9 @@ def they_differ(design: Design, before: Released, table: NoisyTable) -> bool:
         raise TypeError("a look comes after the totals of contexts")
     users = decided_of(before).sizes.users
     shares = ContextFacts(as_floats(totals), totals.law.std(), users).shares
-    cells = as_floats(table).reshape(-1, design.contexts)
+    cells, squares = as_floats(table).reshape(-1, design.contexts), squares_of(table.law)
     if isinstance(table.layout, Crossed) and isinstance(table.layout.first, Picked):
         counts = estimated_counts(design, before)[table.layout.first.places]
-        return differ(cells, table.law.std(), shares, counts=counts)
-    return differ(cells[:-1], table.law.std(), shares)  # without the row of β
+        return differ(cells, table.law.std(), shares, counts=counts, squares=squares)
+    without_beta = cells[:-1]
+    return differ(without_beta, table.law.std(), shares, squares=squares)

@@ -21,7 +21,7 @@ from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.finer import refine
-from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
+from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.profiles import profile_of
 from crowdtally.curator.steps.auto.ranking import estimated_counts
 from crowdtally.curator.steps.auto.reasons import why_not
@@ -30,7 +30,7 @@ from crowdtally.curator.steps.auto.stop import HALF, looks
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Price
 from crowdtally.values.layout import Crossed, Numbered, grid
 from crowdtally.values.profile import Profile
 from crowdtally.values.table_kinds import TASTES, TASTES_AGAIN
@@ -59,7 +59,8 @@ class Tastes:
             return Passed(_ALIKE)
         share = decided.shares.tastes * (HALF if looks(self.design, decided) else 1)
         asked = FeaturesByContext(self.design, self.name, profile)
-        return Planned(asked, share * self.design.epsilon, _WHY, {"features": profile.size})
+        cost = course_of(released).share(share)
+        return Planned(asked, cost, _WHY, {"features": profile.size})
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +97,11 @@ class FeaturesByContext:
         """The sum of each feature, and of β, over the users of each context."""
         return count_tastes(visits, self.profile, self.design.contexts)
 
-    def table(self, epsilon: Epsilon) -> Table:
+    def table(self, price: Price) -> Table:
         """Every feature in every context; the last row is β's."""
         features = Numbered(str(TASTES.own), self.profile.size + 1)
         layout = Crossed(features, grid(self.design.context_axes))
-        return Table(self.name, AUTO_PART, layout, epsilon, GRID, UNIT)
+        return Table(self.name, AUTO_PART, layout, price, GRID, UNIT)
 
     def extra(self) -> Mapping[str, Any]:
         """The features, how they were merged, their means and weights, and what items are of."""

@@ -2,21 +2,24 @@
 
 Contract: the part of a row inside the chosen items is divided by its own sum inside them, so one
 user changes the table by at most g·θ₁ units, θ₁ ≥ 1, and discrete Laplace noise of scale g·θ₁/ε is
-ε-differentially private. The items are chosen by what was released.
+ε-differentially private; paid for in ρ, by its norm inside them. The items are chosen by what was
+released.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, fact_of, item_estimates
-from crowdtally.curator.steps.auto.items import unreserved
+from crowdtally.curator.steps.auto.items import norm_fact, unreserved
 from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenItems
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import heaviest
+from crowdtally.estimation.sizes import Norm
 from crowdtally.values.table_kinds import ZOOM
 
 
@@ -40,12 +43,12 @@ class Zoom:
         if not len(chosen):
             return Passed("no item stands above the noise: there is nothing to look at again")
         theta = fact_of(released, self.design.table.name, "theta")
-        inside = zoom_theta(theta, decided.zoom_mass)
+        inside = zoom_theta(theta, decided.zoom_mass, decided.norm)
         percent = round(100 * decided.zoom_mass)
         return Planned(
-            ChosenItems(self.design, self.name, inside, chosen), unreserved(self.design, released),
-            _why(percent, stop=stop),
-            {"theta": inside, "items": len(chosen)},
+            ChosenItems(self.design, self.name, inside, chosen, decided.norm),
+            unreserved(released), _why(percent, stop=stop),
+            {"theta": inside, **norm_fact(decided.norm), "items": len(chosen)},
         )  # fmt: skip
 
     def _why_not(self, released: Released) -> str:
@@ -68,10 +71,11 @@ def _why(percent: int, *, stop: bool) -> str:
     return f"few users per item: those that hold the top {percent}% are measured once more"
 
 
-def zoom_theta(theta: int, mass: float) -> int:
-    """θ₁: 3/10 of θ for 30% of the mass, 3/20 for 15%, and at least 1.
+def zoom_theta(theta: int, mass: float, norm: Norm = "l1") -> int:
+    """θ₁: 3/10 of θ for 30% of the mass, 3/20 for 15%, and at least 1; of norms, their roots.
 
-    >>> zoom_theta(50, 0.3), zoom_theta(50, 0.15), zoom_theta(2, 0.3)
-    (15, 7, 1)
+    >>> zoom_theta(50, 0.3), zoom_theta(50, 0.15), zoom_theta(2, 0.3), zoom_theta(10, 0.3, "l2")
+    (15, 7, 1, 5)
     """
-    return max(1, 3 * theta // (10 if mass > 0.2 else 20))
+    part = 3 * theta ** (1 if norm == "l1" else 2) // (10 if mass > 0.2 else 20)
+    return max(1, part if norm == "l1" else isqrt(part))
