@@ -17,8 +17,8 @@ import pytest
 from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
-from crowdtally.curator.counting import items
 from crowdtally.curator.counting import tables as counted
+from crowdtally.curator.counting import unknown_cells
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing import dense, sampling
 from crowdtally.curator.request import tables as request_tables
@@ -154,8 +154,8 @@ def cells_in_the_order_of_their_making(patch: Patch) -> None:
 
 
 def one_item_more_is_discovered(patch: Patch) -> None:
-    right = items.window.least
-    patch.setattr(items.window, "least", lambda rows, limit: right(rows, limit + 1))
+    right = unknown_cells.window.least
+    patch.setattr(unknown_cells.window, "least", lambda rows, limit: right(rows, limit + 1))
 
 
 def pairs_of_l_records_are_l_less_one(patch: Patch) -> None:

@@ -126,7 +126,7 @@ def test_pairs_and_discoveries_are_refused(name):
     with pytest.raises(UsageError, match=r"leave out --pairs"):
         load.of(paired.subject, 4)
     discovered = make_request(records, None, delta="1e-6", discover_items=True, **options)
-    with pytest.raises(UsageError, match=r"leave out --discover-items"):
+    with pytest.raises(UsageError, match=r"leave out --discover"):
         load.of(discovered.subject, 4)
 
 
