@@ -6,6 +6,7 @@ On top of curator's ledger and reader's release, like the facade; nothing privat
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import InputError
@@ -19,7 +20,7 @@ from crowdtally.published.withdrawal import command
 from crowdtally.values.rational import show
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Charged, Ledger
+    from crowdtally.budget import Charged, Ledger, Loss
 
 
 @dataclass(frozen=True)
@@ -152,10 +153,7 @@ def _compared(published: Published, paid: Charged | None) -> tuple[str, str]:
             f"its charge (entry {paid.id}) was voided, so nobody paid for it",
             "Delete it, and let nobody see it",
         )
-    for name, told, cost in (
-        ("epsilon", published.guarantee.epsilon, paid.charge.loss.epsilon),
-        ("delta", published.guarantee.delta, paid.charge.loss.delta),
-    ):
+    for name, told, cost in _costs(published, paid.charge.loss):
         if told != cost:
             raise _mismatch(
                 published,
@@ -178,6 +176,15 @@ def _compared(published: Published, paid: Charged | None) -> tuple[str, str]:
             "Copy the release again",
         )
     return "matches", f"{entry}, the same SHA-256 of release.json"
+
+
+def _costs(published: Published, loss: Loss) -> list[tuple[str, Fraction, Fraction]]:
+    """What a release says that it cost, and what was charged: in ρ, or in ε and δ."""
+    rho = published.charged.rho
+    if rho is not None or loss.rho:
+        return [("rho", rho or Fraction(0), loss.rho)]
+    promised = published.guarantee
+    return [("epsilon", promised.epsilon, loss.epsilon), ("delta", promised.delta, loss.delta)]
 
 
 def _mismatch(published: Published, what: str, instead: str) -> InputError:

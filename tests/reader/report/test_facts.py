@@ -49,7 +49,7 @@ def test_every_kind_of_release_has_a_report(name: str) -> None:
         one["name"] for one in release.metadata["tables"]
     ]
     assert [one["name"] for one in told["levels"]] == ["guarantee", "undermining", "resting"]
-    assert sum(Fraction(one.epsilon) for one in facts.spent.steps) == Fraction(facts.epsilon)
+    assert sum(Fraction(one.cost) for one in facts.spent.steps) == Fraction(facts.epsilon)
     assert facts.budget.after == release.metadata["charged"]["spent_after"]
     made = page(facts)
     assert "<script" not in made
@@ -113,9 +113,9 @@ def test_steps_of_auto_are_numbered_with_their_share_and_why(auto: Facts) -> Non
     steps = {one.name: one for one in auto.spent.steps}
     assert [one.place for one in auto.spent.steps] == list(range(1, len(steps) + 1))
     assert steps["items"].share == pytest.approx(0.4)
-    assert steps["items"].epsilon == "1.6"
-    assert (steps["head"].epsilon, steps["head"].why) == ("0", PASSED_OVER)
-    spent = sum(Fraction(one.epsilon) for one in auto.spent.steps)
+    assert steps["items"].cost == "1.6"
+    assert (steps["head"].cost, steps["head"].why) == ("0", PASSED_OVER)
+    spent = sum(Fraction(one.cost) for one in auto.spent.steps)
     assert spent + Fraction(auto.spent.unspent) == Fraction(auto.epsilon)
     assert any("is not given back" in line for line in auto.spent.words)
     assert not [line for line in auto.spent.words if line.startswith("Step ")]

@@ -152,10 +152,19 @@ def check_named(request: Request) -> None:
 def smallest_epsilon(request: Request, target: Target) -> Request:
     """The request with the smallest ε of four digits whose interval is within the target.
 
-    Intervals get no wider as ε grows, so halving finds it. An ε that is refused for its noise is
-    one that misses.
+    Where a δ was offered and the noise left open, by the noise that needs the smaller ε.
     """
     check_target(request, target)
+    ways = [request.bought_by(paid) for paid in request.paid.either()]
+    found = [_smallest(way, target) for way in ways]
+    return min(found, key=lambda one: one.epsilon)
+
+
+def _smallest(request: Request, target: Target) -> Request:
+    """Of one noise: its intervals get no wider as ε grows, so halving finds it.
+
+    An ε that is refused for its noise is one that misses.
+    """
     if width_of(request.at(LARGEST), target) > target.half_width:
         raise UsageError(
             f"a noise interval of ±{show(target.half_width)} for {target.words} would need an "

@@ -8,7 +8,7 @@ The noise is decided by public numbers alone: what one user can change, ε and �
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
@@ -35,6 +35,8 @@ class Paid:
     """The part of δ that cells without a public list need."""
     offered: Delta = field(default_factory=Delta, kw_only=True)
     """δ that was offered: where noise of pure ε is the smaller one, nothing of it is spent."""
+    left_open: bool = field(default=False, kw_only=True)
+    """Whether the smaller of two noises was taken, which at another ε may be the other one."""
 
     @property
     def rho(self) -> Rho | None:
@@ -51,6 +53,13 @@ class Paid:
     def price(self) -> Price:
         """Of all of it."""
         return self.rho or self.epsilon
+
+    def either(self) -> list[Paid]:
+        """With each noise that it might have."""
+        if not self.left_open:
+            return [self]
+        pure = replace(self, noise="laplace", delta=Delta())
+        return [pure, replace(self, noise="gaussian", delta=self.offered)]
 
 
 def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
@@ -79,7 +88,8 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     # The first of equals: pure ε, which can also be sampled without a cut.
     if len(ways) == 1 or any(map(samples_uncut, made(ways[1].price))):
         return ways[0]
-    return min(ways, key=lambda way: _variance(made(way.price)))
+    found = min(ways, key=lambda way: _variance(made(way.price)))
+    return replace(found, left_open=True)
 
 
 def _variance(tables: Sequence[AnyTable]) -> float:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from crowdtally.laws.odds import percent as percent_of
 from crowdtally.reader.report.charts import figures, noise_warning, steps_chart, top_numbers
 from crowdtally.reader.report.drawing import Name
 from crowdtally.reader.report.facts import Facts
+from crowdtally.reader.report.size import TableSize
 from crowdtally.reader.report.spent import Step
+from crowdtally.values.epsilon import Epsilon, Rho
 from crowdtally.web.numbers import between, grouped
 from crowdtally.web.pages import rendered, value
 from crowdtally.web.tables import Shown
 
 _PACKAGE = "crowdtally.reader.report"
+_LETTERS = {kind.field: kind.letter for kind in (Epsilon, Rho)}
 
 
 def page(
@@ -86,11 +89,23 @@ def _beliefs(facts: Facts) -> Shown:
 
 def _steps(facts: Facts) -> Shown:
     rows = [
-        (f"{one.place}. {value(one.name)}", one.epsilon, _share(one), value(one.why, 400))
-        for one in facts.spent.steps
+        (f"{one.place}. {value(one.name)}", cost, _share(one), value(one.why, 400))
+        for one, cost in zip(facts.spent.steps, _costs(facts.spent.steps), strict=True)
     ]
-    heads = ("Step", "ε", "Share", "Why, or what for")
+    heads = ("Step", _cost_head(facts.spent.steps), "Share", "Why, or what for")
     return Shown("The steps in their order", heads, rows, words=(0, 3))
+
+
+def _cost_head(paid: Sequence[Step | TableSize]) -> str:
+    """The head of a column of costs: what all are in, or that each says it."""
+    kinds = {one.paid_in for one in paid}
+    return _LETTERS[kinds.pop()] if len(kinds) == 1 else "Cost"
+
+
+def _costs(paid: Sequence[Step | TableSize]) -> list[str]:
+    """What each cost, with its letter where not all are in one."""
+    mixed = len({one.paid_in for one in paid}) > 1
+    return [f"{_LETTERS[one.paid_in]} {one.cost}" if mixed else one.cost for one in paid]
 
 
 def _share(step: Step) -> str:
@@ -133,10 +148,11 @@ def _lists(facts: Facts) -> Shown:
 def _tables(facts: Facts) -> Shown:
     rows = [
         (value(one.name), grouped(one.cells), grouped(one.rows), grouped(one.bytes),
-         one.epsilon, one.publishing, one.transform)
-        for one in facts.tables
+         cost, one.publishing, one.transform)
+        for one, cost in zip(facts.tables, _costs(facts.tables), strict=True)
     ]  # fmt: skip
-    heads = ("Table", "Cells", "Rows", "Bytes", "ε", "Published", "Transform")
+    head = _cost_head(facts.tables)
+    heads = ("Table", "Cells", "Rows", "Bytes", head, "Published", "Transform")
     note = " ".join(
         f"ε of {one.name!r} is the cost of {one.refines!r} and {one.name!r} together."
         for one in facts.tables

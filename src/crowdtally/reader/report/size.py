@@ -49,8 +49,10 @@ class TableSize:
     """Rows of its file."""
     bytes: int
     """Size of its file."""
-    epsilon: str
-    """Its cost, exact; of a table that refines another, that of both together."""
+    cost: str
+    """Its part of ε, or of ρ, exact; with a table that it refines, what both cost together."""
+    paid_in: str
+    """What the cost is: ``epsilon``, or ``rho`` of zCDP."""
     refines: str | None
     """The table whose noise it refines; None where its noise is its own."""
     most: float
@@ -97,6 +99,7 @@ def _sized(published: Published, table: TableFacts, words: str, whole: Sum | Non
         table.published_cells,
         published.path(table).stat().st_size,
         str(table.price),
+        table.price.field,
         table.kind.refines,
         1.0 if table.law.per_cell else float(table.sensitivity * table.law.unit),
         table.law.per_cell,

@@ -28,8 +28,10 @@ class Step:
     """1 for the first."""
     name: str
     """The step's name; without ``auto``, that of a part of ε."""
-    epsilon: str
-    """What it cost, exact; 0 where it was not taken. ε, or ρ where it was paid for in ρ."""
+    cost: str
+    """What it cost, exact; 0 where it was not taken."""
+    paid_in: str
+    """What the cost is: ``epsilon``, or ``rho`` of zCDP."""
     share: float
     """The same as a share of the whole."""
     why: str
@@ -76,11 +78,14 @@ class Budget:
 
 def spent(published: Published) -> Spent:
     """The steps with their shares."""
-    auto, epsilon = published.auto, published.guarantee.price.value
+    auto, price = published.auto, published.guarantee.price
     if auto is None:
         parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
         steps = [
-            Step(place, name, show(part * epsilon), float(part), part_words(published, name), {})
+            Step(
+                place, name, str(price * part), price.field, float(part),
+                part_words(published, name), {},
+            )  # fmt: skip
             for place, (name, part) in enumerate(parts.items(), start=1)
         ]
         return Spent(tuple(steps), "0", tuple(parts_lines(published)))
@@ -89,6 +94,7 @@ def spent(published: Published) -> Spent:
             place,
             one.name,
             show(one.cost),
+            one.paid_in,
             float(auto.share(one, published.guarantee.epsilon)),
             one.why,
             one.facts,
