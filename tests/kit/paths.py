@@ -82,7 +82,7 @@ def follow(first: Rehearsal, second: Rehearsal, draws: SystemDraws) -> Followed:
         released = after
     course = released.course
     assert course is not None
-    taken = frozenset(one.name for one in course.taken if one.epsilon)
+    taken = frozenset(one.name for one in course.taken if one.cost)
     assert {table.name for table in released.tables} == taken
     return Followed(total, course.spent, taken)
 

@@ -83,7 +83,7 @@ def test_crowds_lead_auto_through_its_steps() -> None:
         course = released.course
         assert course is not None
         assert course.spent <= 1
-        seen |= {step.name for step in course.taken if step.epsilon}
+        seen |= {step.name for step in course.taken if step.cost}
     assert seen >= {"sizes", "items", "bins", "head", "contexts", "split_head", "head_rows"}
 
 
