@@ -83,9 +83,14 @@ def spent(published: Published) -> Spent:
         parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
         steps = [
             Step(
-                place, name, str(price * part), price.field, float(part),
-                part_words(published, name), {},
-            )  # fmt: skip
+                place,
+                name,
+                str(price * part),
+                price.field,
+                float(part),
+                part_words(published, name),
+                {},
+            )
             for place, (name, part) in enumerate(parts.items(), start=1)
         ]
         return Spent(tuple(steps), "0", tuple(parts_lines(published)))
