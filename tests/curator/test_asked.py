@@ -133,6 +133,8 @@ OTHERS: dict[str, Any] = {
     "discover_items": {"discover_items": True, "delta": "1e-9", "roles": {"contexts": ()}},
     "discover": {"discover": "item,day", "delta": "1e-9", "lists": {}},
     "discover less": {"discover": "day", "delta": "1e-9", "lists": {"values": {}}},
+    "noise": {"noise": "gaussian", "delta": "1e-9"},
+    "delta": {"noise": "gaussian", "delta": "1e-6"},
     "publishing": {"publishing": "filter", "cut": 0},
     "cut": {"publishing": "filter", "cut": 1},
     "size": {"publishing": "filter", "size": 2},

@@ -21,9 +21,10 @@ from crowdtally.curator import again
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.steps.step import Released
 from crowdtally.published import Published, Staged
-from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit
 from kit.publishing import publish
 
@@ -34,6 +35,7 @@ _REQUEST = SimpleNamespace(
     domain=None,
     most_dropped=None,
     sources=None,
+    paid=Paid("laplace", Epsilon.of(1), Delta()),
 )
 
 

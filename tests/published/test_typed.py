@@ -89,8 +89,8 @@ def test_they_say_what_the_file_says(name: str) -> None:
     assert release.guarantee.epsilon == number(promised["epsilon"])
     assert release.guarantee.delta == number(promised["delta"])
     assert (release.guarantee.unit, release.guarantee.column) == tuple(promised["unit"].values())
-    assert release.charged.spent_after == number(paid["spent_after"])
-    assert release.charged.limit == number(paid["limit"])
+    assert release.charged.spent_after.epsilon == number(paid["spent_after"])
+    assert (release.charged.limit and release.charged.limit.epsilon) == number(paid["limit"])
     bounds = {table: bound["bound"] for table, bound in facts["method"]["bounds"].items()}
     assert {table: bound.bound for table, bound in release.method.bounds.items()} == bounds
     assert release.method.bounding == facts["method"]["bounding"]

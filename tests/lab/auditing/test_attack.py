@@ -117,13 +117,19 @@ def test_the_mass_of_the_others_is_attacked_where_no_item_passes() -> None:
     tried = attack._tried(case)
     assert [len(pair.others) for pair in tried] == [0, 0]
     assert case.request.discovery is not None
-    assert case.request.discovery.threshold > 100
+    assert case.request.discovery.tables[0].rule.threshold > 100
 
 
 def test_a_discovery_of_many_items_has_databases_of_bounded_size() -> None:
     records = ct.read(pa.table({}), user="u", item="item")
     request = make_request(
-        records, None, epsilon=1, delta="1e-6", discover_items=True, max_records=1_000
+        records,
+        None,
+        epsilon=1,
+        delta="1e-6",
+        discover_items=True,
+        max_records=1_000,
+        noise="laplace",
     )
     pairs = pairs_of(request)
     assert max(len(pair.others) for pair in pairs) <= 100_000

@@ -46,7 +46,8 @@ def test_every_entry_of_the_registries_is_covered() -> None:
     assert ways == {*product(named, PUBLISHINGS), (AUTO, "dense")}  # auto publishes as it decides
     assert {method.transform for method in methods} == set(TRANSFORMS)
     chosen = {(method.bounding, method.choice) for method in methods if method.choice is not None}
-    assert {choice for _, choice in chosen} == set(CHOICES)
+    # The histogram is for Gaussian noise, which tests hold to its (ε, δ) by enumeration.
+    assert {choice for _, choice in chosen} == set(CHOICES) - {"histogram"}
     assert {rule for rule, _ in chosen} == named - {"declared"}
     assert len(NAMES) == len(set(NAMES))
     assert set(SHAPES) <= set(NAMES)

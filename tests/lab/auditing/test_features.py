@@ -72,7 +72,7 @@ def test_of_a_large_table_the_cells_that_appear_most_are_columns() -> None:
 def test_items_that_a_release_found_are_told_by_their_labels(labels) -> None:
     def found(these, values, mass):
         kind = object if isinstance(labels[0], str) else np.int64
-        layout = Listed("place", np.array(these, dtype=kind))
+        layout = Listed({"place": np.array(these, dtype=kind)})
         return Released((table("items", values, layout),), other={"count": mass})
 
     x, y, z = labels

@@ -20,6 +20,7 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.published import Published, load
 from crowdtally.reader.describing import protection
 from crowdtally.reader.describing.description import Description, describe
+from crowdtally.values.epsilon import in_words
 from crowdtally.values.rational import show
 from kit.hamlet import hamlet
 
@@ -76,7 +77,7 @@ def test_every_stored_release_is_described(name: str) -> None:
     assert f"ε is {show(published.guarantee.epsilon)}." in words
     for table in published.tables:
         assert f"Table '{table.name}' ({table.file})" in words
-        assert f"Table '{table.name}', ε {show(table.epsilon)}: one " in words
+        assert f"Table '{table.name}', {in_words(table.price)}: one " in words
     for one in published.domain.lists:
         assert repr(one.name) in words
         assert one.is_discovered or f"a public list of {one.length:,} value" in words
@@ -231,7 +232,7 @@ def test_no_exception_is_told_where_there_is_none() -> None:
 def test_spending_is_told() -> None:
     spent = {"spent_before": "1", "spent_after": "3", "limit": "5", "dataset": "visits"}
     found = flowing(changed("sra-items", charged=spent))
-    assert "ε 1 had been spent on the dataset before; with this release it is 3." in found
+    assert "ε 1 had been spent on the dataset before; with this release it is ε 3." in found
     assert "By all of them together a belief of 50% can become 95.3% at most." in found
     assert "The limit was ε 5, of which 2 were left." in found
     assert "of the dataset 'visits'" in found

@@ -268,7 +268,7 @@ def _choosing(method: Method) -> _Setting:
     return _Setting(items, options=options, split=shares)
 
 
-_DISCOVERED = {"discover_items": True, "max_records": 1}
+_DISCOVERED = {"discover_items": True, "max_records": 1, "noise": "laplace"}
 _SETTINGS: dict[str, _Setting] = {
     CONTEXTS: _Setting(contexts=2, options={"max_records": 2}),
     DISCOVERY: _Setting(options=_DISCOVERED, delta=DELTA),

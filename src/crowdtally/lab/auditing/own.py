@@ -68,8 +68,10 @@ def attack_request(request: Request, seconds: float, progress: Progress) -> Audi
     steered = request.popularity is not None
     cases = [] if steered else [Case(OWN, OWN, request, group=OWN)]
     if len(parts) > 1:
-        # What a discovery leaves over depends on what it found, so it has no share of its own.
-        alone = [part for part in parts if request.discovery is None]
+        # What a discovery leaves over depends on what it found, so it has no share of its own; and
+        # a share of ρ is no ε that could be refuted.
+        apart = request.discovery is None and request.paid.rho is None
+        alone = parts if apart else []
         cases += [Case(f"{OWN}: {part}", OWN, request, part, group=OWN) for part in alone]
     remarks = [SMALLER, LEFT_OUT, *([_STEERED] if steered else [])]
     return attack_all(cases, request.epsilon, seconds, 1, progress, remarks=remarks)
