@@ -494,7 +494,7 @@ def test_voided_meanwhile(bench: Bench, monkeypatch: Patch, stage: str) -> None:
 def test_another_version_continues_and_shows(bench: Bench, monkeypatch: Patch) -> None:
     """An upgrade between the two runs does not make it another request."""
 
-    def charge_of(*_: object) -> Charge:
+    def charge_of(*_: object, **__: object) -> Charge:
         part = Part("items", ONE, "discrete-laplace")
         return Charge("a-new-id", ONE, (part,), versions={"crowdtally": "99"})
 

@@ -133,8 +133,11 @@ OTHERS: dict[str, Any] = {
     "discover_items": {"discover_items": True, "delta": "1e-9", "roles": {"contexts": ()}},
     "discover": {"discover": "item,day", "delta": "1e-9", "lists": {}},
     "discover less": {"discover": "day", "delta": "1e-9", "lists": {"values": {}}},
-    "noise": {"noise": "gaussian", "delta": "1e-9"},
+    "gaussian": {"noise": "gaussian", "delta": "1e-9"},
     "delta": {"noise": "gaussian", "delta": "1e-6"},
+    "norm": {
+        "bounding": "dpsense", "norm": "l2", "count": "users", "delta": "1e-9", "max_records": 2,
+    },
     "publishing": {"publishing": "filter", "cut": 0},
     "cut": {"publishing": "filter", "cut": 1},
     "size": {"publishing": "filter", "size": 2},

@@ -33,6 +33,7 @@ DATASET = "data"
 _REQUEST = SimpleNamespace(
     records=SimpleNamespace(unit=UNIT, joins=(), weight=None),
     domain=None,
+    lists=None,
     most_dropped=None,
     sources=None,
     paid=Paid("laplace", Epsilon.of(1), Delta()),

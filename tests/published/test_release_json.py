@@ -37,6 +37,15 @@ KINDS: dict[str, dict[str, Any]] = {
     },
     "interval": {"count": "users", "noise": "interval"},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
+    "discovered by laplace": {
+        "discover_items": True,
+        "delta": "1e-2",
+        "epsilon": 20,
+        "noise": "laplace",
+    },
+    "discovered contexts": {"discover": "day", "delta": "1e-2", "epsilon": 20},
+    "discovered attributes": {"discover": "day", "delta": "1e-2", "epsilon": 20},
+    "auto by rho": {"noise": "gaussian", "delta": "1e-2", "epsilon": 20},
     "pairs": {"pairs": True},
     "filter": {"publishing": "filter", "cut": 2},
     "threshold": {"publishing": "threshold", "threshold": "3"},
@@ -62,8 +71,14 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
     domain: ct.Domain | None = ct.Domain(PLACES, {"day": DAYS})
     roles: dict[str, Any] = {}
     rows = visits(CELLS, "day")
-    if kind in ("discovered",):
+    if kind in ("discovered", "discovered by laplace"):
         domain = None
+    if kind == "discovered contexts":
+        domain = ct.Domain(PLACES)
+        roles = {"contexts": ["day"]}
+    if kind == "discovered attributes":
+        domain = ct.Domain(attributes={"item": PLACES})
+        roles = {"item": None, "contexts": [], "attributes": ["item", "day"]}
     if kind == "pairs":
         domain = ct.Domain(PLACES)
     if kind == "rows":

@@ -61,7 +61,11 @@ def attacked(name: str, pair: str, runs: int, alpha: float) -> Row:
 
 def scale_of_one_record_less(patch: Patch) -> None:
     right = dense.dense
-    patch.setattr(dense, "dense", lambda c, e, d: right(replace(c, l1_bound=c.l1_bound - 1), e, d))
+
+    def smaller(counts: Any, price: Any, draws: Draws) -> Any:
+        return right(replace(counts, l1_bound=counts.l1_bound - 1, squared=None), price, draws)
+
+    patch.setattr(dense, "dense", smaller)
 
 
 class Repeating(SystemDraws):
@@ -97,9 +101,10 @@ def _one_level_less(patch: Patch, kind: type[Any]) -> None:
 
     def fewer(self: Any, counts: Any, cells: Any) -> Any:
         made = apply(self, counts, cells)
-        return replace(made, l1_bound=counts.l1_bound * (factor(self, cells) - 1))
+        return replace(made, l1_bound=counts.l1_bound * (factor(self, cells) - 1), squared=None)
 
     patch.setattr(kind, "factor", lambda self, cells: factor(self, cells) - 1)
+    patch.setattr(kind, "l2_factor", lambda self, cells: self.factor(cells) ** 2)
     patch.setattr(kind, "apply", fewer)
 
 
@@ -161,12 +166,14 @@ def one_item_more_is_discovered(patch: Patch) -> None:
 def pairs_of_l_records_are_l_less_one(patch: Patch) -> None:
     bound, counts = request_tables.table_bound, counted._counts
 
-    def fewer(rule: Any, cells: Any) -> Any:
-        return (rule.l1_bound - 1, rule.unit) if isinstance(cells, Pairs) else bound(rule, cells)
+    def fewer(rule: Any, cells: Any, what: Any) -> Any:
+        less = rule.l1_bound - 1
+        pairs = isinstance(cells, Pairs)
+        return (less, rule.unit, less**2) if pairs else bound(rule, cells, what)
 
     def counts_of_fewer(*given: Any, pairs: bool) -> Any:
         first, second = counts(*given, pairs=pairs)
-        return first, replace(second, l1_bound=given[-1] - 1)
+        return first, replace(second, l1_bound=given[3] - 1, squared=None)
 
     patch.setattr(request_tables, "table_bound", fewer)
     patch.setattr(counted, "_counts", counts_of_fewer)
@@ -192,7 +199,7 @@ PLANTED = {
         no_half_in_dpsense_s, "dpsense-s+dpsense: choose", "where one other user has each", 1_500
     ),
     "DPSense's choice at twice its rate": (
-        twice_the_rate_in_dpsense, "dpsense+dpsense: choose", "a row of 4 among 0", 30_000
+        twice_the_rate_in_dpsense, "dpsense+dpsense: choose", "as many records as the cap", 30_000
     ),
     "log m for log m + 1": (log_m_for_dyadic, "sra/dyadic", ALONE, 1_500),
     "threshold off by one": (threshold_off_by_one, "discovery", "nobody else has", 6_000),
