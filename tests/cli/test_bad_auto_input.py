@@ -22,7 +22,7 @@ INTERVAL = {"noise": "interval", "count": "users"}
         # words that do not exist
         ({"for": "recomend"}, ["unknown --for 'recomend'", "Did you mean 'recommend'?"]),
         ({"repeats": "maybe"}, ["--repeats is yes or no: received 'maybe'"]),
-        ({"noise": "gauss"}, ["unknown --noise 'gauss'", "There are: laplace, interval"]),
+        ({"noise": "gauss"}, ["unknown --noise 'gauss'", "Did you mean 'gaussian'?"]),
         # --top and the rest
         ({"top": "0"}, ["--top must be a whole number between 1 and 4096: received 0"]),
         ({"top": "1000000000"}, ["received 1000000000"]),

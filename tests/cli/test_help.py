@@ -79,7 +79,7 @@ def test_the_installed_program_offers_the_same(town: Town) -> None:
     ("option", "incomplete", "offered"),
     [
         ("--bounding", "dp", {"dpsense", "dpsense-s"}),
-        ("--choose", "", {"rank", "dpsense"}),
+        ("--choose", "", {"rank", "dpsense", "histogram"}),
         ("--publishing", "f", {"filter", "filter-priority"}),
         ("--transform", "ha", {"haar"}),
         ("--count", "", {"records", "users"}),

@@ -35,7 +35,7 @@ class Reading:
         self.parameters: list[tuple[Any, ...]] = []
         self.read: list[Any] = []
 
-    def __call__(self, *parameters: Any) -> Reading:
+    def __call__(self, *parameters: Any, **_: Any) -> Reading:
         self.parameters.append(parameters)
         return self
 

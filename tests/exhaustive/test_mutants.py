@@ -59,7 +59,7 @@ class Mutant:
 
 def _bound_less_one(patch: pytest.MonkeyPatch) -> None:
     def wrong(counts: Counts, *rest: Any) -> Any:
-        return honest(replace(counts, l1_bound=counts.l1_bound - 1), *rest)
+        return honest(replace(counts, l1_bound=counts.l1_bound - 1, squared=None), *rest)
 
     honest = dense.dense
     patch.setattr(dense, "dense", wrong)
@@ -146,7 +146,8 @@ def _pairs_of_all_records(patch: pytest.MonkeyPatch) -> None:
         read = count(engine, prepared, rule, **given)
         items, bounded = read.found
         _, pairs = count(engine, prepared, SRA(100), **given).found
-        return replace(read, found=(items, replace(pairs, l1_bound=bounded.l1_bound)))
+        lie = {"l1_bound": bounded.l1_bound, "squared": bounded.squared}
+        return replace(read, found=(items, replace(pairs, **lie)))
 
     patch.setattr(tables, "count", unbounded)
 
@@ -178,10 +179,12 @@ def _bound_of_the_untransformed(patch: pytest.MonkeyPatch) -> None:
     honest = DyadicTransform.apply
 
     def wrong(transform: Any, counts: Counts, cells: Any) -> Counts:
-        return replace(honest(transform, counts, cells), l1_bound=counts.l1_bound)
+        made = honest(transform, counts, cells)
+        return replace(made, l1_bound=counts.l1_bound, squared=None)
 
     patch.setattr(DyadicTransform, "apply", wrong)
     patch.setattr(DyadicTransform, "factor", lambda *_: 1)
+    patch.setattr(DyadicTransform, "l2_factor", lambda *_: 1)
 
 
 ONE, TWO = SAMPLES["one record, stored ids"], SAMPLES["two records, stored ids"]

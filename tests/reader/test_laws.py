@@ -19,6 +19,7 @@ from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell
 from crowdtally.laws.terms import ONE_LINE, Terms
 from crowdtally.published import NoisyTable, staging
 from crowdtally.values.domain import Axis
+from crowdtally.values.epsilon import Price
 from crowdtally.values.keeping import Keeping
 from crowdtally.values.layout import grid
 from crowdtally.values.rational import recorded, show
@@ -62,8 +63,9 @@ class HalfCorrelated:
     def reach(self, level: Fraction, of: Combination) -> float:
         return self.half_width(level, int(of.squares))
 
-    def disagreement(self, sensitivity: int, epsilon: Fraction, cells: int) -> str | None:
-        return None if sensitivity / epsilon == SCALE else "has a noise scale of another table"
+    def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
+        fits = sensitivity / price.value == SCALE
+        return None if fits else "has a noise scale of another table"
 
     def to_json(self) -> dict[str, Any]:
         return {"law": self.words, "unit": show(self.unit), "scale": show(self.scale)}

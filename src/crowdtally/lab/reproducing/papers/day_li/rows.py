@@ -76,11 +76,15 @@ class BinaryRows:
         lengths, places = self._lengths
         weights = np.where(lengths <= rule.theta, GRID, GRID * rule.theta // lengths)
         values = self._by_column(weights[places] * self.table.totals)
-        return Counts(self.cells, np.arange(self.cells), values, rule.l1_bound, rule.unit)
+        squared = rule.l2_squared("users")
+        return Counts(
+            self.cells, np.arange(self.cells), values, rule.l1_bound, rule.unit, squared=squared
+        )
 
     def whole(self) -> Counts:
         """What is counted where nobody is cut, because the bound is the longest row's length."""
-        return Counts(self.cells, np.arange(self.cells), self.truth, self.most)
+        places = np.arange(self.cells)
+        return Counts(self.cells, places, self.truth, self.most, squared=self.most)
 
     @cached_property
     def _lengths(self) -> tuple[Ints, NDArray[np.int32]]:
