@@ -291,3 +291,9 @@ def test_a_section_without_a_line_is_left_out() -> None:
     found = described("sra-items")
     assert "A remark" not in found.text()
     assert replace(found, sections=found.sections[:1]).text().startswith("What is counted\n  - ")
+
+
+def test_what_several_lose_follows_from_what_was_paid() -> None:
+    assert "k ids, k times ε." in flowing(described("sra-items"))
+    found = flowing(described("discovered"))
+    assert "a group of k has k times ε, and k·e^((k−1)ε) times δ, and" in found

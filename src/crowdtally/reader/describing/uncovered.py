@@ -9,7 +9,7 @@ from crowdtally.published.metadata import AUTO, DISTINCT
 from crowdtally.reader.describing.course import assumed_lines
 from crowdtally.reader.describing.protection import KEPT, SCALED
 from crowdtally.reader.describing.what import counts
-from crowdtally.reader.describing.whom import who
+from crowdtally.reader.describing.whom import of_several, who
 from crowdtally.reader.describing.words import listed
 from crowdtally.values.table_kinds import TASTES
 
@@ -34,7 +34,8 @@ def unprotected_lines(published: Published) -> Iterator[str]:
     )
     yield (
         f"What several people share. One {person} is protected at a time: a family or a group of "
-        "k has k times ε, and a fact that follows from others' records is not hidden."
+        f"k has {of_several(published)}, and a fact that follows from others' records is not "
+        "hidden."
     )
     yield from _rule(published)
     yield (

@@ -21,10 +21,22 @@ def whom_lines(published: Published) -> Iterator[str]:
     yield f"Compared are {published.guarantee.neighbours}."
 
 
+def of_several(published: Published) -> str:
+    """What k of them together lose at most, as a multiple of what one does."""
+    promised = published.guarantee
+    if promised.rho is not None:
+        return "k² times ρ"
+    if promised.delta:
+        return "k times ε, and k·e^((k−1)ε) times δ"
+    return "k times ε"
+
+
 def _unit(published: Published) -> str:
     promised, records = published.guarantee, published.records
     columns = [repr(name) for name in records.user] if records else [repr(promised.column)]
-    many = "Somebody with several ids is several users, each protected for itself: k ids, k times ε"
+    several = of_several(published)
+    alone = "Somebody with several ids is several users, each protected for itself"
+    many = f"{alone}: k ids, {several}"
     match promised.unit:
         case "user" if len(columns) > 1:
             return (
@@ -46,7 +58,7 @@ def _unit(published: Published) -> str:
         case "row":
             return (
                 "Persons, each of them one row. Whoever has several rows is protected for "
-                "each of them alone: k rows, k times ε."
+                f"each of them alone: k rows, {several}."
             )
         case "person":
             return (
