@@ -25,7 +25,8 @@ def of_several(published: Published) -> str:
     """What k of them together lose at most, as a multiple of what one does."""
     promised = published.guarantee
     if promised.rho is not None:
-        return "k² times ρ"
+        unknown = ", and more than k times δ" if published.domain.is_discovered else ""
+        return f"k² times ρ{unknown}"
     if promised.delta:
         return "k times ε, and k·e^((k−1)ε) times δ"
     return "k times ε"
