@@ -259,7 +259,9 @@ class Release:
         unit = "person" if promised.unit == "same-person" else promised.unit
         note = self.withdrawn
         called_back = "" if note is None else f"{note}; "
-        return one_line(f"<Release {called_back}ε={show(promised.epsilon)} per {unit}: {names}>")
+        delta = f", δ={show(promised.delta)}" if promised.delta else ""
+        cost = f"ε={show(promised.epsilon)}{delta}"
+        return one_line(f"<Release {called_back}{cost} per {unit}: {names}>")
 
     def _repr_html_(self) -> str:
         return release_table(self._published)

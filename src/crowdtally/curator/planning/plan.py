@@ -147,7 +147,8 @@ class Plan:
         return in_python("\n".join([*first_lines(facts), cost, *lines(facts)]))
 
     def __repr__(self) -> str:
-        cost = f"ε={self.request.epsilon} per {self.request.records.unit.who}"
+        delta = f", δ={self.request.delta}" if self.request.delta.value else ""
+        cost = f"ε={self.request.epsilon}{delta} per {self.request.records.unit.who}"
         return plan_line(cost, self.tables(), self.request.method.rule.name)
 
     def _repr_html_(self) -> str:

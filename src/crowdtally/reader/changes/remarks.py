@@ -94,8 +94,11 @@ def _together(before: Published, after: Published) -> Iterator[str]:
     if names[0] is None or names[0] != names[1]:
         return
     epsilons = [one.guarantee.epsilon for one in (before, after)]
+    delta = before.guarantee.delta + after.guarantee.delta
+    rarely = f" and δ = {show(delta)}" if delta else ""
     yield (
         f"Both were charged to the dataset {plainly(names[0])!r}: somebody who is in both is "
         f"protected by ε = {show(epsilons[0])} + {show(epsilons[1])} = "
-        f"{show(epsilons[0] + epsilons[1])}, not by that of one. Comparing them costs nothing more."
+        f"{show(epsilons[0] + epsilons[1])}{rarely}, not by that of one. Comparing them costs "
+        "nothing more."
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crowdtally.errors import UsageError
 from crowdtally.laws.odds import odds_words
 from crowdtally.patience import TooMuchError
+from crowdtally.published.metadata import Guarantee
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.explorer import comparing
 from crowdtally.reader.explorer.asked import Asked
@@ -18,6 +19,7 @@ from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
 from crowdtally.reader.explorer.wording import for_readers
 from crowdtally.reader.report.page import page as report_page
+from crowdtally.values.rational import show
 from crowdtally.web.numerals import current
 from crowdtally.web.pages import rendering, value
 from crowdtally.web.serving import assets, refusing
@@ -67,7 +69,7 @@ class Pages:
             (
                 one,
                 one.title,
-                odds_words(one.source.published.guarantee.epsilon),
+                _promised(one.source.published.guarantee),
                 one.release.withdrawn,
             )
             for one in self.shelf
@@ -130,3 +132,9 @@ class Pages:
             ("report", current()),
             lambda: report_page(opened.facts, home="./", stylesheet=assets.address("style.css")),
         )
+
+
+def _promised(guarantee: Guarantee) -> str:
+    """What is promised, as odds, and how rarely it is not."""
+    rarely = f", but for a chance of {show(guarantee.delta)}" if guarantee.delta else ""
+    return f"{odds_words(guarantee.epsilon)}{rarely}"
