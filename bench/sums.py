@@ -192,7 +192,8 @@ TABLES = {"adult": adult, "lodes": lodes, "homes": homes}
 def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> Release:
     layout = grid(table.axes)
     counts = Counts(layout.size, table.cells, table.counts, 1)
-    asked = formed("cells", layout, Epsilon.of(epsilon), completed(form), bound=1)
+    plain: ReleaseOptions = {"transform": "none", "publishing": "dense"}
+    asked = formed("cells", layout, Epsilon.of(epsilon), completed(plain | form), bound=1)
     noisy = asked.publish(counts, SystemDraws())
     parquet.write(folder, {"cells": noisy.blocks()})
     axes = [
@@ -200,7 +201,18 @@ def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> 
         for axis in table.axes
     ]
     entry = noisy.description() | {"sha256": parquet.digest(folder / "cells.parquet")}
-    facts = {"tables": [entry], "domain": {"attributes": axes}, "counted": "users"}
+    facts = {
+        "tables": [entry],
+        "domain": {"attributes": axes},
+        "counted": "users",
+        "guarantee": {
+            "words": "", "epsilon": epsilon, "delta": "0", "neighbours": "",
+            "unit": {"kind": "row", "column": None},
+        },
+        "method": dict.fromkeys(
+            ("chosen_by", "largest_candidate", "popularity_records", "temper", "cap", "record_id")
+        ) | {"bounding": "row", "bounds": {}},
+    }  # fmt: skip
     return Release(Published(folder, facts))
 
 
