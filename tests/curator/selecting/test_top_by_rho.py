@@ -136,7 +136,7 @@ def test_counts_have_noise_for_all_cells_that_a_user_may_be_in(per_user: bool) -
     request, draws = asked(2, 3, 2, per_user=per_user), Gaussian()
     places = np.array([0, 3, 4, 1])
     users = Memberships(4, np.array([7, 5, 3, 1], dtype=np.int64))
-    noisy = request.publish(places, users, draws)
+    noisy = request.measured(places).publish(users, draws)
     assert noisy.values.tolist() == [7, 5, 3, 1]
     distance = 2 if per_user else 4  # squared: 1 in each cell of one context, or of both
     assert draws.variance == distance / (2 * RHO.value)

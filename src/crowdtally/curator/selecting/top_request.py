@@ -10,17 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
-from crowdtally.curator.measured import AnyTable, Measured
+from crowdtally.curator.measured import Measured
+from crowdtally.curator.members_table import MembersTable, members_table
 from crowdtally.curator.selecting.top_items import TopItems
-from crowdtally.curator.table import Table
 from crowdtally.laws.zcdp import selection_epsilon, selection_rho
-from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Domain
 from crowdtally.values.epsilon import Epsilon, Price
 from crowdtally.values.layout import Picked, grid
-from crowdtally.values.memberships import Memberships
 from crowdtally.values.rational import show
 from crowdtally.values.table_kinds import HEAD, HEADS
 
@@ -88,7 +84,7 @@ class TopRequest:
         """These cells of the public table."""
         return Picked(grid(self.domain.axes), places)
 
-    def measured(self, places: NDArray[np.int64]) -> AnyTable:
+    def measured(self, places: NDArray[np.int64]) -> Measured | MembersTable:
         """The table of the selected cells, of which every h-th is of one context.
 
         It is drawn in this order; published, its rows are sorted by cell (``steps/top.py``).
@@ -97,21 +93,9 @@ class TopRequest:
         draw for each context then, and otherwise one that covers all cells which one user may be
         in; Gaussian noise, of cells one by one, is for as many of them as one user may be in.
         """
-        cells = self.layout(places)
-        if isinstance(self.measure, Epsilon):
-            blocks = self.contexts if self.per_user else 1
-            return Measured(self.table, MEASURE, cells, self.measure, blocks=blocks)
-        return Table(self.table, MEASURE, cells, self.measure, self.reach, squared=self.reach)
+        blocks = self.contexts if self.per_user else 1
+        return members_table(self.table, MEASURE, self.layout(places), self.measure, 0, blocks)
 
-    def planned(self) -> AnyTable:
+    def planned(self) -> Measured | MembersTable:
         """The table before anything is selected: as many cells, whichever they will be."""
         return self.measured(np.arange(self.items * self.contexts))
-
-    def publish(self, places: NDArray[np.int64], users: Memberships, draws: Draws) -> NoisyTable:
-        """The numbers of users of the selected cells, with their noise, in the order of places."""
-        table = self.measured(places)
-        if isinstance(table, Measured):
-            return table.publish(users, draws)
-        every = np.arange(users.size)
-        counts = Counts(users.size, every, users.values, self.reach, squared=self.reach)
-        return table.publish(counts, draws)

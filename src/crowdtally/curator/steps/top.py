@@ -96,7 +96,7 @@ class MeasureTop:
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """The noisy numbers of users, sorted by cell."""
         picked = self._picked(released)
-        noisy = self.request.publish(picked, counted.found, draws)
+        noisy = self.request.measured(picked).publish(counted.found, draws)
         order = np.argsort(picked)
         layout, values = self.request.layout(picked[order]), noisy.values[order]
         return released.with_tables([replace(noisy, layout=layout, values=values)])
