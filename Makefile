@@ -13,11 +13,13 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/base
 	$(BIN)/crowdtally demo
 
+# Each run draws the same examples and noise: see tests/kit/repeatable.py.
 test: lint java browser
 	$(PYTEST) -m "not long"
 
+# Each run draws new ones: what it finds is a finding.
 test-all: lint java browser
-	$(PYTEST)
+	CROWDTALLY_SEARCH=1 $(PYTEST)
 
 # Every listed mutant must be noticed by its tests: see tests/mutants/README.md.
 mutants: $(VENV)/test

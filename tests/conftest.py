@@ -1,4 +1,4 @@
-"""Engines that tests share: one Spark for a whole run, since starting one takes seconds."""
+"""What all tests share: chance, and one Spark for a whole run, since starting one takes seconds."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from kit import repeatable
 
 if TYPE_CHECKING:
     from crowdtally.curator.engine.engine import Engine
@@ -27,12 +29,20 @@ SEED = "CROWDTALLY_MUTANT_SEED"
 
 Set here, before workers start, so that all know the same.
 """
-os.environ.setdefault(SEED, str(secrets.randbelow(10**6)))
+os.environ.setdefault(SEED, str(secrets.randbelow(10**6)) if repeatable.is_searching() else "0")
+repeatable.begin()
 
 
 def pytest_report_header() -> str:
     """Said on success too: what passed today can be repeated."""
-    return f"mutants: {SEED}={os.environ[SEED]}"
+    drawn = "drawn anew" if repeatable.is_searching() else "the same in each run"
+    return f"examples and noise: {drawn}; mutants: {SEED}={os.environ[SEED]}"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Before any fixture of the test draws."""
+    repeatable.of_test(item.nodeid)
 
 
 def shares_spark(nodeid: str) -> bool:

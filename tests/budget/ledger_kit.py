@@ -158,7 +158,7 @@ class PostgresServer:
             stdout=log, stderr=log, cwd="/", env={"LC_ALL": "C"}, **self._as,
         )  # fmt: skip
         log.close()
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while time.monotonic() < deadline:
             try:
                 self.execute("SELECT 1")
@@ -187,7 +187,7 @@ class PostgresServer:
 
         return psycopg.connect(
             host="127.0.0.1", port=self.port, user="postgres", password=self.password,
-            dbname=database, autocommit=True, connect_timeout=5, prepare_threshold=None,
+            dbname=database, autocommit=True, connect_timeout=300, prepare_threshold=None,
         )  # fmt: skip
 
     def new_database(self) -> str:

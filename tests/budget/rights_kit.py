@@ -43,7 +43,7 @@ class Team:
         return Ledger.open(self.url(name))
 
     def connect(self, name: str) -> psycopg.Connection[Any]:
-        return psycopg.connect(self.url(name), connect_timeout=5)
+        return psycopg.connect(self.url(name), connect_timeout=300)
 
     def state(self) -> tuple[object, ...]:
         """All that no attack may change."""

@@ -45,7 +45,7 @@ def test_an_interruption_says_so_and_leaves_nothing_half_written(
                 pipe.flush()
                 time.sleep(0.3)
                 program.send_signal(number)
-            _, said = program.communicate(timeout=60)
+            _, said = program.communicate(timeout=300)
         finally:
             program.kill()  # else one that does not end stays, and a later test is blamed
     assert program.returncode == 128 + number, said

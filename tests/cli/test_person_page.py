@@ -46,7 +46,7 @@ def test_it_prints_its_address_and_stops_cleanly(files: list[str], tmp_path: Pat
         address = process.stdout.readline()
         assert ADDRESS.fullmatch(address), address
         parts = urlsplit(address.strip())
-        connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", parts.port or 0, timeout=300)
         connection.request("GET", parts.path)
         page = connection.getresponse().read().decode()
         assert "Draw once: costs epsilon 0.5" in page
@@ -55,7 +55,7 @@ def test_it_prints_its_address_and_stops_cleanly(files: list[str], tmp_path: Pat
             socket.create_connection((_other_address(), parts.port or 0), timeout=2)
     finally:
         process.send_signal(signal.SIGINT)  # while the connection is still open
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=300)
         connection.close()
     assert (process.returncode, out) == (0, "")
     assert err.splitlines()[-1] == "stopped."

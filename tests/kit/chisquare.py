@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-SIGNIFICANCE = 1e-6
+SIGNIFICANCE = 1e-9
 
 
 @dataclass(frozen=True)

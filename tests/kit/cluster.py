@@ -64,7 +64,7 @@ def _is_executor(process: psutil.Process) -> bool:
     return any("CoarseGrainedExecutorBackend" in word for word in words)
 
 
-def wait_for(condition: Any, seconds: float = 120) -> None:
+def wait_for(condition: Any, seconds: float = 300) -> None:
     """Until the condition holds; fails where it does not in time."""
     end = time.monotonic() + seconds
     while not condition():

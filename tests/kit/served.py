@@ -45,7 +45,7 @@ KINDS = (*MADE, *STORED)
 LABELS = {"zoo": "The old Zoo", "arena": "Arène", "mill": "Mill 100%_wide"}
 FOUND = {("mill", "Mon"): 60, ("mill", "Tue"): 40, ("zoo", "Tue"): 30, ("zoo", "Wed"): 1}
 """Users of each cell of a release that finds its cells itself; not that of Wednesday."""
-PATIENCE = 30.0
+PATIENCE = 300.0
 SECONDS = 20.0
 """That a question has: a machine that tests is busy."""
 _Found = TypeVar("_Found")
@@ -111,7 +111,7 @@ class Served:
 
     def until_ready(self) -> Served:
         """The same server, once all its estimates are there."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while any(one["estimates"] == "computing" for one in self.ask("/releases.json").json):
             assert time.monotonic() < end, "estimates do not end"
             time.sleep(0.02)

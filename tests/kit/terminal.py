@@ -32,7 +32,7 @@ def at_terminal(
     answers: dict[str, str] | None = None,
     script: str | None = None,
     env: dict[str, str] | None = None,
-    seconds: float = 60,
+    seconds: float = 300,
 ) -> Session:
     """Run with stdin and stderr at a terminal; type each answer once its words have been shown.
 

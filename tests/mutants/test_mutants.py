@@ -180,5 +180,5 @@ def test_an_interruption_leaves_nothing_behind(toy: Path, tmp_path: Path) -> Non
             time.sleep(0.05)
         time.sleep(1)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 130
+        assert process.wait(timeout=300) == 130
     assert not list(room.iterdir())

@@ -102,7 +102,7 @@ def test_a_server_that_never_flushes_is_refused(server: PostgresServer) -> None:
 
 
 def _wait_until(server: PostgresServer, query: str, value: str) -> None:
-    for _ in range(100):
+    for _ in range(6000):
         if server.execute(query) == [(value,)]:
             return
         time.sleep(0.05)

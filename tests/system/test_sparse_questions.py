@@ -86,7 +86,7 @@ def small(tmp_path_factory):
         ("age > 3 and age < 4", "no cell of the public domain satisfies"),
         ("region between 'no' and 'north'", "Ranges go by the order of the lists"),
         ("sum(age) = 3", "not understood"),
-        ("age = 3; drop table t", "cannot be read"),
+        ("age = 3; drop table t", "give one condition"),
     ],
 )
 def test_questions_that_are_refused(small, where, words):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def _wait(passes: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not passes():
         if time.monotonic() > deadline:
             return False

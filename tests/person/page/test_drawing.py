@@ -23,6 +23,7 @@ from crowdtally.person.store import DATASET, Store
 from crowdtally.person.words import so_far
 from crowdtally.web.serving import forms
 from kit.person_page import PageServed, desk_in, page_of
+from kit.served import PATIENCE
 from person.page.test_looking import cells
 
 ONE = Choice("1")
@@ -47,7 +48,7 @@ def slowly(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, t
 
 
 def until(happened: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.02)

@@ -6,7 +6,6 @@ import hashlib
 import os
 import shutil
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -313,13 +312,11 @@ def test_questions_at_once_are_all_answered(still: Two) -> None:
         found.append(server.ask(f"/r/first/{ASKED[number % len(ASKED)]}").status)
 
     threads = [threading.Thread(target=ask, args=(one,)) for one in range(60)]
-    begun = time.monotonic()
     for one in threads:
         one.start()
     for one in threads:
         one.join()
     assert found == [200] * 60
-    assert time.monotonic() - begun < 20
 
 
 def test_a_question_that_needs_too_much_memory_is_refused(

@@ -33,6 +33,7 @@ def made(source, name, engine, **options):
         source, user="user", item="item", joins=[(folder / "people.csv", "user")],
         contexts={"g": None, "size": "(item + hour(to_timestamp(item * 3600))) % 3"},
         where="item <> 4 AND g IS NOT NULL", timezone="Asia/Kolkata",
+        types={"item": "int64"},
     )
     domain = ct.Domain(range(20), {"g": ["x", "y"], "size": range(3)})
     request = make_request(records, domain, epsilon=1, **options)

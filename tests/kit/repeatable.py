@@ -1,0 +1,64 @@
+"""Chance in the tests: the same in each run of ``make test``, new in ``make test-all``.
+
+Noise, sampling keys and Hypothesis's examples follow from a test's name, so a test that passed once
+passes again. With ``CROWDTALLY_SEARCH`` set, as ``make test-all`` does, all are drawn anew. Nothing
+here reaches a process that a test starts: whatever such a test asserts must hold for every draw.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import threading
+from hashlib import sha256
+from itertools import count
+from random import Random
+
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from hypothesis import HealthCheck, settings
+
+from crowdtally.noise import source
+
+SEARCH = "CROWDTALLY_SEARCH"
+"""Set: draw anew."""
+_process = os.getpid()
+_name, _keys, _bits = "", count(), Random("")
+
+
+def is_searching() -> bool:
+    """Whether this run looks for new examples."""
+    return bool(os.environ.get(SEARCH))
+
+
+def begin() -> None:
+    """Let Hypothesis, the source of noise and the sampling keys behave as the run asks."""
+    # How long an example takes, or is looked for, depends on who else uses the machine.
+    anywhere = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("search", anywhere)
+    settings.register_profile("repeat", anywhere, derandomize=True, database=None)
+    settings.load_profile("search" if is_searching() else "repeat")
+    if not is_searching():
+        source._Stream = _Stream  # type: ignore[misc]
+        secrets.randbits = lambda bits: _bits.getrandbits(bits)
+        of_test("")
+
+
+def of_test(name: str) -> None:
+    """Draw from here on what belongs to this test."""
+    global _name, _keys, _bits
+    if is_searching():
+        return
+    _name, _keys, _bits = name, count(), Random(name)
+    random.seed(name)
+    source.system_words()._local = threading.local()  # the keys of the test before are gone
+
+
+class _Stream(source._Stream):
+    """Words under a key that the test's name and the number of keys before it decide."""
+
+    def __init__(self, process: tuple[int, int]) -> None:
+        super().__init__(process)
+        child = "" if os.getpid() == _process else f" {process}"  # never its parent's words
+        key = sha256(f"{_name} {next(_keys)}{child}".encode()).digest()
+        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
