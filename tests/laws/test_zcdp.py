@@ -10,10 +10,11 @@ from math import erfc, exp, log, sqrt
 import numpy as np
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crowdtally.errors import UsageError
+from crowdtally.laws import zcdp
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.zcdp import (
     LARGEST_DELTA,
@@ -163,6 +164,24 @@ def test_a_sum_of_many_digits_is_never_rounded_in_ones_favour() -> None:
     assert epsilon_of(rho, Fraction(1, 10**9)) <= epsilon_of(rho, less)
 
 
+@pytest.mark.parametrize("bits", [2, 3, 5, 8])
+def test_inputs_of_few_bits_are_rounded_the_safe_way(
+    bits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With 256 bits the last rounding hides which way the inputs went; with a few it cannot."""
+    exact = [
+        (rho, epsilon, delta, delta_of(rho, epsilon), epsilon_of(rho, delta))
+        for rho, epsilon in CASES
+        for delta in (Fraction(1, 10**9), Fraction(1, 10), Fraction(3, 10**40))
+    ]
+    up, down = zcdp._up, zcdp._down
+    monkeypatch.setattr(zcdp, "_up", lambda number, kept=bits: up(number, kept))
+    monkeypatch.setattr(zcdp, "_down", lambda number, kept=bits: down(number, kept))
+    for rho, epsilon, delta, its_delta, its_epsilon in exact:
+        assert delta_of(rho, epsilon) >= its_delta
+        assert epsilon_of(rho, delta) >= its_epsilon
+
+
 def test_the_same_everywhere() -> None:
     """Whatever arithmetic the program around it chose: two computers must decide alike."""
     expected = delta_of(Fraction(1, 30), Fraction(1)), rho_of(Fraction(1), Fraction(1, 10**6))
@@ -201,6 +220,8 @@ def test_rho_is_exact_and_positive() -> None:
 
 
 @given(st.fractions(Fraction(1, 10**30), 10**20))
+@example(Fraction(10**20) - Fraction(1, 10**30))
+@example(Fraction(1) - Fraction(1, 10**50))
 def test_twelve_digits(number: Fraction) -> None:
     down, up = rounded_down(number), rounded_up(number)
     assert down <= number <= up

@@ -20,7 +20,7 @@ charge of an old record fitted.
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
 from math import floor, isqrt, log10
 
@@ -182,7 +182,10 @@ def rounded_up(number: Fraction) -> Fraction:
 
 def _digit(number: Fraction) -> Fraction:
     """The value of the last digit that is kept of a positive number."""
-    return Fraction(10) ** (_decimal(number).adjusted() - _DIGITS + 1)
+    # Cut off, not rounded: just below a power of ten, rounding would add a digit before the point.
+    cut = Context(prec=1, rounding=ROUND_DOWN, Emin=-(10**9), Emax=10**9)
+    first = cut.divide(Decimal(number.numerator), Decimal(number.denominator))
+    return Fraction(10) ** (first.adjusted() - _DIGITS + 1)
 
 
 def _shape(order: Fraction) -> arb:
