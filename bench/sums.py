@@ -28,7 +28,7 @@ from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published, parquet
+from crowdtally.published import Published, parquet, regular
 from crowdtally.reader.release import Release
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis
@@ -200,7 +200,7 @@ def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> 
         {"name": axis.name, "kind": axis.kind, "size": len(axis), "values": axis.values.tolist()}
         for axis in table.axes
     ]
-    entry = noisy.description() | {"sha256": parquet.digest(folder / "cells.parquet")}
+    entry = noisy.description() | {"sha256": regular.digest(folder / "cells.parquet")}
     facts = {
         "tables": [entry],
         "domain": {"attributes": axes},

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.published import parquet
+from crowdtally.published import parquet, regular
 from crowdtally.published.checks import files
 from kit.command import crowdtally
 from kit.damaged import adopt, answers
@@ -138,8 +138,8 @@ def aged(folder: Path) -> None:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files whose hash was computed, in order."""
     found: list[str] = []
-    digest = parquet.digest
-    monkeypatch.setattr(parquet, "digest", lambda path: (found.append(path.name), digest(path))[1])
+    digest = regular.digest
+    monkeypatch.setattr(regular, "digest", lambda path: (found.append(path.name), digest(path))[1])
     return found
 
 

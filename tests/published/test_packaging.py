@@ -7,6 +7,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from functools import cache
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.published import packaging
+from crowdtally.published.seal import sealed
 from kit.auto_made import release_way
+from kit.command import crowdtally
 from kit.damaged import of_kind
 from kit.made import made, visits
 
@@ -220,3 +223,28 @@ def test_every_footer_says_the_promise_and_whose_it_is(kind: str, folder_of: Mad
     assert {f"crowdtally.{name}": words for name, words in told.items()} == {
         key.decode(): value.decode() for key, value in notes.items()
     }
+
+
+@pytest.mark.parametrize("kind", ["plain", "auto", "discovered"])
+def test_the_promise_that_is_shown_follows_from_the_numbers(
+    kind: str, folder_of: Made, tmp_path: Path
+) -> None:
+    """A folder that was sealed anew may say other words beside its epsilon: nobody reads them."""
+    folder = shutil.copytree(folder_of(kind), tmp_path / "resealed")
+    path = folder / "release.json"
+    facts = json.loads(path.read_text("utf-8"))
+    wanted = facts["guarantee"]["words"]
+    facts["guarantee"] |= {"words": "0.001-differential privacy.", "neighbours": "nothing"}
+    del facts["sha256"]
+    path.write_bytes(sealed(facts))
+    release = ct.load(folder)
+    assert release.metadata["guarantee"]["words"] == "0.001-differential privacy."
+    assert f"e^{facts['guarantee']['epsilon']}" in wanted
+    page, exported = tmp_path / "report.html", tmp_path / "croissant.json"
+    assert crowdtally("report", folder, "-o", page).code == 0
+    release.export(croissant=exported)
+    texts = [page.read_text("utf-8"), exported.read_text("utf-8"), release._repr_html_()]
+    for text in (*texts, str(release.describe()), crowdtally("describe", folder, "--json").out):
+        assert "0.001-differential" not in text
+        assert "Compared are nothing" not in text
+    assert wanted in unescape(release._repr_html_())

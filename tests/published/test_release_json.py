@@ -14,6 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
+from crowdtally.published.what_counts import what_counts
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
 from kit.hamlet import CELLS, DAYS, PLACES, hamlet
@@ -54,6 +55,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "haar": {"transform": "haar", "ordered": "item"},
     "sketch": {"transform": "sketch", "buckets": 4},
     "rows": {},
+    "bounded elsewhere": {},
     "quantities": {},
     "attributes": {},
     "long list": {},
@@ -83,6 +85,8 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
         domain = ct.Domain(PLACES)
     if kind == "rows":
         roles = {"user": None, "user_per_row": True}
+    if kind == "bounded elsewhere":
+        roles = {"user": None, "bounded_to": 3, "cells_once": True}
     if kind == "quantities":
         rows = rows.append_column("bought", [[1 + n % 4 for n in range(len(rows))]])
         roles = {"quantity": "bought", "max_quantity": 3}
@@ -162,3 +166,13 @@ def test_release_json_tells_no_count_of_the_records(tmp_path: Path) -> None:
         assert not numbers & told
         schema = pyarrow.parquet.read_metadata(release.folder / "items.parquet").metadata or {}
         assert not any(b"1237" in value for value in schema.values())
+
+
+def test_counts_of_persons_with_several_ids_are_not_described_as_weighed_rows(
+    tmp_path: Path,
+) -> None:
+    rows, same = visits({"a": 3}), pa.table({"user": ["u0", "u1"], "person": ["p", "p"]})
+    release = made(tmp_path, rows, ct.Domain(["a"]), roles={"same_person": same}, max_records=2)
+    (table,) = release._published.tables
+    words = what_counts(release._published, table).words()
+    assert words == "at most 2 records of each user are counted"

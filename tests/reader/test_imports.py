@@ -46,6 +46,7 @@ def command(*words: str) -> str:
 QUESTIONS = {
     "top": command("top", str(RELEASE)),
     "sum": command("sum", str(RELEASE)),
+    "sum of a condition": command("sum", str(RELEASE), "--where", "day = 'Mon'"),
     "check": command("check", str(RELEASE)),
     "describe": command("describe", str(RELEASE)),
     "load": f"import crowdtally as ct; release = ct.load({str(RELEASE)!r}); release.top(3)",
@@ -59,12 +60,6 @@ def test_a_reader_imports_nothing_of_the_curator(asked: str) -> None:
     assert {"crowdtally.published.load", "crowdtally.published.parquet"} <= found, "it was asked"
     unwanted = (*CURATORS, *HEAVY, "sqlglot")
     assert [name for name in found if name.startswith(unwanted)] == []
-
-
-def test_a_condition_needs_its_parser_and_no_more() -> None:
-    found = loaded(command("sum", str(RELEASE), "--where", "day = 'Mon'"))
-    assert "sqlglot" in found
-    assert [name for name in found if name.startswith((*CURATORS, *HEAVY))] == []
 
 
 def test_a_long_list_of_items_is_not_read_for_a_top_list(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from crowdtally import durable
 from crowdtally.errors import InputError
-from crowdtally.published import packaging, parquet, seal
+from crowdtally.published import packaging, regular, seal
 from crowdtally.published.checks.files import check_table
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.table import TableFacts
@@ -64,12 +64,15 @@ def copy_files(published: Opened, folder: Path) -> None:
         OSError: the disk does not take a copy.
     """
     for name in published.files:
-        source = published.folder / name
-        if not source.is_file():  # nor a pipe, which would let the reader wait for ever
+        try:
+            source = regular.opened(published.folder / name)
+        except OSError:
             raise InputError(
-                f"{str(published.folder)!r} lacks its {name!r}: copy the whole folder."
-            )
-        shutil.copyfile(source, folder / name)
+                f"{str(published.folder)!r} lacks its {name!r}, or it is not a regular file that "
+                "can be read: copy the whole folder."
+            ) from None
+        with source, open(folder / name, "xb") as copy:
+            shutil.copyfileobj(source, copy)
         durable.flush(folder / name)
     for name in _others(published, folder):
         raise damaged(published.folder / name, _ANOTHER)
@@ -83,7 +86,7 @@ def _others(published: Opened, folder: Path) -> Iterator[str]:
     if not (seal.is_of(raw, published.sha256) or seal.holds(raw, str(facts.get(seal.FIELD)))):
         yield "release.json"
     package = facts.get(packaging.FIELD)
-    if package is not None and parquet.digest(folder / packaging.FILE) != package["sha256"]:
+    if package is not None and regular.digest(folder / packaging.FILE) != package["sha256"]:
         yield packaging.FILE
     for table in published.tables:
         try:

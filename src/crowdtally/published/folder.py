@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from crowdtally import durable
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.published import footer, packaging, parquet
+from crowdtally.published import footer, packaging, parquet, regular
 from crowdtally.published.noisy import NoisyTable
 from crowdtally.published.seal import sealed
 
@@ -62,7 +62,7 @@ class Staged:
             columns = parquet.write(self.path, blocks, footer.notes(metadata))
             for facts, table in zip(metadata["tables"], tables, strict=True):
                 facts["rows"] = len(table.values)
-                facts["sha256"] = parquet.digest(self.path / facts["file"])
+                facts["sha256"] = regular.digest(self.path / facts["file"])
             package = packaging.encoded(metadata, columns)
             metadata[packaging.FIELD] = {"sha256": hashlib.sha256(package).hexdigest()}
             raw = sealed(metadata)

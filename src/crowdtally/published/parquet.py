@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import errno
 import glob
-import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from crowdtally import durable
 from crowdtally.errors import CrowdtallyError
 from crowdtally.patience import TooMuchError, stoppable
+from crowdtally.published import regular
 from crowdtally.published.words import damaged
 from crowdtally.values.sql import quoted
 
@@ -107,19 +107,13 @@ def _noted(notes: Mapping[str, str]) -> str:
 
 def notes_in(path: Path) -> dict[str, str]:
     """What the footer of a file says beside its columns, by key."""
-    query = f"SELECT key, value FROM parquet_kv_metadata({_literal(path)})"
-    found = _run(path, query, trusting=False).fetchall()
+    query = "SELECT key, value FROM parquet_kv_metadata({})"
+    found = _run(path, lambda file: query.format(_literal(file)), trusting=False).fetchall()
     return {_text(key): _text(value) for key, value in found}
 
 
 def _text(raw: bytes) -> str:
     return raw.decode(errors="replace")
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file, read in blocks."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -134,7 +128,8 @@ class Opened:
 
 def opened(path: Path) -> Opened:
     """The number of rows and the columns of a file; its rows are not read."""
-    described = _run(path, f"DESCRIBE FROM {_table(path)}", trusting=False).fetchall()
+    found = _run(path, lambda file: f"DESCRIBE FROM {_table(file)}", trusting=False)
+    described = found.fetchall()
     ((rows,),) = ask(path, "SELECT count(*) FROM release").fetchall()
     *columns, _ = described  # file_row_number comes last
     return Opened(rows, {name: kind for name, kind, *_ in columns})
@@ -148,9 +143,12 @@ def read(path: Path, columns: Sequence[str], rows: int) -> Iterator[dict[str, ND
     names = ", ".join(f"{quoted(name)} AS c{place}" for place, name in enumerate(columns))
     for start in range(0, rows, _READ):
         within = f"file_row_number BETWEEN {start} AND {start + _READ - 1}"
-        query = f"SELECT {names} FROM {_table(path)} WHERE {within} ORDER BY file_row_number"
-        found = _run(path, query, trusting=False).fetchnumpy()
+        found = _run(path, partial(_rows, names, within), trusting=False).fetchnumpy()
         yield {name: found[f"c{place}"] for place, name in enumerate(columns)}
+
+
+def _rows(names: str, within: str, file: Path) -> str:
+    return f"SELECT {names} FROM {_table(file)} WHERE {within} ORDER BY file_row_number"
 
 
 def distrust(path: Path) -> None:
@@ -163,8 +161,11 @@ def ask(path: Path, query: str, parameters: Sequence[object] = ()) -> Any:
 
     The table has a column ``file_row_number`` more: the order of the file, which is the domain's.
     """
-    source = f"WITH release AS (FROM {_table(path)})"
-    return _run(path, f"{source} {query}", parameters, trusting=path not in _distrusted)
+
+    def asked(file: Path) -> str:
+        return f"WITH release AS (FROM {_table(file)}) {query}"
+
+    return _run(path, asked, parameters, trusting=path not in _distrusted)
 
 
 def hold_memory(most: str) -> None:
@@ -179,22 +180,37 @@ def hold_memory(most: str) -> None:
 def relation(path: Path) -> Any:
     """The whole table as a DuckDB relation."""
     try:
+        regular.opened(path).close()
         cursor = _database(os.getpid(), path not in _distrusted).cursor()
         return cursor.sql(f"FROM read_parquet({_literal(path)})")
-    except duckdb.Error as error:
+    except (duckdb.Error, OSError) as error:
         raise _unreadable(path, error) from error
 
 
-def _run(path: Path, query: str, parameters: Sequence[object] = (), *, trusting: bool) -> Any:
+def _run(
+    path: Path,
+    query: Callable[[Path], str],
+    parameters: Sequence[object] = (),
+    *,
+    trusting: bool,
+) -> Any:
+    """The result of a query of a file, which DuckDB opens while the query begins.
+
+    Args:
+        path: the file.
+        query: gives the query, from where DuckDB finds the file.
+        parameters: of the query.
+        trusting: whether DuckDB may go by the file's statistics.
+    """
     try:
         cursor = _database(os.getpid(), trusting).cursor()
-        with stoppable(cursor.interrupt):
-            return cursor.execute(query, list(parameters))
-    except duckdb.Error as error:
+        with regular.opened(path) as file, stoppable(cursor.interrupt):
+            return cursor.execute(query(regular.again(file, path)), list(parameters))
+    except (duckdb.Error, OSError) as error:
         raise _unreadable(path, error) from error
 
 
-def _unreadable(path: Path, error: duckdb.Error) -> CrowdtallyError:
+def _unreadable(path: Path, error: duckdb.Error | OSError) -> CrowdtallyError:
     if isinstance(error, duckdb.InterruptException):
         return TooMuchError("the question takes too long: ask for less at once.")
     if isinstance(error, duckdb.OutOfMemoryException):

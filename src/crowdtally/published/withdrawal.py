@@ -11,7 +11,6 @@ import json
 import os
 import secrets
 import shlex
-import stat
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +19,7 @@ from typing import Any
 
 from crowdtally import durable
 from crowdtally.errors import InputError
+from crowdtally.published import regular
 from crowdtally.published.checks.parsing import json_object
 from crowdtally.published.checks.shape import Fields, Leaf, choice, faults, is_text
 from crowdtally.published.words import received
@@ -86,10 +86,7 @@ def raw_note(folder: Path) -> bytes | None:
     if not os.path.lexists(path):
         return None
     try:
-        # Looked at first: a pipe of that name would let the reader wait for ever.
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise InputError(f"{FILE} is not a file")
-        with path.open("rb") as file:
+        with regular.opened(path) as file:
             raw = file.read(_LARGEST + 1)
     except OSError as error:
         raise InputError(f"{FILE} cannot be read: {error.strerror or 'unknown reason'}") from error

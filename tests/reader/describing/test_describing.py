@@ -152,6 +152,7 @@ def test_every_name_in_the_registries_has_words() -> None:
         ({"where": "rating >= 4"}, "Only rows that meet the condition `rating >= 4` were records."),
         ({"where": "rating >= 4"}, "the bound, the condition and all other parameters"),
         ({"timezone": "Europe/Vienna"}, "it was in the zone Europe/Vienna."),
+        ({"types": {"age": "int64"}}, "Column 'age' was read as int64; a value that does not fit"),
         ({"contexts": {"day": "dayname(t)"}}, "'day' was computed from each row as `dayname(t)`."),
         ({"item_expression": "lower(p)"}, "'place' was computed from each row as `lower(p)`."),
         ({"quantity": {"column": "n", "most": 20}}, "as its column 'n' says, and at most 20 times"),

@@ -234,3 +234,28 @@ def test_what_is_no_request_over_http_is_not_answered() -> None:
 
     for kind in ("websocket", "lifespan"):
         in_own_loop(gate({"type": kind}, nobody, nobody))
+
+
+@pytest.mark.parametrize("path", ["/", "/sum.json"])
+def test_a_page_of_another_site_gets_nothing(server: Served, path: str) -> None:
+    """An image whose address is a question would be asked by any page that somebody looks at."""
+    for name in ("Sec-Fetch-Site", "sec-fetch-site"):
+        answer = server.ask(path, headers={name: "cross-site"})
+        assert (answer.status, "hello" in answer.text) == (403, False)
+        assert "another site" in answer.text
+    for site in ("same-origin", "same-site", "none"):
+        assert server.ask(path, headers={"Sec-Fetch-Site": site}).text == "hello"
+
+
+def test_a_request_that_says_its_length_in_two_ways_is_refused(server: Served) -> None:
+    """A proxy that goes by the other one would take the rest for a request of somebody else."""
+    host = f"Host: 127.0.0.1:{server.port}"
+    length, chunked = "Content-Length: 4", "Transfer-Encoding: chunked"
+    for both in ((length, chunked), (chunked, length)):
+        rest = ("", "0", "", f"GET /smuggled HTTP/1.1\r\n{host}", "", "")
+        found = server.said("GET / HTTP/1.1", host, *both, *rest)
+        assert found.count(b"HTTP/1.1 ") == 1, "the connection ends with the refusal"
+        assert found.startswith(b"HTTP/1.1 400 ")
+        assert b"both Content-Length and Transfer-Encoding" in found
+    alone = server.said("GET / HTTP/1.1", host, "Connection: close", chunked, "", "0", "", "")
+    assert alone.startswith(b"HTTP/1.1 200 ")

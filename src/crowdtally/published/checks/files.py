@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from crowdtally.errors import InputError
-from crowdtally.published import parquet
+from crowdtally.published import parquet, regular
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.checks.contents import check_contents
 from crowdtally.published.domain import PublicDomain
@@ -79,7 +79,7 @@ def _digest(path: Path) -> str:
         known, digest = _digests.get(path, (None, ""))
         if known == identity:
             return digest
-        digest = parquet.digest(path)
+        digest = regular.digest(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise InputError(
             f"{str(path.parent)!r} lacks its table {path.name!r}: copy the whole folder."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import InputError
-from crowdtally.published import footer, packaging, parquet
+from crowdtally.published import footer, packaging, parquet, regular
 from crowdtally.published.checks.parsing import json_object
 from crowdtally.published.checks.shape import Each, Fields, Leaf, faults, is_text
 from crowdtally.published.words import damaged
@@ -56,19 +57,20 @@ def check_footer(path: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def _bytes(path: Path, sha256: str) -> bytes:
-    if not path.is_file():  # nor a pipe, which would let the reader wait for ever
+    try:
+        found = regular.content(path)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise InputError(
             f"{str(path.parent)!r} lacks its {packaging.FILE!r}: copy the whole folder."
-        )
-    try:
-        if parquet.digest(path) != sha256:
-            raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
-        return path.read_bytes()
+        ) from None
     except OSError as error:
         raise InputError(
             f"{str(path)!r} cannot be read: {error.strerror or 'unknown reason'}. Check its "
             "permissions and the disk."
         ) from error
+    if hashlib.sha256(found).hexdigest() != sha256:
+        raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
+    return found
 
 
 def _disagreements(

@@ -31,6 +31,7 @@ from crowdtally.reader.estimating.covering import NOISE, is_bounded
 from crowdtally.reader.estimating.covering import words as covering_words
 from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, column
+from crowdtally.reader.predicate import parse
 from crowdtally.reader.stated import Stated, all_of
 
 EACH_USERS = "users (of each cell, added up)"
@@ -105,8 +106,6 @@ def stated_by(
     lists = axes.by_name if beside is None else beside.lists
     parts: list[Stated] = []
     if where is not None:
-        from crowdtally.reader.predicate import parse  # its parser takes a while to import
-
         parts.append(parse(where, lists))
     for name, wanted in equals.items():
         axis = column(name, lists)

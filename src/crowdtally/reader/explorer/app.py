@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.patience import TooMuchError
+from crowdtally.published import regular
 from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.answers.files import SUFFIXES
 from crowdtally.reader.explorer import comparing
@@ -147,9 +150,17 @@ class Explorer:
             opened.look()
             published = opened.source.published
             path = published.folder / name
-            if name not in published.files or path.is_symlink() or not path.is_file():
+            if name not in published.files or path.is_symlink():
                 raise Refused(404, "The release has no such file: its downloads are listed.")
-            return FileResponse(path, filename=name, content_disposition_type="attachment")
+            file = regular.opened(path)
+            given = FileResponse(
+                regular.again(file, path),
+                filename=name,
+                stat_result=os.fstat(file.fileno()),
+                content_disposition_type="attachment",
+            )
+            weakref.finalize(given, file.close)  # also where it was not sent to its end
+            return given
 
         return await self._answered(request, found)
 

@@ -6,7 +6,7 @@ import hashlib
 import os
 
 from crowdtally.errors import InputError
-from crowdtally.published import Published
+from crowdtally.published import Published, regular
 
 _Identity = tuple[tuple[int, ...], ...]
 
@@ -25,7 +25,7 @@ class Watched:
             return
         path = self._published.folder / "release.json"
         try:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            digest = hashlib.sha256(regular.content(path)).hexdigest()
         except OSError as error:
             raise _gone(path) from error
         if self._published.sha256 not in (None, digest):

@@ -72,6 +72,7 @@ class Gate:
 
         try:
             self._look_at_name(scope)
+            _look_at_sender(scope)
             inside = self._opened(scope)
             self._look_at(scope)
             await self._app(inside, receive, headed)
@@ -127,3 +128,20 @@ class Gate:
                 "Only a page of this server may ask for it. Nothing was done. Open the address "
                 "that was printed when the server started, and begin there.",
             )
+
+
+def _look_at_sender(scope: Mapping[str, Any]) -> None:
+    """Refuse what a page of another site asks for, and what says its length in two ways."""
+    named = [name for name, _ in scope["headers"]]
+    if b"content-length" in named and b"transfer-encoding" in named:
+        # A proxy before this server may go by the other one, and take a body for a request.
+        raise Refused(
+            400,
+            "It has both Content-Length and Transfer-Encoding: send one of them.",
+            connection="close",
+        )
+    if (b"sec-fetch-site", b"cross-site") in scope["headers"]:
+        raise Refused(
+            403,
+            "A page of another site asked for it. To see it, type its address into the browser.",
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any
 
 import h11
@@ -38,6 +39,10 @@ class PatientProtocol(H11Protocol):
         if len(self.connections) > MOST:
             transport.abort()
             return
+        # An answer is several small packets: the second would wait for the first to be confirmed,
+        # 40 ms. asyncio leaves that on for sockets whose protocol is the default one.
+        connection = transport.get_extra_info("socket")
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wait()
 
     def data_received(self, data: bytes) -> None:

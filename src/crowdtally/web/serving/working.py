@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextvars import copy_context
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 from crowdtally.patience import Patience, having
 from crowdtally.web.serving.refusing import Refused
@@ -18,6 +21,8 @@ THREADS = max(3, (os.cpu_count() or 2) + 1)
 """How many are worked on at once: more would only make each slower, and its time is limited."""
 WAITING = 200
 """How many may wait for a thread."""
+GRACE = 3.0
+"""Seconds that questions have to end once the server stops."""
 _Found = TypeVar("_Found")
 
 
@@ -26,10 +31,18 @@ class Work:
 
     A question whose time is over is refused, and what it runs is stopped. Until it has ended it
     keeps its thread, so that questions which are given up cannot take more than the threads.
+
+    The threads are daemons, and no pool of the standard library, which Python waits for at its end:
+    a question that nothing stops must not keep the process alive.
     """
 
     def __init__(self, threads: int = THREADS, seconds: float = SECONDS) -> None:
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="question")
+        self._queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self._threads = [
+            threading.Thread(target=self._work, name=f"question-{number}", daemon=True)
+            for number in range(threads)
+        ]
+        self._begun = False
         self._seconds = seconds
         self._under_way = 0
         self._most = threads + WAITING
@@ -51,14 +64,12 @@ class Work:
                 return task()
 
         self._under_way += 1
-        future = loop.run_in_executor(self._pool, context.run, work)
+        future = asyncio.wrap_future(self._submitted(lambda: context.run(work)))
         future.add_done_callback(self._ended)
         try:
             await asyncio.wait_for(begun.wait(), 5 * self._seconds)
             return await asyncio.wait_for(asyncio.shield(future), self._seconds)
         except TimeoutError:
-            patience.end()
-            future.cancel()
             if not begun.is_set():
                 raise Refused(429, "Try again in a few seconds.", retry_after="2") from None
             raise Refused(
@@ -66,6 +77,30 @@ class Work:
                 f"A question has {self._seconds:g} seconds, and this one was stopped. Ask for "
                 "fewer rows, fewer values or a simpler condition.",
             ) from None
+        finally:  # also where the server stops, and does not wait for the answer
+            patience.end()
+            future.cancel()
+
+    def _submitted(self, task: Callable[[], _Found]) -> Future[_Found]:
+        """The task in its place among those that wait for a thread."""
+        if not self._begun:
+            self._begun = True
+            for thread in self._threads:
+                thread.start()
+        future: Future[_Found] = Future()
+        self._queue.put((future, task))
+        return future
+
+    def _work(self) -> None:
+        """Do one task after the other, in a thread."""
+        while (taken := self._queue.get()) is not None:
+            future, task = taken
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(task())
+                except BaseException as error:
+                    future.set_exception(error)
+            del taken, future, task  # what it answered is not kept until the next one
 
     def _ended(self, future: asyncio.Future[_Found]) -> None:
         self._under_way -= 1
@@ -73,5 +108,16 @@ class Work:
             future.exception()  # looked at: one that came too late is nobody's
 
     def close(self) -> None:
-        """Let no question begin any more."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Let no question begin any more, and wait a moment for those under way."""
+        try:
+            while True:
+                waiting = self._queue.get_nowait()
+                if waiting is not None:
+                    waiting[0].cancel()
+        except Empty:
+            pass
+        for _ in self._threads:
+            self._queue.put(None)
+        end = time.monotonic() + GRACE
+        for thread in self._threads if self._begun else ():
+            thread.join(max(0.0, end - time.monotonic()))
