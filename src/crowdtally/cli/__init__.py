@@ -18,6 +18,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from crowdtally import memory
 from crowdtally.cli.grouping import GROUPED, GroupedCommand
 from crowdtally.cli.printing import printing, spelled_out
 from crowdtally.errors import CrowdtallyError, StoppedError
@@ -42,6 +43,8 @@ _COMMANDS = {
     "check": "checking:check",
 }
 """Where each command is defined, in the order of the help."""
+_COUNTING = {"demo", "release", "inspect", "lab"}
+"""What reads records. Its libraries abort, when they are loaded, within too little memory."""
 
 
 class _Commands(TyperGroup):
@@ -56,6 +59,8 @@ class _Commands(TyperGroup):
         if cmd_name not in _COMMANDS:
             return None
         if cmd_name not in self.commands:
+            if cmd_name in _COUNTING:
+                memory.require()
             module, _, name = _COMMANDS[cmd_name].partition(":")
             found = getattr(import_module(f"crowdtally.cli.{module}"), name)
             if not isinstance(found, typer.Typer):

@@ -6,11 +6,14 @@ fine here, and only here.
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
+from numpy.typing import NDArray
 
 DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _ADJECTIVES = (
@@ -24,6 +27,9 @@ _NOUNS = (
     "Lane Library Lodge Market Meadow Mill Museum Park Pier Plaza Pool Pub Quay School Square "
     "Stadium Station Studio Tavern Theatre Tower"
 ).split()
+
+_PART = 1 << 20
+"""Visits that are drawn, and written, at a time."""
 
 
 @dataclass(frozen=True)
@@ -53,22 +59,28 @@ def generate(folder: Path, records: int = 1_000_000, seed: int = 1) -> Demo:
     names = place_names()
     rng.shuffle(names)
     visits = _visits_per_user(rng, records)
-    users = np.repeat(np.arange(len(visits)), visits)
+    users = np.repeat(np.arange(len(visits), dtype=np.int32), visits)
     popularity = 1 / np.arange(1, len(names) + 1) ** 0.9
-    places = rng.choice(len(names), size=len(users), p=popularity / popularity.sum())
+    places = _drawn(rng, popularity / popularity.sum(), len(users), np.int16)
     week = np.array([0.12, 0.12, 0.12, 0.13, 0.17, 0.19, 0.15])
-    days = rng.choice(7, size=len(users), p=week)
-    order = rng.permutation(len(users))
-    table = {
-        "visit_id": np.arange(len(users)),
-        "user_id": users[order] + 10_000,
-        "place": places[order],
-        "day": days[order],
-    }
+    days = _drawn(rng, week, len(users), np.int8)
+    order = np.arange(len(users), dtype=np.int32)
+    rng.shuffle(order)
     demo = Demo(folder / "visits.parquet", folder / "places.csv")
     demo.places.write_text("place\n" + "\n".join(sorted(names)) + "\n", encoding="utf-8")
-    _write(demo.records, table, names)
+    _write(demo.records, users, places, days, order, names)
     return demo
+
+
+def _drawn(
+    rng: np.random.Generator, chances: NDArray[np.float64], size: int, kind: type[np.integer[Any]]
+) -> NDArray[Any]:
+    """Codes by their chances, a part at a time: the draw itself needs ten times their memory."""
+    found = np.empty(size, dtype=kind)
+    for start in range(0, size, _PART):
+        part = found[start : start + _PART]
+        part[:] = rng.choice(len(chances), size=len(part), p=chances)
+    return found
 
 
 def _visits_per_user(rng: np.random.Generator, records: int) -> np.ndarray:
@@ -77,16 +89,45 @@ def _visits_per_user(rng: np.random.Generator, records: int) -> np.ndarray:
     return np.asarray(np.maximum(1, np.rint(wishes * records / wishes.sum())), dtype=np.int64)
 
 
-def _write(path: Path, table: dict[str, np.ndarray], names: list[str]) -> None:
-    with duckdb.connect(":memory:") as connection:
-        connection.register("visits", table)
+def _write(
+    path: Path,
+    users: NDArray[np.int32],
+    places: NDArray[np.int16],
+    days: NDArray[np.int8],
+    order: NDArray[np.int32],
+    names: list[str],
+) -> None:
+    """The visits in a random order, a part after the other, then as one file."""
+    with (
+        tempfile.TemporaryDirectory(dir=path.parent, prefix=".parts-") as parts,
+        duckdb.connect(":memory:") as connection,
+    ):
         connection.register("names", _codes(names))
         connection.register("days", _codes(list(DAYS)))
+        for start in range(0, len(order), _PART):
+            chosen = order[start : start + _PART]
+            visits = {
+                "visit_id": np.arange(start, start + len(chosen)),
+                "user_id": users[chosen].astype(np.int64) + 10_000,
+                "place": places[chosen],
+                "day": days[chosen],
+            }
+            connection.register("visits", visits)
+            connection.execute(
+                "COPY (SELECT visit_id, user_id, names.name AS place, days.name AS weekday "
+                "FROM visits JOIN names ON place = names.code JOIN days ON day = days.code "
+                f"ORDER BY visit_id) TO {_text(Path(parts) / f'{start:012}.parquet')} "
+                "(FORMAT parquet)"
+            )
+            connection.unregister("visits")
         connection.execute(
-            "COPY (SELECT visit_id, user_id, names.name AS place, days.name AS weekday "
-            "FROM visits JOIN names ON place = names.code JOIN days ON day = days.code "
-            f"ORDER BY visit_id) TO '{str(path).replace(chr(39), chr(39) * 2)}' (FORMAT parquet)"
+            f"COPY (FROM read_parquet({_text(Path(parts) / '*.parquet')})) TO {_text(path)} "
+            "(FORMAT parquet)"
         )
+
+
+def _text(path: Path) -> str:
+    return f"'{str(path).replace(chr(39), chr(39) * 2)}'"
 
 
 def _codes(names: list[str]) -> dict[str, np.ndarray]:
