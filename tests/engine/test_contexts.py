@@ -99,6 +99,27 @@ def test_where_repeats_count_every_record_stays_in_its_context(crowds: Crowds) -
     assert by_user(visit(crowds(BARE), per_user=False, repeats=True)) == RAW
 
 
+@pytest.mark.quick_on_spark("True-False")
+@pytest.mark.parametrize("per_user", [False, True])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_without_contexts_a_user_has_each_item_once(
+    crowds: Crowds, repeats: bool, per_user: bool
+) -> None:
+    """Else the squares of her counts would add up to more than is claimed."""
+    visits = visit(crowds(BARE), per_user=per_user, repeats=repeats)
+    columns = visits.engine.columns(visits.items)
+    found: dict[str, dict[int, int]] = defaultdict(dict)
+    names = ("user", "item", "amount")
+    for user, item, amount in zip(*(columns[n].tolist() for n in names), strict=True):
+        assert item not in found[user], "an item is there twice"
+        found[user][item] = amount
+    wanted: dict[str, Counter[int]] = {user: Counter() for user in RAW}
+    for user, own in RAW.items():
+        for (item, _), number in own.items():
+            wanted[user][item] = wanted[user][item] + number if repeats else 1
+    assert found == wanted
+
+
 @pytest.mark.quick_on_spark("True")
 @pytest.mark.parametrize("per_user", [False, True])
 def test_who_leaves_changes_nobody_elses_row(crowds: Crowds, per_user: bool) -> None:

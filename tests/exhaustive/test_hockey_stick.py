@@ -8,8 +8,9 @@ for, give the hockey-stick divergence of the two releases. It may not exceed δ.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
-from itertools import chain, combinations_with_replacement
+from itertools import chain, combinations, combinations_with_replacement
 from typing import Any
 from unittest.mock import patch
 
@@ -54,8 +55,24 @@ CASES: dict[str, dict[str, Any]] = {
     "dyadic, users": {
         "max_records": 2, "count": "users", "transform": "dyadic", "ordered": ["item"],
     },
+    "bounded elsewhere": {"bounded_to": 3},
+    "bounded elsewhere, in context": {"bounded_to": 2, "in_context": True},
+    "bounded elsewhere, each cell once": {"bounded_to": 3, "cells_once": True},
+    "bounded elsewhere, each cell once in context": {
+        "bounded_to": 2, "cells_once": True, "in_context": True,
+    },
+    "bounded elsewhere, each cell once, dyadic": {
+        "bounded_to": 2, "cells_once": True, "transform": "dyadic", "ordered": ["item"],
+    },
 }  # fmt: skip
-TIGHT = {"users", "records", "in context, records", "rows scaled, repeats"}
+TIGHT = {
+    "bounded elsewhere",
+    "bounded elsewhere, each cell once",
+    "users",
+    "records",
+    "in context, records",
+    "rows scaled, repeats",
+}
 """Some user reaches the bound in every table: then noise may not be much too large either."""
 
 
@@ -63,19 +80,26 @@ def request_of(options: dict[str, Any]) -> Request:
     given = dict(options)
     in_context = given.pop("in_context", False)
     empty = pa.table({name: pa.array([], kind) for name, kind in _SCHEMA.items()})
-    roles = _IN_CONTEXT if in_context else {}
+    roles: dict[str, Any] = dict(_IN_CONTEXT) if in_context else {}
+    roles |= {name: given.pop(name) for name in ("bounded_to", "cells_once") if name in given}
     records, domain = (
-        Records(empty, "user", "item", **roles),
+        Records(empty, None if "bounded_to" in roles else "user", "item", **roles),
         _DAYS if in_context else Domain(ITEMS),
     )
     return make_request(records, domain, epsilon=EPSILON, delta=DELTA, noise="gaussian", **given)
 
 
-def histories(*, in_context: bool) -> Iterator[tuple[tuple[int, int], ...]]:
-    """Every user of up to three records; in context of up to two, which are all that is kept."""
+def histories(
+    *, in_context: bool, most: int = 3, once: bool = False
+) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Every user of up to three records; in context of up to two, which are all that is kept.
+
+    At most so many, and each cell once, where that is what the publisher states.
+    """
     places = [(item, day) for item in ITEMS for day in (DAYS if in_context else DAYS[:1])]
-    sizes = range(1, 3 if in_context else 4)
-    return chain.from_iterable(combinations_with_replacement(places, size) for size in sizes)
+    sizes = range(1, min(most, 2 if in_context else 3) + 1)
+    chosen = combinations if once else combinations_with_replacement
+    return chain.from_iterable(chosen(places, size) for size in sizes)
 
 
 def database(rows: list[tuple[int, int, int]]) -> pa.Table:
@@ -90,7 +114,7 @@ def database(rows: list[tuple[int, int, int]]) -> pa.Table:
 
 def released(request: Request, rows: list[tuple[int, int, int]]) -> dict[str, tuple[Fraction, Any]]:
     """Of each table the variance that was drawn, and its exact counts in units."""
-    records = Records(database(rows), "user", "item", request.records.contexts)
+    records = replace(request.records, source=database(rows))
     with DuckDBEngine() as engine, recorded() as recording, known_keys(7):
         recording._inner = SilentDraws()
         reading = Reading(engine, prepare(engine, records, request.domain))
@@ -108,7 +132,8 @@ def worst(options: dict[str, Any]) -> Fraction:
     request, seen, largest = request_of(options), set(), Fraction(0)
     before = [(1, 0, 0), (1, 1, 1)]
     without = released(request, before)
-    for history in histories(in_context=bool(options.get("in_context"))):
+    stated = {"most": options.get("bounded_to", 3), "once": options.get("cells_once", False)}
+    for history in histories(in_context=bool(options.get("in_context")), **stated):
         with_her = released(request, [*before, *((2, item, day) for item, day in history)])
         changes = tuple(
             Change.of(variance, with_her[name][1] - counts)

@@ -90,6 +90,19 @@ def test_rows_that_are_one_person_each() -> None:
     assert check(subject, databases([(), *((cell,) for cell in range(4))], 3), KEYS[:1]).reached
 
 
+def test_rows_that_were_bounded_elsewhere() -> None:
+    """Every database of two persons of up to two rows each, as the publisher states."""
+    subject = Subject(SQUARE, {}, user=None, roles={"bounded_to": 2})
+    assert check(subject, databases(histories(4, 2), 2), KEYS[:1]).reached
+
+
+@pytest.mark.parametrize("form", ["dyadic", "haar"])
+def test_transformed_rows_that_were_bounded_elsewhere(form: str) -> None:
+    options = {"transform": form, "ordered": ["context"]}
+    subject = Subject(SQUARE, options, user=None, roles={"bounded_to": 3})
+    assert check(subject, databases([(), (0, 0, 0), (0, 0, 1), (1, 2, 3)], 2), KEYS[:1]).reached
+
+
 @pytest.mark.parametrize("name", CHOSEN)
 def test_chosen_bounds(name: str) -> None:
     subject = CHOSEN[name]

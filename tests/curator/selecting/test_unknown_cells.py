@@ -249,6 +249,15 @@ def test_other_is_what_was_not_released():
     assert OtherMass(6, Rho.of("1/2")).law.variance == 36
 
 
+@pytest.mark.parametrize("price", [Epsilon.of("1/2"), Rho.of("1/2")])
+@pytest.mark.parametrize("noise", [-(2**70), -500, -4, 0, 2**63, 2**70])
+def test_no_noise_of_other_is_cut_off(price, noise):
+    """Neither below 0 nor beyond 64 bits: a cut would change its law."""
+    released = Discovered(np.array([0]), np.array([98]))
+    found = OtherMass(6, price).draw(np.array([100, 1, 2]), released, Fixed(noise))
+    assert found == 3 + noise
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_one_user_changes_other_by_at_most_the_limit(data):
