@@ -69,6 +69,26 @@ def test_a_ledger_that_counts_by_person(known: Town) -> None:
     assert ended.code == 0, ended
 
 
+def test_rows_that_were_bounded_elsewhere(known: Town) -> None:
+    """From the command to the reader: each of them says whose statement it is."""
+    given = {"user": None, "max_records": None, "bounded_to": "3", "dataset": "elsewhere"}
+    ended = crowdtally(*known.arguments(**given), "--cells-once")
+    assert ended.code == 0, ended
+    facts = stated(known)
+    assert facts["records"]["bounded"] == {"to": 3, "cells_once": True}
+    assert facts["tables"][0]["sensitivity"] == 3
+    statement = "That nobody has more than 3 rows, and no two of them in one cell, is the publisher"
+    told = crowdtally("describe", "out")
+    assert statement in " ".join(told.out.split())
+    shown = crowdtally("ledger", "show", "elsewhere")
+    assert "unit: bounded-elsewhere" in shown.out
+    assert "is the publisher's statement, and is not checked" in " ".join(shown.out.split())
+    assert "bounded_to=3" in shown.out
+    other = {"bounded_to": None, "max_records": "3", "dataset": "rows", "output": "rows"}
+    arguments = known.arguments(**(given | other))
+    known.refuses([*arguments, "--user-per-row"], USAGE, "--bounded-to L instead of --user-per-row")
+
+
 PEOPLE: dict[str, tuple[dict[str, str | None], int, tuple[str, ...]]] = {
     "a part that does not exist": (
         {"user": "user_id,weekda"}, INPUT, ("'weekda' (the user)", "Did you mean 'weekday'?"),
@@ -89,9 +109,9 @@ PEOPLE: dict[str, tuple[dict[str, str | None], int, tuple[str, ...]]] = {
     ),
     "no person": ({"same_person": "bare.parquet"}, INPUT, ("no column beside the id",)),
     "no id": ({"same_person": "other.parquet"}, INPUT, ("no column 'user_id'", "uid, person")),
-    "two persons of an id": (
-        {"same_person": "twice.parquet"}, INPUT,
-        ("2 ids have more than one", "nothing was charged"),
+    "two persons of an id, and every row is wanted": (
+        {"same_person": "twice.parquet", "strict": ""}, INPUT,
+        ("without a user or of an id with several persons", "Nothing was charged"),
     ),
     "the table as a list": (
         {"same_person": "who.parquet", "items": "who.parquet:person"}, USAGE,

@@ -115,23 +115,37 @@ def test_counts_of_records_and_of_persons(name: str, start_engine: Start) -> Non
     assert nobody > 0
 
 
-def test_two_persons_of_one_id_are_refused(start_engine: Start) -> None:
-    several = People(
-        PERSONS.visits, ("user",),
-        same=[*_SAME, (("u1",), "Zaphod"), (("u3",), "p9"), (("u3",), "p10")],
-    )  # fmt: skip
-    with start_engine() as engine, pytest.raises(InputError, match=r"2 ids have more than") as told:
-        prepare(engine, several.records(), DOMAIN)
-    assert "Zaphod" not in str(told.value)
-    assert "u1" not in str(told.value)
+def test_an_id_with_two_persons_is_nobodys_and_refuses_nothing(start_engine: Start) -> None:
+    """One person's entry more: her own records fall out, everybody else's stay theirs.
+
+    Under her own id, or under one of the two, the records of her other ids would be another's.
+    """
+    alone = kept(start_engine, PERSONS, EVERYTHING)
+    doubled = People(PERSONS.visits, ("user",), same=[*_SAME, (("7",), "Zaphod"), (("u4",), "u4")])
+    together = kept(start_engine, doubled, EVERYTHING)
+    assert "p2" in alone  # the person of the id 7, and of no other id that has records
+    assert {who: cells for who, cells in alone.items() if who != "p2"} == together
+    with start_engine() as engine:
+        prepared = prepare(engine, doubled.records(), DOMAIN)
+        dropped = count(engine, prepared, SRA(EVERYTHING), key=1, what="records").dropped
+    assert dropped.without_user == sum(doubled.person(one) is None for one, *_ in doubled.visits)
 
 
-@pytest.mark.parametrize("column", ["u", "person"])
-def test_a_person_who_would_be_forgotten_is_refused(column: str, start_engine: Start) -> None:
-    """In a frame 1.5 names nobody: the ids would be two people's, without a word."""
+def test_an_id_whose_person_cannot_be_read_is_nobodys(start_engine: Start) -> None:
+    """In a frame 1.5 names nobody: the id would be another person's, without a word."""
+    records = pa.table({"u": ["1", "2", "3"], "item": [1, 1, 1]})
+    same = pa.table({"u": ["1", "2", "2"], "person": ["7", "1.5", "7"]}).to_pandas()
+    declared = ct.read(records, user="u", item="item", same_person=same)
+    with start_engine() as engine:
+        found = engine.columns(prepare(engine, declared, ct.Domain([1], item="item")).rows)
+    assert Counter(map(str, found["user"].tolist())) == Counter(["7", "None", "3"])
+
+
+def test_an_id_that_cannot_be_read_is_refused(start_engine: Start) -> None:
+    """Nobody knows which id it is: its records could not be left out."""
     records = pa.table({"u": ["1.5", "2"], "item": [1, 1]})
-    same = {"u": ["1.5", "2"], "person": ["a", "a"]} | {column: ["1.5", "2"]}
-    declared = ct.read(records, user="u", item="item", same_person=pa.table(same))
+    same = pa.table({"u": ["1.5", "2"], "person": ["a", "a"]})
+    declared = ct.read(records, user="u", item="item", same_person=same)
     with start_engine() as engine, pytest.raises(InputError, match="names nobody") as raised:
         prepare(engine, declared, ct.Domain([1], item="item"))
     assert "1.5" not in str(raised.value)

@@ -67,13 +67,20 @@ class People:
         )  # fmt: skip
 
     def person(self, one: Id) -> str | None:
-        """Whose records these are, by plain Python; None where a part of the id is missing."""
+        """Whose records these are, by plain Python.
+
+        None where a part of the id is missing, or where the table gives the id several persons.
+        """
         if any(part is None for part in one):
             return None
         parts = tuple(map(str, one))
-        for known, person in self.same or ():
-            if person is not None and tuple(map(_text, known)) == parts:
-                return str(person)
+        persons = {
+            str(person)
+            for known, person in self.same or ()
+            if person is not None and tuple(map(_text, known)) == parts
+        }
+        if persons:
+            return persons.pop() if len(persons) == 1 else None
         return parts[0] if len(parts) == 1 else repr(parts)
 
     def histories(self, most: int | None = None) -> Histories:

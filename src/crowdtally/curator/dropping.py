@@ -99,9 +99,10 @@ def _named(reason: Reason) -> str:
 def _words(dropped: Dropped, request: Request) -> str:
     reasons = []
     if dropped.without_user:
-        reasons.append(f"{dropped.without_user} without a user")
+        twice = " or of an id with several persons" if request.records.same_person else ""
+        reasons.append(f"{dropped.without_user} without a user{twice}")
     if dropped.outside:
-        joined = " or without a join partner" if request.records.joins else ""
+        joined = " or without a join partner, or with several," if request.records.joins else ""
         weighed = " or without a weight of at least 1" if request.records.weight else ""
         counted = " or without a quantity of at least 1" if request.records.quantity else ""
         reasons.append(

@@ -9,7 +9,7 @@ import ibis
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.curator.engine.relations import Rows, either
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import InputError
 from crowdtally.values.records import Records, SamePerson
@@ -52,20 +52,22 @@ def _combined(names: tuple[str, ...], schema: Mapping[str, SourceColumn]) -> str
 def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
     """The table of which ids are one person's, as (same_id, same_person), each id once.
 
-    Rows without an id or without a person say nothing. An InputError where an id has two persons,
-    or where a value names nobody.
+    Rows without an id or without a person say nothing. Of an id that has several persons, or one
+    that cannot be read, the person is null: such an id is nobody's. What is said of an id depends
+    on the rows about that id alone, and no such row decides whether there is a release.
     """
     declared = records.same_person
     if declared is None:
         raise ValueError("no table says which ids are one person's")
     name = located.label or "the table of --same-person"
-    offered = engine.open(located, "same_person")
+    offered = engine.open(located, "same_person", types=records.types)
     for column in records.user_columns:
         columns.require(column, offered, "the user, as in the records", name)
     person = _person_column(declared, records.user_columns, offered, name)
     one_id = _combined(records.user_columns, offered)
     text = columns.identity_text(person, offered[person], "the person")
-    there = " AND ".join(f"{quoted(c)} IS NOT NULL" for c in (*records.user_columns, person))
+    own = [columns.own(c, offered[c])[0] for c in (*records.user_columns, person)]
+    there = " AND ".join(f"{value} IS NOT NULL" for value in own)
     engine.define(
         "ids_of_persons",
         f"SELECT {one_id} AS same_id, {text} AS same_person, {there} AS stated "
@@ -74,11 +76,14 @@ def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
     )
     rows = engine.table("ids_of_persons")
     _refuse_lost(engine, rows, name)
-    known = rows.filter(rows.same_id.notnull(), rows.same_person.notnull()).drop("stated")
-    known = known.distinct()
-    persons = engine.materialise(known, "persons_by_id")
-    _refuse_two_persons(engine, persons, name)
-    return persons
+    about = rows.filter(rows.same_id.notnull(), rows.stated)
+    person = about.same_person
+    each = about.group_by("same_id").agg(
+        person=person.max(), persons=person.nunique(), read=person.count(), rows=about.count()
+    )
+    one = (each.persons == 1) & (each.read == each.rows)
+    known = each.select("same_id", same_person=either(one, each.person, ibis.null("string")))
+    return engine.materialise(known, "persons_by_id")
 
 
 def _person_column(
@@ -110,37 +115,26 @@ def _person_column(
 
 
 def _refuse_lost(engine: Engine, rows: Rows, name: str) -> None:
-    """Refuse a table with a value that names nobody.
+    """Refuse a table with an id that cannot be read.
 
-    Whose id it is would be forgotten in silence, and one person would be several.
+    Nobody knows which id it is, so its records cannot be left out, and would be another person's.
     """
-    lost = rows.filter(rows.stated, rows.same_id.isnull() | rows.same_person.isnull())
+    lost = rows.filter(rows.stated, rows.same_id.isnull())
     number = int(engine.arrays(lost.aggregate(rows=lost.count()))["rows"][0])
     if number:
         raise InputError(
-            f"in {name} {number} {'row has' if number == 1 else 'rows have'} an id or a person "
+            f"in {name} {number} {'row has' if number == 1 else 'rows have'} an id "
             "that is no whole number (a fraction, NaN), or too large to be exact: where types are "
             "not declared, such a number names nobody. Give the table as a CSV or Parquet file, "
             "in which they are text; nothing was charged."
         )
 
 
-def _refuse_two_persons(engine: Engine, persons: Rows, name: str) -> None:
-    """Refuse a table that is not a function: a record would belong to two persons."""
-    each = persons.group_by("same_id").agg(persons=persons.count())
-    several = each.filter(each.persons > 1)
-    number = int(engine.arrays(several.aggregate(ids=several.count()))["ids"][0])
-    if number:
-        ids = "1 id has" if number == 1 else f"{number} ids have"
-        raise InputError(
-            f"in {name} {ids} more than one person: each id belongs to one. Mend the table; "
-            "nothing was charged."
-        )
-
-
 def with_persons(rows: Rows, persons: Rows) -> Rows:
-    """The same rows, the user replaced by the person; who is not in the table keeps the id."""
+    """The same rows, the user replaced by the person; who is not in the table keeps the id.
+
+    A row of an id with several persons is nobody's. Under its own id it would be one person more.
+    """
     found = rows.left_join(persons, rows.user == persons.same_id)
-    return found.mutate(user=ibis.coalesce(found.same_person, found.user)).drop(
-        "same_id", "same_person"
-    )
+    user = either(found.same_id.isnull(), found.user, found.same_person)
+    return found.mutate(user=user).drop("same_id", "same_person")

@@ -1,4 +1,9 @@
-"""Records joined with tables that say more about them: each record finds one partner, or none."""
+"""Records joined with tables that say more about them: each record finds one partner, or none.
+
+A key that repeats in the table has no row there: which of its rows is meant, nobody knows. So what
+a record finds depends on the rows of its own key alone, and no row of the table decides whether
+there is a release. The proof is in ``identifying.md``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from crowdtally.curator.engine import columns
-from crowdtally.curator.engine.canonical import SourceColumn, twin_of
+from crowdtally.curator.engine.canonical import SourceColumn, own_of, text_of
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.located import LookUp
 from crowdtally.errors import InputError
@@ -34,27 +39,25 @@ def join(
     engine: Engine,
     joins: Iterable[LookUp],
     schema: Mapping[str, SourceColumn],
+    types: Mapping[str, str],
     name: str = "the table",
 ) -> Joined:
-    """Join the view ``source`` with each table, by the records' key column and the table's."""
+    """Join the view ``source`` with each table, by the records' key column and the table's.
+
+    ``types`` are those that the curator declares, of the columns of any of the tables.
+    """
     clause, known, partners = quoted("source"), dict(schema), list[str]()
     for number, found in enumerate(joins):
         table, key, partner_key = f"join_{number}", found.declared.key, found.declared.partner_key
         label = found.table.label or "the joined table"
-        offered = engine.open(found.table, table, keys=[partner_key])
+        offered = engine.open(found.table, table, [partner_key], types)
         columns.require(partner_key, offered, "the join key", label)
         by_text = _by_text(found, offered[partner_key], schema[key], label)
-        mine, theirs = (twin_of(k) if by_text else k for k in (key, partner_key))
+        mine, theirs = (text_of(k) if by_text else k for k in (key, partner_key))
         del offered[partner_key]  # equal to the records' own key, and perhaps of the same name
         _refuse_clash(offered, known, label)
         keyed = f"{table}_keyed"
         engine.define(keyed, _keyed_rows(table, theirs, offered))
-        if not engine.is_unique(keyed, _PARTNER):
-            raise InputError(
-                f"the join key {partner_key!r} repeats in {label}: a join must find at most one "
-                "partner for each record, or one record would become several. Remove the repeated "
-                "keys."
-            )
         partner = f"{quoted(keyed)}.{quoted(_PARTNER)}"
         clause += f" LEFT JOIN {quoted(keyed)} ON {quoted('source')}.{quoted(mine)} = {partner}"
         partners.append(f"{partner} IS NOT NULL")
@@ -63,10 +66,17 @@ def join(
 
 
 def _keyed_rows(table: str, key: str, offered: Mapping[str, SourceColumn]) -> str:
-    """The table's rows with the key under our own name: its own would stand for two columns."""
-    twins = [column.twin for column in offered.values() if column.twin is not None]
-    kept = "".join(f", {quoted(name)}" for name in (*offered, *twins))
-    return f"SELECT {quoted(key)} AS {quoted(_PARTNER)}{kept} FROM {quoted(table)}"
+    """The rows whose key is theirs alone, the key under our own name.
+
+    Its own name would stand for two columns.
+    """
+    own = [own_of(name) for name, column in offered.items() if column.own is not None]
+    kept = "".join(f", {quoted(name)}" for name in (*offered, *own))
+    once = f"SELECT {quoted(key)} FROM {quoted(table)} GROUP BY {quoted(key)} HAVING count(*) = 1"
+    return (
+        f"SELECT {quoted(key)} AS {quoted(_PARTNER)}{kept} FROM {quoted(table)} "
+        f"WHERE {quoted(key)} IN ({once})"
+    )
 
 
 def _refuse_clash(
