@@ -26,9 +26,12 @@ Axes = Mapping[str, int]
 
 
 def user_changes(options: Options, table: str, bound: int, *, by_user: bool, times: int = 1) -> int:
-    """L of a table before its transform, in units; ``times`` is how often a record may count."""
+    """L of a table before its transform, in units; ``times`` is how often a record may count.
+
+    Without users it is how many rows are one person's.
+    """
     if not by_user:
-        return 1
+        return times
     if options.get("bounding") in ("dpsense", "dpsense-s"):
         return UNITS * bound
     return bound * (bound - 1) // 2 if table == "pairs" else bound * times

@@ -41,7 +41,7 @@ class Shape:
     by_user: bool = True
     """Whether users are bounded, so that every method may be asked for."""
     times: int = 1
-    """How often a record counts at most."""
+    """How often a record counts at most; without users, how many rows are one person's at most."""
 
     def records(self, source: object) -> Records:
         return ct.read(source, **self.roles)
@@ -71,6 +71,10 @@ SHAPES = {
         {"items": _ITEM, "edges": _BOTH}, times=2,
     ),
     "rows": Shape(_ROW | _DAYS, _IN_CONTEXT, {"items": _ITEM, "edges": _BOTH}, by_user=False),
+    "bounded elsewhere": Shape(
+        {"bounded_to": 3, "item": "item"} | _DAYS, _IN_CONTEXT, {"items": _ITEM, "edges": _BOTH},
+        by_user=False, times=3,
+    ),
     "weights": Shape(_ROW | {"weight": "weight"}, _LISTED, {"items": _ITEM}, by_user=False),
     "derived": Shape(
         {
@@ -79,6 +83,7 @@ SHAPES = {
             "where": "weight <> 2 OR day > 0",
             "contexts": {"day": "(hour(to_timestamp(day * 3600)) + 19) % 24"},
             "timezone": "Asia/Kolkata",
+            "types": {"weight": "int64", "day": "int64"},
         },
         ct.Domain(ITEMS, {"day": DAYS}, item="letter"),
         {"items": {"letter": 3}, "edges": {"letter": 3, "day": 5}},

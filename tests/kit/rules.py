@@ -37,13 +37,22 @@ SAMPLES = {
 _HOUR = {
     "contexts": {"context": "hour(to_timestamp(context * 3600)) - 5"},
     "timezone": "Asia/Kolkata",  # half past five and half past six, by the clocks there
+    "types": {"item": "int64", "context": "int64"},
 }
 DERIVED = {
     "a condition": Subject(
-        SQUARE, {"max_records": 1}, "stored", roles={"where": "item = 0 OR id < 2"}
+        SQUARE,
+        {"max_records": 1},
+        "stored",
+        roles={"where": "item = 0 OR id < 2", "types": {"item": "int64", "id": "int64"}},
     ),
     "a condition that fails on some rows": Subject(
-        SQUARE, {"max_records": 2}, roles={"where": "CAST(split_part('1,x', ',', item+1) AS INT)=1"}
+        SQUARE,
+        {"max_records": 2},
+        roles={
+            "where": "CAST(split_part('1,x', ',', item+1) AS INT)=1",
+            "types": {"item": "int64"},
+        },
     ),
     "derived items, hours of a zone": Subject(
         SQUARE, {"max_records": 2}, roles={"item_expression": "1 - item"} | _HOUR

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from crowdtally.published.auto import bounds_nobody
 from crowdtally.published.load import Published
-from crowdtally.published.metadata import DISTINCT, BoundFacts
+from crowdtally.published.metadata import DISTINCT, STATED, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.values.counted import Counted
 
@@ -18,8 +18,10 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
     free = auto is not None and table.kind.answers and bounds_nobody(table.law)
     if table.law.per_cell or method.bounding == DISTINCT or free:
         return Counted("users", 1, everywhere=True)
-    if guarantee.unit != "user":
+    if guarantee.unit in ("row", "person"):
         return Counted("users", None, weight=guarantee.column)
+    if method.bounding == STATED:
+        return Counted("records", None, stated=method.bounds[table.name].bound)
     # A table of discovered items has its bound as its sensitivity, and no other.
     bound = method.bounds.get(table.name, BoundFacts(table.sensitivity, Fraction(1)))
     return Counted(

@@ -49,6 +49,8 @@ class Counted:
     """Whether rows are scaled as they are, however often a user counts in one cell."""
     norm: str = "l1"
     """What rows are scaled to: a sum, or with ``l2`` a Euclidean norm."""
+    stated: int | None = None
+    """L, where rows have no id and the publisher states that nobody has more of them."""
     at_most: bool = False
     """Whether the bound is yet to be chosen, up to this one."""
 
@@ -71,6 +73,11 @@ class Counted:
     def _rows(self) -> str:
         if self.weight is not None:
             return f"each row is counted as many times as its column {self.weight!r} says"
+        if self.stated is not None:
+            return (
+                "each row is counted once; that nobody has more than "
+                f"{self.stated} of them is the publisher's statement, not checked"
+            )
         return "each row is counted once, as a person of its own"
 
     def _scaled(self) -> str:

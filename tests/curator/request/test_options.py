@@ -72,7 +72,7 @@ def test_messages_in_python_name_its_parameters(options: dict[str, Any], words: 
 def test_declaring_names_pythons_parameters_too() -> None:
     with pytest.raises(UsageError) as caught:
         ct.read("nowhere.parquet", item="item")
-    assert "user=COLUMN, or user_per_row=True" in str(caught.value)
+    assert "user=COLUMN; or user_per_row=True" in str(caught.value)
     with pytest.raises(UsageError) as caught:
         ct.plan(ct.read("x.parquet", user="u", item="i", contexts=["day"]), PLACES, epsilon=1)
     assert "--" not in str(caught.value)

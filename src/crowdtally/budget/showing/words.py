@@ -38,6 +38,8 @@ def lines(found: Shown, ledger: str | None = None) -> Iterator[str]:
         yield "  accountant: zcdp"
     if balance.unit is not None:
         yield f"  unit: {plain(balance.unit.key)}"
+        if balance.unit.unchecked is not None:
+            yield from _indented(balance.unit.unchecked, 2)
     for words in (balance.warning(), same_people(found.also)):
         if words is not None:
             yield from _indented(f"Note: {words[0].upper()}{words[1:]}", 2)

@@ -10,6 +10,7 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.errors import UsageError
+from crowdtally.published.metadata import OWN_RULE
 from crowdtally.values.counts import What
 from crowdtally.values.whole import is_whole
 
@@ -50,7 +51,7 @@ class OwnRule(RecordRule):
     @property
     def name(self) -> str:
         """The object's name, marked as not ours."""
-        return f"{self.rule.name} (not a rule of Crowdtally's)"
+        return f"{self.rule.name}{OWN_RULE}"
 
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
         """What the object keeps, cut to the limit; what fell out is counted by another look."""

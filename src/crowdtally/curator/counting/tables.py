@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.pairs import pairs_l1, pairs_l2_squared
+from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import SamplingRule
 from crowdtally.curator.counting.cells import Cells, cells_of, fold, tally, total
 from crowdtally.curator.counting.reading import Parts, Read, computed, dropped_in
@@ -70,19 +71,25 @@ def _items_and_pairs(engine: Engine, kept: Rows, domain: Domain, what: What) -> 
     return tally(engine, met, domain), tally(engine, _pairs(met), domain)  # (user, cell of an item)
 
 
-def count_rows(engine: Engine, prepared: Prepared) -> Read[Two]:
-    """The same where each row is one person, or as many as its weight says: nothing to bound.
+def count_rows(engine: Engine, prepared: Prepared, rule: EveryRow | None = None) -> Read[Two]:
+    """The same where rows have no id: each counts once, or as often as its weight says.
 
-    One person changes each table by 1.
+    Without a rule each row is one person, or as many as its weight says.
     """
+    rule = rule or EveryRow()
     domain, rows = prepared.domain, prepared.rows
     times = rows.weight.sum().cast("int64") if "weight" in rows.columns else rows.count()
     each = rows.group_by("cell").agg(times=times, **carried(rows, rows.cell))
     each = engine.materialise(each, "persons")  # (cell, times), with what has no cell
     inside = each.filter(each.cell.notnull()).select("cell", "times")
     edges = cells_of(engine.columns(inside), "times", domain)
-    counts = _counts(domain, fold(edges, domain.contexts_size), edges, 1, "users")
-    return Read(counts, dropped_in(engine, each))
+    items = fold(edges, domain.contexts_size)
+    first = grid(domain.axes[:1] if domain.has_items else domain.axes)
+    counts = tuple(
+        Counts(cells.size, *found, rule.l1_bound, squared=rule.squared_in(cells.names))
+        for cells, found in ((first, items), (grid(domain.axes), edges))
+    )
+    return Read((counts[0], counts[1]), dropped_in(engine, each))
 
 
 def count_scaled(

@@ -13,7 +13,7 @@ from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.bounding.own import OwnRule
-from crowdtally.curator.bounding.row import EveryRow
+from crowdtally.curator.bounding.row import EveryRow, Stated
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, Rule
 from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.dpsense_s import given_scalings
@@ -47,7 +47,7 @@ class Method:
 def rule_of(options: Mapping[str, Any], records: Records) -> Rule:
     """The rule that the options name, or the object that they hand over."""
     if records.user is None:
-        return EveryRow()
+        return EveryRow.of(records)
     if options["top"] is not None:
         return Selected(per_user_of(options))
     if options["noise"] == "interval":
@@ -89,7 +89,9 @@ def method_of(options: Mapping[str, Any], rule: Rule, discover: tuple[str, ...] 
 
 def counts_users(rule: Rule, options: Mapping[str, Any]) -> bool:
     """Whether distinct users are counted: because that was asked, or because the rule can only."""
-    return isinstance(rule, EveryRow | Everyone) or options["count"] == "users"
+    if isinstance(rule, EveryRow):
+        return not isinstance(rule, Stated)  # a row is a person, or only one of theirs
+    return isinstance(rule, Everyone) or options["count"] == "users"
 
 
 def _popularity_records(options: Mapping[str, Any]) -> int:

@@ -71,7 +71,12 @@ class Asked:
     @property
     def by_row(self) -> bool:
         """Whether each row is one person."""
-        return self.records.user is None
+        return self.records.user is None and not self.stated
+
+    @property
+    def stated(self) -> bool:
+        """Whether the publisher states how many rows a person has, and nothing says whose."""
+        return self.records.bounded_to is not None
 
     @property
     def quantity(self) -> Quantity | None:
@@ -126,6 +131,40 @@ REFUSALS: tuple[Refusal, ...] = (
         ),
         "with --user-per-row each row is one person, so there is nothing to bound or choose: "
         "remove --bounding, --choose, --pairs, --discover and what goes with them.",
+    ),
+    (
+        lambda a: a.by_row and a.has("max_records"),
+        "with --user-per-row each row is one person, so --max-records would bound nobody. For rows "
+        "without ids of which nobody has more than L, because they were bounded elsewhere, state "
+        "that: --bounded-to L instead of --user-per-row and --max-records. To have users bounded "
+        "here, give --user COL.",
+    ),
+    # ---- bounded elsewhere
+    (
+        lambda a: a.stated and a.has("max_records"),
+        "--max-records cuts the records of a user, and with --bounded-to nothing says whose a row "
+        "is: remove --max-records, or give --user COL instead of --bounded-to.",
+    ),
+    (
+        lambda a: a.stated and (a.options["count"] == "users" or a.selects or a.interval),
+        "--count users, --top and --noise interval count each user once, and with --bounded-to "
+        "nothing says which rows are one user's: remove them, or give --user COL instead of "
+        "--bounded-to.",
+    ),
+    (
+        lambda a: (
+            a.stated
+            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "norm",
+                      "scalings", "pairs", *_AUTO_ONLY)
+        ),
+        "with --bounded-to nothing says which rows are one user's, so that nobody can be sampled, "
+        "scaled, paired or measured: remove --bounding, --choose, --pairs, --for, --repeats, "
+        "--features and what goes with them, or give --user COL instead of --bounded-to.",
+    ),
+    (
+        lambda a: a.stated and a.discovers,
+        "--discover releases cells that enough users have, and with --bounded-to nothing says how "
+        "many users a cell has: give the public lists, or --user COL instead of --bounded-to.",
     ),
     # ---- the top items alone
     (
@@ -229,7 +268,10 @@ REFUSALS: tuple[Refusal, ...] = (
         "--choose histogram is for --bounding dpsense --norm l2: add them, or use --choose rank.",
     ),
     (
-        lambda a: a.has("choose") and not a.by_row and a.options["choose"] not in a.rule.choices,
+        lambda a: (
+            a.has("choose") and a.records.user is not None
+            and a.options["choose"] not in a.rule.choices
+        ),
         "this rule does not take that private choice of its bound: DPSense-S chooses its bound and "
         "its scaling together (--choose dpsense), and a rule of your own states its limit.",
     ),

@@ -10,6 +10,7 @@ from typing import Any
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.pairs import pairs_l1, pairs_l2_squared
+from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import RecordRule, Rule
 from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.pricing import pure
@@ -144,6 +145,8 @@ def table_bound(rule: Rule, cells: Layout, what: What) -> tuple[int, Fraction, i
     >>> table_bound(SRA(10, times=3), grid([axis]), "records")  # that count up to 3 times
     (30, Fraction(1, 1), 900)
     """
+    if isinstance(rule, EveryRow):
+        return rule.l1_bound, rule.unit, rule.squared_in(cells.names)
     if isinstance(cells, Pairs):
         return pairs_l1(rule.l1_bound), rule.unit, pairs_l2_squared(rule.l1_bound, what)
     return rule.l1_bound, rule.unit, rule.l2_squared(what)
@@ -199,6 +202,8 @@ def _check_noise(table: AnyTable, epsilon: Epsilon, rule: Rule) -> None:
             "--epsilon, or name a method and its bound, for example --max-records 1."
         )
     bound, lower = f"a bound of {rule.limit}", "--max-records"
+    if isinstance(rule, EveryRow):
+        lower = "--bounded-to, if what it states stays true"
     if isinstance(rule, RecordRule) and rule.times > 1:
         bound += f" records, each of which counts up to {rule.times} times"
         lower += " or --max-quantity"

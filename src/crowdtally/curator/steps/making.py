@@ -69,7 +69,7 @@ def _tables(request: Request) -> Step:
         return MeasuredTables(measured)
     tables = request.bounded
     if isinstance(rule, EveryRow):
-        return RowTables(tables)
+        return RowTables(tables, rule)
     if isinstance(rule, DPSense):
         return ScaledTables(tables, rule)
     return SampledTables(tables, rule, request.method.what, request.method.pairs)

@@ -8,6 +8,7 @@ from typing import Any
 
 from crowdtally.budget import Part
 from crowdtally.curator.bounding.dpsense import DPSense
+from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.tables import count, count_rows, count_scaled
 from crowdtally.curator.request.tables import table_bound
@@ -96,10 +97,12 @@ class ScaledTables:
 
 @dataclass(frozen=True)
 class RowTables:
-    """Tables of rows that are one person each, or as many as their weight says."""
+    """Tables of rows without an id: one person each, as many as a weight says, or as stated."""
 
     tables: tuple[Table, ...]
     """The items, and perhaps the items in context; or the cells."""
+    rule: EveryRow
+    """How many rows are one person's."""
 
     def parts(self) -> Sequence[Part]:
         """Each table."""
@@ -107,7 +110,7 @@ class RowTables:
 
     def count(self, reading: Reading, released: Released) -> Read[Any]:
         """(cell[, weight]) → counts."""
-        return count_rows(reading.engine, reading.prepared)
+        return count_rows(reading.engine, reading.prepared, self.rule)
 
     def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
         """Every table with its noise."""

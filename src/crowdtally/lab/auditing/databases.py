@@ -67,6 +67,8 @@ def on_records(request: Request, records: Sequence[Record]) -> Request:
         contexts=dict.fromkeys(request.records.contexts),
         attributes=request.records.attributes,
         quantity=None if counted is None else Quantity(quantity, counted.most),
+        bounded_to=request.records.bounded_to,
+        cells_once=request.records.cells_once,
     )
     return replace(request, sources=Sources(made))
 

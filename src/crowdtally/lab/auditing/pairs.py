@@ -47,6 +47,8 @@ def swinging(request: Request) -> tuple[Pair, ...]:
 def _every(request: Request) -> Iterator[Pair]:
     if request.discovery is not None:
         yield from _discovered(request)
+    elif request.records.bounded_to is not None:
+        yield from _bounded_elsewhere(request)
     elif request.records.user is None:
         yield _alone("one row", [_first(request)])
     elif isinstance(request.method.rule, Auto):
@@ -59,6 +61,17 @@ def _every(request: Request) -> Iterator[Pair]:
         yield from [among, *alone] if shown else [*alone, among]
         if request.method.choose is not None:
             yield from _swinging(request)
+
+
+def _bounded_elsewhere(request: Request) -> Iterator[Pair]:
+    """As many rows as the publisher states, in one cell unless that is ruled out."""
+    most = min(request.method.rule.limit, _MOST_RECORDS)
+    if not request.records.cells_once:
+        yield _alone(f"rows in one cell: {most}, as stated", [_first(request)] * most)
+    cells = _cells(request, most)
+    yield _alone(f"rows in different cells: {len(cells)}", cells)
+    if request.domain is not None and request.domain.contexts:
+        yield _alone("rows of one item, each in another context", _in_contexts(request, most))
 
 
 def _left_to_auto(request: Request) -> Iterator[Pair]:

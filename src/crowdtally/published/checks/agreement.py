@@ -25,6 +25,7 @@ from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.metadata import (
     AUTO,
     DISTINCT,
+    STATED,
     Charged,
     Guarantee,
     MethodFacts,
@@ -58,6 +59,7 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     if not is_auto(metadata):
         yield from _tables_there(metadata, domain, set(names))
     yield from _declared(metadata, domain)
+    yield from _stated(metadata)
     yield from _cost(metadata)
     yield from _hashes(metadata)
     for place, facts in enumerate(metadata["tables"]):
@@ -69,7 +71,8 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     if is_auto(metadata):
         yield from auto_disagreements(metadata, domain, tables)
     for place, (facts, table) in enumerate(zip(metadata["tables"], tables, strict=True)):
-        for fault in chain(_free(table, metadata), _table(table, domain), _noise(table)):
+        faults = (_free(table, metadata), _covers(table, metadata), _table(table, domain))
+        for fault in chain(*faults, _noise(table)):
             yield f"tables[{place}] ({facts['name']}) {fault}"
 
 
@@ -135,6 +138,32 @@ def _declared(metadata: Mapping[str, Any], domain: PublicDomain) -> Iterator[str
         yield f"records.same_person does not go with the unit {unit.unit!r}"
     if unit.unit in ("user", "same-person") and ", ".join(records.user) != unit.column:
         yield f"records.user is {', '.join(records.user)!r}, and the unit's is {unit.column!r}"
+
+
+def _stated(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """A bound that the publisher states goes with its unit and its rule, and with each table."""
+    unit = metadata["guarantee"]["unit"]["kind"] == "bounded-elsewhere"
+    method = MethodFacts.from_json(metadata["method"])
+    facts = metadata.get("records", {}).get("bounded")
+    if not unit == (method.bounding == STATED) == (facts is not None):
+        yield (
+            "guarantee.unit, method.bounding and records.bounded do not agree on whether the "
+            "bound is a statement of the publisher's"
+        )
+    elif facts is not None and any(one.bound != facts["to"] for one in method.bounds.values()):
+        yield f"method.bounds has another bound than records.bounded.to, which is {facts['to']}"
+
+
+def _covers(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
+    """The noise of a table covers all rows that a person has, by the publisher's statement."""
+    facts = metadata.get("records", {}).get("bounded")
+    if facts is None:
+        return
+    most, columns = facts["to"], PublicDomain.from_json(metadata["domain"]).names
+    apart = facts["cells_once"] and set(table.axes) >= set(columns)
+    squared = most if apart else most**2
+    if table.sensitivity < most or table.sensitivity_squared < squared:
+        yield f"covers fewer rows of a person than the {most} of records.bounded.to"
 
 
 def _wanted(domain: PublicDomain, names: set[str]) -> set[str]:

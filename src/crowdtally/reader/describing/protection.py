@@ -9,10 +9,10 @@ from math import sqrt
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.published import Published
 from crowdtally.published.auto import bounds_nobody
-from crowdtally.published.metadata import AUTO, DISTINCT, BoundFacts
+from crowdtally.published.metadata import AUTO, DISTINCT, STATED, UNCUT, BoundFacts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.what import counts
-from crowdtally.reader.describing.whom import who
+from crowdtally.reader.describing.whom import statement, who
 from crowdtally.reader.describing.words import amount, listed, number, several
 from crowdtally.values.epsilon import in_words
 from crowdtally.values.rational import show
@@ -76,7 +76,7 @@ def noise_lines(published: Published) -> Iterator[str]:
 
 def exactness_line(published: Published) -> str:
     """How the noise was drawn, and what its intervals leave out."""
-    bounded = "" if published.method.bounding in ("row", DISTINCT) else _BOUNDED
+    bounded = "" if published.method.bounding in UNCUT else _BOUNDED
     if published.auto is not None:
         bounded = ": what scaling down lost is not in it, and estimates have intervals of their own"
     return (
@@ -95,6 +95,9 @@ def _bounding(published: Published) -> Iterator[str]:
     method, person = published.method, who(published)
     if method.bounding == "row":
         yield f"Nothing was cut: one {person} counts once in each table."
+        return
+    if method.bounding == STATED:
+        yield f"Nothing was cut. {statement(published)}"
         return
     if method.bounding == DISTINCT:
         yield (
@@ -192,7 +195,7 @@ def _started(sentence: str) -> str:
 
 def _choice(published: Published) -> Iterator[str]:
     method = published.method
-    if method.bounding in ("row", DISTINCT, AUTO):
+    if method.bounding in (*UNCUT, AUTO):
         return
     if method.chosen_by is None:
         yield "The bound was given as a public number, not taken from the records by the program."

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crowdtally.published import Published
-from crowdtally.published.metadata import AUTO, DISTINCT
+from crowdtally.published.metadata import AUTO, DISTINCT, STATED, UNCUT
 from crowdtally.reader.describing.course import assumed_lines
 from crowdtally.reader.describing.protection import KEPT, SCALED
 from crowdtally.reader.describing.what import counts
-from crowdtally.reader.describing.whom import of_several, who
+from crowdtally.reader.describing.whom import of_several, statement, who
 from crowdtally.reader.describing.words import listed
 from crowdtally.values.table_kinds import TASTES
 
@@ -57,7 +57,7 @@ def public_lines(published: Published) -> Iterator[str]:
     chosen = list(_public_lists(published))
     if published.table(TASTES.name) is not None:
         chosen.append("the features of items")
-    if method.bounding not in ("row", DISTINCT, AUTO) and method.chosen_by is None:
+    if method.bounding not in (*UNCUT, AUTO) and method.chosen_by is None:
         chosen.append("the bound")
     if records is not None and records.where is not None:
         chosen.append("the condition")
@@ -82,7 +82,9 @@ def _public_lists(published: Published) -> Iterator[str]:
 
 def _rule(published: Published) -> Iterator[str]:
     rule = published.method.bounding
-    if rule not in KEPT and rule not in SCALED and rule not in ("row", DISTINCT, AUTO):
+    if rule == STATED:
+        yield f"A wrong statement about the rows. {statement(published)}"
+    if rule not in KEPT and rule not in SCALED and rule not in (*UNCUT, AUTO):
         yield (
             f"The bounding rule {rule!r}: that it looks at each {who(published)}'s own records "
             "alone was not checked, and the whole promise rests on it."

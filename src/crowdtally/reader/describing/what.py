@@ -13,7 +13,11 @@ from crowdtally.reader.describing.step_tables import step_table
 from crowdtally.reader.describing.words import amount, code, examples, listed, number, several
 from crowdtally.values.table_kinds import EDGES, HEAD, HEADS, PAIRS, POPULARITY
 
-_COUNTED = {"row": "rows, each of them one person", "person": "persons"}
+_COUNTED = {
+    "row": "rows, each of them one person",
+    "bounded-elsewhere": "rows",
+    "person": "persons",
+}
 """What a count counts where there are no users."""
 
 
@@ -107,6 +111,8 @@ def _computed(records: RecordFacts) -> Iterator[str]:
         expressions = {records.item: records.item_expression, **expressions}
     for name, how in expressions.items():
         yield f"{name!r} was computed from each row as {code(how)}."
+    for name, kind in records.types.items():
+        yield f"Column {name!r} was read as {kind}; a value that does not fit was missing."
     if expressions or records.where is not None or records.timezone != "UTC":
         yield f"Where times became days and hours, it was in the zone {records.timezone}."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crowdtally.published import Published
-from crowdtally.reader.describing.words import listed
+from crowdtally.reader.describing.words import listed, number
 
 _WHO = {"user": "user"}
 
@@ -32,6 +32,20 @@ def of_several(published: Published) -> str:
     return "k times ε"
 
 
+def statement(published: Published) -> str:
+    """What the publisher states about rows without an id, in a sentence; nothing where none is."""
+    records = published.records
+    if records is None or records.bounded_to is None:
+        return ""
+    one = records.bounded_to == 1
+    once = ", and no two of them in one cell," if records.cells_once else ""
+    return (
+        f"That nobody has more than {number(records.bounded_to)} {'row' if one else 'rows'}{once} "
+        "is the publisher's statement: the program cannot check it, and all of the promise rests "
+        "on it."
+    )
+
+
 def _unit(published: Published) -> str:
     promised, records = published.guarantee, published.records
     columns = [repr(name) for name in records.user] if records else [repr(promised.column)]
@@ -55,6 +69,11 @@ def _unit(published: Published) -> str:
                 "are one person's ids, and all records of a person, under all of them, are "
                 "protected together. The release does not show that table: it is as good as "
                 "whoever made it."
+            )
+        case "bounded-elsewhere":
+            return (
+                "Persons, with all of their rows together. No column says whose a row is. "
+                f"{statement(published)} Whoever has k times as many rows has {several}."
             )
         case "row":
             return (

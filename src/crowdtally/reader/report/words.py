@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from crowdtally.published import Published
-from crowdtally.published.metadata import AUTO, DISTINCT
+from crowdtally.published.metadata import AUTO, STATED, UNCUT
 from crowdtally.reader.describing.description import Section
 from crowdtally.reader.describing.promise import promise_lines, remark_lines
 from crowdtally.reader.describing.protection import bounding_lines, exactness_line, noise_lines
@@ -21,7 +21,7 @@ from crowdtally.reader.describing.uncovered import (
     unprotected_lines,
 )
 from crowdtally.reader.describing.what import declared_lines, subject_line
-from crowdtally.reader.describing.whom import who, whom_lines
+from crowdtally.reader.describing.whom import statement, who, whom_lines
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,9 @@ def _trust(published: Published) -> Iterator[str]:
         "back what it told besides, and charged every release of the same people to one ledger."
     )
     method = published.method
-    if method.bounding not in ("row", DISTINCT, AUTO) and method.chosen_by is None:
+    if method.bounding == STATED:
+        yield statement(published)
+    if method.bounding not in (*UNCUT, AUTO) and method.chosen_by is None:
         yield (
             "The bound was the curator's choice. One that was chosen by looking at the records is "
             "a leak that this report cannot see."
@@ -135,7 +137,12 @@ def _to_say(published: Published) -> Iterator[str]:
     person = who(published)
     yield "Who is in the data and who is missing; from when to when it was collected, and by whom."
     yield "On which legal ground it was collected, what people were told, and whether they agreed."
-    if published.guarantee.unit in ("row", "person"):
+    if published.guarantee.unit == "bounded-elsewhere":
+        yield (
+            "Who bounded the rows of each person before they reached the curator, how, and how "
+            "that is known: the release does not show it."
+        )
+    elif published.guarantee.unit in ("row", "person"):
         yield (
             "Whether nobody is in several rows: whoever is, is protected for each of them alone."
         )
