@@ -52,6 +52,9 @@ def read(
     attributes: str | Iterable[str] = (),
     user_per_row: bool = False,
     weight: str | None = None,
+    types: Mapping[str, str] | None = None,
+    bounded_to: int | None = None,
+    cells_once: bool = False,
 ) -> Records:
     """Declare records: where they are and which column plays which role. Nothing is read yet.
 
@@ -79,13 +82,23 @@ def read(
             table.
         user_per_row: instead of ``user``: each row is one person. The release says so.
         weight: with ``user_per_row``: a column that says how many persons a row stands for.
+        types: the types of columns, typed out: ``{"age": "int64"}``. Columns of CSV files, frames
+            and views are text to an expression, unless their type is declared here; a value that
+            does not fit is missing. ``int64``, ``float64``, ``text``, ``bool``, ``date``,
+            ``timestamp`` and ``timestamptz``.
+        bounded_to: instead of ``user``, for records that were bounded elsewhere and have no ids:
+            you state that no person has more rows than this. It is not checked, all privacy rests
+            on it, and the release says so.
+        cells_once: with ``bounded_to``: you also state that no two rows of a person are in one
+            cell (one item, in one combination of contexts). For Gaussian noise, which is then less.
     """
     with python_words():
         return declare(
             source, user=user, item=item, contexts=contexts, record_id=record_id, joins=joins,
             attributes=attributes, user_per_row=user_per_row, weight=weight, where=where,
             timezone=timezone, same_person=same_person, quantity=quantity,
-            max_quantity=max_quantity,
+            max_quantity=max_quantity, types=types, bounded_to=bounded_to,
+            cells_once=cells_once,
         )  # fmt: skip
 
 
@@ -116,7 +129,7 @@ def release(
         domain: the public items and context values; None with ``discover_items=True``.
         epsilon: the whole cost, exact: ``"0.1"``, ``"1/3"``, an int, a Fraction, or a float, which
             means its shortest decimal.
-        delta: 0, unless items are discovered.
+        delta: the probability of exceeding epsilon, for Gaussian noise and discovery; else 0.
         split: each part's share of ε, such as ``{"items": "0.5", "edges": "0.5"}``.
         strict: stop, before anything is charged, where a row would be dropped.
         most_dropped: stop, before anything is charged, where more than this share of all rows would

@@ -89,7 +89,7 @@ def test_not_what_its_name_says(town: Town) -> None:
     [
         ({"record_id": "visit"}, ()),
         ({"items": None, "delta": "1e-9"}, ("--discover-items",)),
-        ({"user": None, "weight": "visit"}, ("--user-per-row",)),
+        ({"user": None, "weight": "visit", "max_records": None}, ("--user-per-row",)),
     ],
     ids=["users and ids", "discovered items", "weights"],
 )

@@ -103,11 +103,11 @@ EXPRESSIONS = {
     "parentheses": ("(" * 600 + "weekday" + ")" * 600, "nested too deeply"),
     "a long chain": ("weekday || " * 120 + "weekday", "nested too deeply"),
     "a long text": (f"'{'x' * 2000}'", "has 2002 characters, and at most 2000"),
-    "repeat": ("repeat('x', 1000000000)", "whose result can have any length"),
-    "rpad": ("rpad(weekday, 1000000000, 'x')", "whose result can have any length"),
-    "printf": ("printf('%1000000000d', 1)", "whose result can have any length"),
+    "repeat": ("repeat('x', 1000000000)", "repeat(), which is not an allowed function"),
+    "rpad": ("rpad(weekday, 1000000000, 'x')", "rpad(), which is not an allowed function"),
+    "printf": ("printf('%1000000000d', 1)", "printf(), which is not an allowed function"),
     "replacing by more": (
-        "replace(" * 5 + "weekday" + ", 'M', 'MMMMMMMMMM')" * 5, "5 functions that can lengthen"
+        "replace(" * 5 + "weekday" + ", 'M', 'MMMMMMMMMM')" * 5, "can lengthen a text 100000-fold"
     ),
 }  # fmt: skip
 

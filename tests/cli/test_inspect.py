@@ -73,9 +73,11 @@ def test_numbers(town: Town) -> None:
 
 
 def test_shapes(town: Town) -> None:
-    rows = inspected(town, "--user-per-row", user=None)
+    rows = inspected(town, "--user-per-row", user=None, max_records=None)
     assert "Each row is one person: there is nothing to bound" in rows.out
-    weighed = inspected(town, "--user-per-row", user=None, weight="count")
+    stated = inspected(town, user=None, max_records=None, bounded_to="7")
+    assert "nobody is said to have more than 7: there is" in stated.out
+    weighed = inspected(town, "--user-per-row", user=None, max_records=None, weight="count")
     assert "Persons that the rows left stand for: 180." in weighed.out
     assert "Each row is one person" not in weighed.out
     found = inspected(town, "--discover-items", items=None)

@@ -99,6 +99,8 @@ OTHERS: dict[str, Any] = {
     "attributes": {"roles": {"item": None, "contexts": (), "attributes": ["day"]}},
     "where": {"roles": {"where": "n > 1"}},
     "timezone": {"roles": {"timezone": "Europe/Vienna"}},
+    "type": {"roles": {"types": {"n": "int64"}}},
+    "another type": {"roles": {"types": {"n": "float64"}}},
     "record_id": {"roles": {"record_id": "id"}},
     "quantity": {"roles": {"quantity": "n", "max_quantity": 3}},
     "max_quantity": {"roles": {"quantity": "n", "max_quantity": 4}},

@@ -14,7 +14,7 @@ from typing import Any
 from crowdtally.cli.grouping import GROUPED, by_group
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
-from crowdtally.curator.request.options import declared
+from crowdtally.curator.request.options import declared, flag_of
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.values.registry import Registry
 
@@ -75,7 +75,7 @@ def _options() -> Iterator[str]:
     yield "| parameter | on the command line | default | |"
     yield "|---|---|---|---|"
     for name, (_, option) in declared().items():
-        flag = f"--{name.replace('_', '-')}" + (f" {option.metavar}" if option.metavar else "")
+        flag = flag_of(name) + (f" {option.metavar}" if option.metavar else "")
         flag = flag.replace("|", "\\|")
         yield f"| `{name}` | `{flag}` | `{option.default!r}` | {option.help} |"
 

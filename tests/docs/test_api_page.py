@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 
 import pytest
 
@@ -20,6 +21,17 @@ def test_the_tables_are_those_of_the_code() -> None:
     assert rendered(TEXT) == TEXT, "run python tests/docs/render.py"
     for name in tables():
         assert f"<!-- table: {name} -->" in TEXT
+
+
+def test_every_option_that_is_named_is_one_of_the_command() -> None:
+    named = re.findall(r"^\| `\w+` \| `(--[a-z-]+)", TEXT, re.MULTILINE)
+    assert len(named) == len(declared())
+    known = set(re.findall(r"`(--[a-z-]+)`", COMMANDS_PAGE.read_text(encoding="utf-8")))
+    assert set(named) <= known
+
+
+def test_nothing_is_said_twice() -> None:
+    assert TEXT.count("`ct.plan` also") == TEXT.count("`ct.release` also") == 1
 
 
 def test_the_tables_of_the_command_line_are_those_of_its_help() -> None:

@@ -7,7 +7,7 @@ import datetime
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+import crowdtally as ct
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.census import Dropped, countable
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.errors import InputError
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Join, Records
 from kit.crowd import Start
@@ -146,12 +146,23 @@ def test_every_record_is_what_its_row_says(town: Town, start_engine: Start) -> N
     assert 100 < rows.total() < len(town.rows) / 2
 
 
-def test_a_join_with_two_partners_is_refused(town: Town, start_engine: Start) -> None:
-    records = town.records()
-    twice = pa.table({"person": [1, 2, 2], "age": [20, 30, 31]})
-    with start_engine() as engine, pytest.raises(InputError, match="join key 'person' repeats"):
-        prepare(
-            engine,
-            replace(records, joins=(Join(twice, "person", "person"), records.joins[1])),
-            DOMAIN,
-        )
+@pytest.mark.quick_on_spark
+@pytest.mark.parametrize("again", [[], [(2, 31)], [(2, 30)], [(2, 31), (2, 30)], [(None, 7)]])
+def test_a_key_that_repeats_has_no_partner(
+    again: list[tuple[int | None, int]], start_engine: Start
+) -> None:
+    """One person's entry more in a joined table: no refusal, and others' records as before."""
+    visits = pa.table({"who": [1, 2, 2, 3], "item": ["a", "a", "b", "b"]})
+    rows = [(1, 20), (2, 30), (3, 20), *again]
+    ages = pa.table(
+        {"who": pa.array([who for who, _ in rows], pa.int64()), "age": [age for _, age in rows]}
+    )
+    records = ct.read(visits, user="who", item="item", contexts=["age"], joins=[(ages, "who")])
+    with start_engine() as engine:
+        prepared = prepare(engine, records, ct.Domain(["a", "b"], {"age": [20, 30, 31, 7]}))
+        found = engine.columns(countable(prepared.rows))
+        dropped = dropped_in(engine, prepared.rows)
+    of_two = {(2, 1), (2, 5)} if not again or again[0][0] is None else set()
+    seen = list(zip(map(int, found["user"]), found["cell"].tolist(), strict=True))
+    assert sorted(seen) == sorted({(1, 0), (3, 4)} | of_two)
+    assert dropped == Dropped(4, 0, 2 - len(of_two))

@@ -81,7 +81,8 @@ TABLE = pa.table(
 def made_of(engine: Any, zone: str, texts: list[str]) -> dict[str, list[str]]:
     """Each expression on every row, as text."""
     engine.in_zone(zone)
-    engine.open(locate(TABLE), "source")
+    types = {"row": "int64", "seconds": "int64", "stored": "timestamptz"}
+    engine.open(locate(TABLE), "source", (), types)
     columns = ", ".join(f'TRY({text}) AS "v{number}"' for number, text in enumerate(texts))
     engine.define("made", f'SELECT "row", {columns} FROM "source"')
     if isinstance(engine, DuckDBEngine):

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import crowdtally as ct
-from crowdtally.published.parquet import digest
+from crowdtally.published.regular import digest
 from crowdtally.published.seal import sealed
 from kit.adaptive import adaptive
 from kit.made import made, visits
@@ -27,6 +27,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "interval": {"count": "users", "noise": "interval"},
     "pairs": {"pairs": True},
     "by rho": {"count": "users", "noise": "gaussian", "delta": "1e-6", "max_records": 50},
+    "stated": {"noise": "gaussian", "delta": "1e-6"},
     "discovered": {"discover_items": True, "delta": "1e-2", "epsilon": 20},
     "filter": {"publishing": "filter", "cut": 9},
     "threshold": {"publishing": "threshold", "threshold": "14"},
@@ -49,6 +50,8 @@ def of_kind(folder: Path, kind: str) -> Path:
     domain: ct.Domain | None = ct.Domain(PLACES, {"day": DAYS})
     if kind == "discovered":
         domain = None
+    if kind == "stated":
+        roles = {"user": None, "bounded_to": 3, "cells_once": True}
     if kind == "pairs":
         domain = ct.Domain(PLACES)
     if kind == "attributes":

@@ -92,6 +92,7 @@ ROLES: dict[str, Any] = {
     "item_expression": "3 - item",
     "contexts": {"context": "hour(to_timestamp(context * 3600)) - 5"},
     "timezone": "Asia/Kolkata",  # where it is half past five, six and seven then
+    "types": {"item": "int64", "context": "int64", "id": "int64"},
 }
 """Records that a condition chooses, with an item that is computed and hours of another zone."""
 

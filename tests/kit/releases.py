@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable, Published, parquet
+from crowdtally.published import NoisyTable, Published, regular
 from crowdtally.reader.release import Release
 from crowdtally.values.counts import Counts
 from crowdtally.values.domain import Axis
@@ -57,7 +57,7 @@ def write(path: Path, table: NoisyTable) -> dict[str, object]:
         for name, column in block.items()
     }
     pq.write_table(pa.table(columns), path)
-    checked = {"rows": len(table.values), "sha256": parquet.digest(path)}
+    checked = {"rows": len(table.values), "sha256": regular.digest(path)}
     return table.description() | checked
 
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import pytest
 
+from kit import computed
+from kit.computed import COMPUTED
 from kit.crowds import histories
 from kit.kinds import Kind, Place, marks
 from kit.kinds_guessed import KINDS
 from kit.neighbouring import Before, bounded, sampled
 from kit.newcomers import CORE, LIMIT, NEWCOMERS, SELDOM, Newcomer
 
+QUICK, LONG = (*CORE, *computed.CORE), (*SELDOM, *computed.SELDOM)
 CASES = [
-    pytest.param(kind, newcomer, id=f"{name}: {title}", marks=marks(kind, title, CORE, SELDOM))
+    pytest.param(kind, newcomer, id=f"{name}: {title}", marks=marks(kind, title, QUICK, LONG))
     for name, kind in KINDS.items()
-    for title, newcomer in NEWCOMERS.items()
+    for title, newcomer in {**NEWCOMERS, **COMPUTED}.items()
     if kind.holds(newcomer.base.schema)
 ]
 

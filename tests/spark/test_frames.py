@@ -17,7 +17,9 @@ def test_a_spark_dataframe_chooses_its_engine(cluster: Any, tmp_path: Path) -> N
         (user, item, datetime.date(2024, 1, 1 + user)) for user in range(5) for item in range(4)
     ]
     frame = cluster.createDataFrame(rows, "user INT, item INT, day DATE")
-    records = ct.read(frame, user="user", item="item", contexts={"wday": "isodow(day)"})
+    records = ct.read(
+        frame, user="user", item="item", contexts={"wday": "isodow(day)"}, types={"day": "date"}
+    )
     views = {view.name for view in cluster.catalog.listTables()}
     made = ct.release(
         records, ct.Domain(range(4), {"wday": range(1, 8)}), epsilon=50, max_records=9,

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kit.computed import COMPUTED
 from kit.crowds import Database, histories, records, users
 from kit.kinds import Kind, Place
 from kit.kinds_guessed import ON_SPARK
@@ -21,9 +22,14 @@ from kit.places import place_in
 CASES = {
     "spark frame": ["a text beside nulls", "a fraction, then a text", "three zeros are one user",
                     "large ids: a text among users", "joins: a text among keys",
-                    "chosen: a text among items", "keys of two names: a text"],
-    "parquet on spark": ["a text beside nulls", "large ids: a missing item", "times"],
-    "pandas sent to spark": ["a text beside nulls", "large ids: a missing item"],
+                    "chosen: a text among items", "keys of two names: a text",
+                    "as text: a fraction", "as text: a text", "compared as text: a text",
+                    "int64: a fraction", "int64 as text: a fraction",
+                    "float64: a text among fractions", "of a joined table: a text"],
+    "parquet on spark": ["a text beside nulls", "large ids: a missing item", "times",
+                         "int64: a missing item"],
+    "pandas sent to spark": ["a text beside nulls", "large ids: a missing item",
+                             "as text: a missing item", "int64: a fraction"],
 }  # fmt: skip
 EXACT = {
     "integers": MANY.plus([*visits(None), (99, None, "Mon"), (2**53 + 3, 2**53 + 3, "Mon")]),
@@ -41,7 +47,7 @@ def place(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pl
     ("name", "title"), [(name, title) for name, titles in CASES.items() for title in titles]
 )
 def test_a_newcomer_changes_nobody_elses_sample(name: str, title: str, place: Place) -> None:
-    kind, newcomer = ON_SPARK[name], NEWCOMERS[title]
+    kind, newcomer = ON_SPARK[name], {**NEWCOMERS, **COMPUTED}[title]
     alone = sampled(place, kind, newcomer.base, LIMIT)
     together = sampled(place, kind, newcomer.joined, LIMIT)
     assert {user: together.get(user) for user in alone} == alone

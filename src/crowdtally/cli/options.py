@@ -63,6 +63,22 @@ WeightOption = Annotated[
         help="With --user-per-row: how many persons a row stands for.",
     ),
 ]  # fmt: skip
+BoundedToOption = Annotated[
+    int | None,
+    typer.Option(
+        "--bounded-to", metavar="L", parser=typed_whole, rich_help_panel="who",
+        help="Instead of --user, for records bounded elsewhere and without ids: you state that "
+        "nobody has more than L rows. It is not checked, and the release says so.",
+    ),
+]  # fmt: skip
+CellsOnceOption = Annotated[
+    bool,
+    typer.Option(
+        "--cells-once", rich_help_panel="who",
+        help="With --bounded-to: you also state that no two rows of a person are in one cell (an "
+        "item in its contexts).",
+    ),
+]  # fmt: skip
 ItemOption = Annotated[
     str | None,
     typer.Option(
@@ -84,6 +100,15 @@ TimezoneOption = Annotated[
         "--timezone", metavar="ZONE", rich_help_panel="what",
         help="Where days and hours are: UTC, or an Area/City such as Europe/Vienna. Times stored "
         "without a zone stay as they are.",
+    ),
+]  # fmt: skip
+TypeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--type", metavar="COL=TYPE", rich_help_panel="what",
+        help="Read a column as int64, float64, text, bool, date, timestamp or timestamptz; a value "
+        "that does not fit is missing. Columns of CSV files and of views are text else. "
+        "Repeatable.",
     ),
 ]  # fmt: skip
 QuantityOption = Annotated[
@@ -156,7 +181,7 @@ DeltaOption = Annotated[
     str,
     typer.Option(
         "--delta", metavar="D", rich_help_panel="budget",
-        help="Only with --discover-items: the probability of exceeding epsilon, such as 1e-9.",
+        help="Gaussian noise, --discover: the probability of exceeding epsilon, such as 1e-9.",
     ),
 ]  # fmt: skip
 SplitOption = Annotated[

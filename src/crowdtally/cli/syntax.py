@@ -85,6 +85,23 @@ def once_each(pairs: Iterable[tuple[str, str | None]]) -> dict[str, str | None]:
     return found
 
 
+def types(texts: Iterable[str]) -> dict[str, str]:
+    """``COL=TYPE`` each.
+
+    >>> types(["rating=int64"])
+    {'rating': 'int64'}
+    """
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, kind = (part.strip() for part in text.rpartition("="))
+        if not equals or not name:
+            raise UsageError(f"a type is COL=TYPE, such as rating=int64: received {text!r}.")
+        if name in found:
+            raise UsageError(f"the type of {name!r} is given twice: give each --type once.")
+        found[name] = kind
+    return found
+
+
 def chosen_values(texts: Iterable[str]) -> dict[str, object]:
     """``NAME=VALUE`` each: the contexts that a reader asks about.
 

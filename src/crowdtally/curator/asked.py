@@ -18,6 +18,7 @@ from typing import Any
 from crowdtally.budget import Asked
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
+from crowdtally.curator.bounding.row import Stated
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
@@ -101,7 +102,9 @@ def _records(request: Request) -> dict[str, Any]:
     same = request.sources.same_person
     return {
         "user": list(records.user_columns),
-        "user_per_row": records.user is None,
+        "user_per_row": records.user is None and records.bounded_to is None,
+        "bounded_to": records.bounded_to,
+        "cells_once": records.cells_once,
         "weight": records.weight,
         "item": records.item if expression is None else f"{records.item}={expression}",
         "attributes": list(records.attributes),
@@ -109,6 +112,7 @@ def _records(request: Request) -> dict[str, Any]:
         "context": {name: how or name for name, how in records.contexts.items()},
         "where": records.where,
         "timezone": records.timezone,
+        "type": dict(records.types),
         "record_id": records.record_id,
         "join": joined,
         "same_person": person and {"source": same and same.label, "person": person.person},
@@ -125,7 +129,7 @@ def _method(method: Method) -> dict[str, Any]:
     return {
         "count": method.what,
         "bounding": rule.name,
-        "max_records": None if isinstance(rule, Everyone) else rule.limit,
+        "max_records": None if isinstance(rule, Everyone | Stated) else rule.limit,
         "choose": method.choose,
         "popularity_records": method.popularity_records,
         "scalings": list(method.scalings) if "scalings" in rule.takes else [],

@@ -14,13 +14,13 @@ import numpy as np
 
 from crowdtally.budget import Loss, Reservation
 from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.bounding.own import OwnRule
 from crowdtally.curator.bounding.rule import Rule
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.published import SCHEMA
+from crowdtally.published.metadata import promise
 from crowdtally.values.domain import Axis
 from crowdtally.values.open_domain import OpenDomain
 from crowdtally.values.rational import show
@@ -47,7 +47,7 @@ def describe(
 
     ``began`` is a moment before the records were read: how long they took says how many they are.
     """
-    facts = {
+    facts: dict[str, Any] = {
         "schema": SCHEMA,
         "id": reservation.charge.release_id,
         "created": began.isoformat(timespec="seconds"),
@@ -61,6 +61,7 @@ def describe(
         "charged": _charged(request, dataset, reservation),
         "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
     }
+    facts["guarantee"] = {"words": promise(facts), **facts["guarantee"]}
     facts |= {"other": dict(released.other)} if released.other is not None else {}
     return facts | _auto(request.method.rule, released)
 
@@ -118,44 +119,19 @@ def _auto(rule: Rule, released: Released) -> dict[str, Any]:
 
 
 def _guarantee(request: Request) -> dict[str, Any]:
-    unit, epsilon, delta = request.records.unit, request.epsilon, request.delta
-    kind = f"({epsilon}, {delta})" if delta.value else str(epsilon)
-    except_for = f", but for a probability of at most {delta}" if delta.value else ""
-    rho, zcdp = request.paid.rho, ""
-    if rho is not None:
-        zcdp = f" It follows from zero-concentrated differential privacy with ρ {rho}."
-    own = ""
-    if isinstance(request.method.rule, OwnRule):
-        own = (
-            f" This rests on the bounding rule {request.method.rule.name!r}: that it looks at each "
-            f"{unit.who}'s own records alone was not checked."
-        )
+    unit, rho = request.records.unit, request.paid.rho
     return {
-        "words": (
-            f"{kind}-differential privacy for {unit.neighbours}: whatever one {unit.who} "
-            "contributed changes the probability of any outcome by at most a factor "
-            f"e^{epsilon}{except_for}.{zcdp}{_combination(request.records)}{own}"
-        ),
-        "epsilon": str(epsilon),
-        "delta": str(delta),
+        "epsilon": str(request.epsilon),
+        "delta": str(request.delta),
         **({} if rho is None else {"rho": str(rho)}),
         "unit": {"kind": unit.kind, "column": unit.column},
         "neighbours": unit.neighbours,
     }
 
 
-def _combination(records: Records) -> str:
-    """Whom a compound id protects, in a sentence of its own."""
-    *others, last = [repr(column) for column in records.user_columns] or [""]
-    if not others:
-        return ""
-    whose = "An id" if records.same_person is not None else "A user"
-    return f" {whose} is one combination of {', '.join(others)} and {last}."
-
-
 def _records(records: Records) -> dict[str, Any]:
     """What a record is, as declared: names of columns and expressions, never where they are."""
-    facts = {
+    facts: dict[str, Any] = {
         "user": list(records.user_columns),
         "same_person": records.same_person is not None,
         "item": records.item,
@@ -164,6 +140,10 @@ def _records(records: Records) -> dict[str, Any]:
         "where": records.where,
         "timezone": records.timezone,
     }
+    if records.types:
+        facts["types"] = dict(records.types)
+    if records.bounded_to is not None:
+        facts["bounded"] = {"to": records.bounded_to, "cells_once": records.cells_once}
     if records.quantity is None:
         return facts
     quantity = {"column": records.quantity.column, "most": records.quantity.most}

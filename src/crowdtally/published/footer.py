@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdtally.published.metadata import promise
+
 PREFIX = "crowdtally."
 """What the keys of the notes begin with: other programs have keys of their own."""
 
@@ -24,7 +26,7 @@ def facts(metadata: Mapping[str, Any]) -> dict[str, str]:
     return {
         "schema": metadata["schema"],
         "release": metadata["id"],
-        "guarantee": promised["words"],
+        "guarantee": promise(metadata),
         "epsilon": promised["epsilon"],
         "delta": promised["delta"],
         "unit": promised["unit"]["kind"],

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import InputError
-from crowdtally.published import packaging
+from crowdtally.published import packaging, regular
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.checks.files import check_table
 from crowdtally.published.checks.parsing import parsed
 from crowdtally.published.copying import copy_files
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.folder import staging, unwritable
-from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts
+from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts, promise
 from crowdtally.published.table import TableFacts
 from crowdtally.published.withdrawal import WithdrawalNote, note_in
 
@@ -73,6 +73,11 @@ class Published:
     def guarantee(self) -> Guarantee:
         """What is promised, and to whom."""
         return Guarantee.from_json(self.metadata["guarantee"])
+
+    @cached_property
+    def promise(self) -> str:
+        """What is promised, in sentences."""
+        return promise(self.metadata)
 
     @cached_property
     def records(self) -> RecordFacts | None:
@@ -149,7 +154,7 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
     """
     path = Path(folder)
     try:
-        raw = (path / "release.json").read_bytes()
+        raw = regular.content(path / "release.json")
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             f"{str(path)!r} is not a release: {_lack(path)}. Give the folder that "

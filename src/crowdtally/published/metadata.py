@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from crowdtally.laws.zcdp import epsilon_of
 from crowdtally.published.numbers import exact_number, maybe_number
 from crowdtally.values.epsilon import Epsilon, Price, Rho
+from crowdtally.values.rational import show
+from crowdtally.values.unit import NEIGHBOURS
 
 AUTO = "auto"
 """The bounding of a release that measured its own way: its steps say how it was made."""
+OWN_RULE = " (not a rule of Crowdtally's)"
+"""How the name of a bounding ends that somebody wrote themselves."""
 DISTINCT = "distinct"
 """The bounding of a release that bounds nobody: each user counts once in each of their cells."""
+
+STATED = "stated"
+"""The bounding of a release of rows without an id: nobody has more of them, the publisher says."""
+UNCUT = ("row", STATED, DISTINCT)
+"""The boundings that cut nothing."""
 
 
 @dataclass(frozen=True)
 class Guarantee:
     """What is promised, and to whom."""
 
-    words: str
-    """The promise as a sentence."""
     epsilon: Fraction
     """ε of the whole release."""
     delta: Fraction
@@ -31,8 +38,6 @@ class Guarantee:
     """Whom it protects: a user, a person, or a row."""
     column: str | None
     """The column that tells them apart."""
-    neighbours: str
-    """Which databases are made hard to tell apart."""
     rho: Fraction | None = None
     """ρ of the whole release, where zCDP is what ε and δ follow from."""
 
@@ -45,14 +50,74 @@ class Guarantee:
     def from_json(cls, facts: Mapping[str, Any]) -> Guarantee:
         """From ``guarantee``."""
         return cls(
-            facts["words"],
             exact_number(facts["epsilon"], "epsilon"),
             exact_number(facts["delta"], "delta"),
             facts["unit"]["kind"],
             facts["unit"]["column"],
-            facts["neighbours"],
             maybe_number(facts.get("rho"), "rho"),
         )
+
+    @property
+    def neighbours(self) -> str:
+        """Which databases are made hard to tell apart."""
+        return NEIGHBOURS[self.unit]
+
+    @property
+    def who(self) -> str:
+        """Who is protected, in a word."""
+        return "user" if self.unit == "user" else "person"
+
+
+def promise(metadata: Mapping[str, Any]) -> str:
+    """The promise in sentences, made from the numbers that ``release.json`` says.
+
+    It has these sentences too, for other programs. Whoever seals a folder anew can write others
+    there, so they are never shown.
+
+    Args:
+        metadata: ``release.json``; of ``guarantee`` the words are not looked at.
+    """
+    promised = Guarantee.from_json(metadata["guarantee"])
+    epsilon, delta = show(promised.epsilon), show(promised.delta)
+    kind = f"({epsilon}, {delta})" if promised.delta else epsilon
+    except_for = f", but for a probability of at most {delta}" if promised.delta else ""
+    records, zcdp, own = metadata.get("records") or {}, "", ""
+    if promised.rho is not None:
+        zcdp = (
+            f" It follows from zero-concentrated differential privacy with ρ {show(promised.rho)}."
+        )
+    rule = metadata["method"]["bounding"]
+    if rule.endswith(OWN_RULE):
+        own = (
+            f" This rests on the bounding rule {rule!r}: that it looks at each {promised.who}'s "
+            "own records alone was not checked."
+        )
+    if bounded := records.get("bounded"):
+        own = _stated(bounded)
+    return (
+        f"{kind}-differential privacy for {promised.neighbours}: whatever one {promised.who} "
+        f"contributed changes the probability of any outcome by at most a factor e^{epsilon}"
+        f"{except_for}.{zcdp}{_combination(records)}{own}"
+    )
+
+
+def _combination(records: Mapping[str, Any]) -> str:
+    """Whom a compound id protects, in a sentence of its own."""
+    *others, last = [repr(column) for column in records.get("user", ())] or [""]
+    if not others:
+        return ""
+    whose = "An id" if records["same_person"] else "A user"
+    return f" {whose} is one combination of {', '.join(others)} and {last}."
+
+
+def _stated(bounded: Mapping[str, Any]) -> str:
+    """What is taken on trust from whoever publishes, and what becomes of it if it is wrong."""
+    most, once = bounded["to"], ", nor two in one cell" if bounded["cells_once"] else ""
+    rows = "1 row" if most == 1 else f"{most} rows"
+    return (
+        f" This rests on a statement of the publisher's, which is not checked: that no person has "
+        f"more than {rows}{once}. Whoever has more is protected less."
+    )
 
 
 @dataclass(frozen=True)
@@ -77,11 +142,18 @@ class RecordFacts:
     """The column that says how often a record counts."""
     most: int
     """The most that one record counts; 1 without a quantity."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """The types that were declared, by column."""
+    bounded_to: int | None = None
+    """The publisher's statement of how many rows nobody exceeds; None where there are ids."""
+    cells_once: bool = False
+    """Whether the publisher also stated that no two rows of a person are in one cell."""
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> RecordFacts:
         """From ``records``."""
         quantity = facts.get("quantity") or {"column": None, "most": 1}
+        bounded = facts.get("bounded") or {"to": None, "cells_once": False}
         return cls(
             tuple(facts["user"]),
             facts["same_person"],
@@ -92,6 +164,9 @@ class RecordFacts:
             facts["timezone"],
             quantity["column"],
             quantity["most"],
+            facts.get("types", {}),
+            bounded["to"],
+            bounded["cells_once"],
         )
 
 

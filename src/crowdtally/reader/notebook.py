@@ -34,4 +34,4 @@ def release_table(published: Published) -> str:
     asked = "Ask it: .top(10), .sum(…), .table(…); .describe() says in words what it is."
     note = published.withdrawn
     first = "" if note is None else paragraph(f"This release was {note}")
-    return first + made + paragraph(promised.words) + paragraph(asked)
+    return first + made + paragraph(published.promise) + paragraph(asked)

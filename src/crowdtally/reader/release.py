@@ -256,7 +256,8 @@ class Release:
     def __repr__(self) -> str:
         promised = self._published.guarantee
         names = ", ".join(f"{t.name} ({t.cells} cells)" for t in self._published.tables)
-        unit = "person" if promised.unit == "same-person" else promised.unit
+        merged = promised.unit in ("same-person", "bounded-elsewhere")
+        unit = "person" if merged else promised.unit
         note = self.withdrawn
         called_back = "" if note is None else f"{note}; "
         delta = f", δ={show(promised.delta)}" if promised.delta else ""

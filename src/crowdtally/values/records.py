@@ -71,7 +71,7 @@ class Records:
     """A path, glob or URL#table, or a frame, relation or Ibis table."""
     user: str | tuple[str, ...] | None
     """The column that says whose record it is, or the columns that say so together; None where
-    each row is one person."""
+    each row is one person, or where records were bounded elsewhere."""
     item: str | None
     """What it is about, a column unless ``item_expression`` says how it is computed; None for a
     table of attributes."""
@@ -95,6 +95,12 @@ class Records:
     """Which users are one person: what is protected is then the person."""
     quantity: Quantity | None = None
     """How often a record counts; None: once."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """The types that are declared, by column: of the records and of the tables to look up."""
+    bounded_to: int | None = None
+    """L, where nothing says whose a row is: the publisher states that nobody has more rows."""
+    cells_once: bool = False
+    """With ``bounded_to``: the publisher also states that no two of them are in one cell."""
 
     def __repr__(self) -> str:
         """The declaration alone: a frame's own repr would show records, a URL a password."""
@@ -121,13 +127,33 @@ class Records:
             raise UsageError(
                 "--weight says how many persons a row stands for, so it goes with --user-per-row."
             )
+        self._check_bounded()
         for role, option in (
             (self.record_id, "--record-id tells a user's records apart"),
             (self.same_person, "--same-person says which users are one person"),
             (self.quantity, "--quantity says how often a user's record counts"),
         ):
             if self.user is None and role is not None:
-                raise UsageError(f"{option}: not with --user-per-row.")
+                other = "--user-per-row" if self.bounded_to is None else "--bounded-to"
+                raise UsageError(f"{option}: not with {other}.")
+
+    def _check_bounded(self) -> None:
+        """Refuse a statement about rows that is about nothing, or about other rows than these."""
+        if self.cells_once and self.bounded_to is None:
+            raise UsageError(
+                "--cells-once says where the rows of a person are, of whom --bounded-to L says how "
+                "many they are: give both."
+            )
+        if self.bounded_to is not None and self.user is not None:
+            raise UsageError(
+                "--bounded-to states a bound where nothing says whose a row is. With --user COL "
+                "the program bounds users itself: use --max-records L."
+            )
+        if self.bounded_to is not None and self.weight is not None:
+            raise UsageError(
+                "--weight lets a row stand for several persons, and --bounded-to is about the rows "
+                "of one: remove one of them."
+            )
 
     @property
     def user_columns(self) -> tuple[str, ...]:
@@ -144,6 +170,8 @@ class Records:
             return PrivacyUnit("same-person", columns)
         if columns:
             return PrivacyUnit("user", columns)
+        if self.bounded_to is not None:
+            return PrivacyUnit("bounded-elsewhere")
         return PrivacyUnit("row") if self.weight is None else PrivacyUnit("person", self.weight)
 
 

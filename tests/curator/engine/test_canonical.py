@@ -18,7 +18,7 @@ from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine import frames, opening
 from crowdtally.curator.engine.canonical import SourceColumn, canonical_text
 from crowdtally.curator.engine.census import countable
-from crowdtally.curator.engine.columns import matchable, same_key, stored
+from crowdtally.curator.engine.columns import matchable, same_key
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.sources import locate
@@ -138,10 +138,8 @@ def test_one_more_value_changes_no_text(series, newcomer):
 def _read_texts(series: pd.Series) -> list[Any]:
     """As the engine reads a frame's column."""
     with DuckDBEngine() as engine:
-        value, _ = stored("a", engine.open(locate(pd.DataFrame({"a": series})), "source")["a"])
-        return [
-            row[0] for row in engine._connection.execute(f"SELECT {value} FROM source").fetchall()
-        ]
+        engine.open(locate(pd.DataFrame({"a": series})), "source")
+        return [row[0] for row in engine._connection.execute("SELECT a FROM source").fetchall()]
 
 
 def _texts(series: pd.Series) -> list[Any]:
@@ -186,7 +184,7 @@ def test_asking_what_a_relation_reads_leaves_nothing_behind():
         connection.execute("CREATE TABLE t AS SELECT 1 AS i")
         with DuckDBEngine() as engine:
             assert engine.open(locate(connection.sql("FROM t")), "r") == {
-                "i": SourceColumn("INTEGER", declared=False, twin="i\x1ftext")
+                "i": SourceColumn("VARCHAR", declared=False, own="INTEGER")
             }
         views = connection.execute("SELECT count(*) FROM duckdb_views() WHERE NOT internal")
         assert views.fetchone() == (0,)
@@ -239,8 +237,7 @@ def test_keys_of_frames_are_joined_by_their_text():
     for records in (people, people.to_pandas(), pl.from_arrow(people)):
         assert kept(records, domain, contexts=["age"], joins=[(ages, "u")]) == Counter({0: 1, 1: 1})
     twice = pa.table({"u": ["1", "1"], "age": [30, 40]})
-    with pytest.raises(ct.InputError, match="the join key 'u' repeats"):
-        kept(people, domain, contexts=["age"], joins=[(twice, "u")])
+    assert kept(people, domain, contexts=["age"], joins=[(twice, "u")]) == Counter()
 
 
 def test_a_key_that_a_schema_declares_meets_one_that_was_inferred(tmp_path):

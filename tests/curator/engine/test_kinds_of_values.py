@@ -20,6 +20,7 @@ from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine import columns, opening
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
+from crowdtally.values.sql import quoted
 from kit.every_source import (
     DAYS,
     PLACES,
@@ -145,10 +146,10 @@ def test_categories_of_others_change_nobodys_sample(kind: str) -> None:
 
 def test_a_category_hashed_by_its_code_is_caught() -> None:
     def by_code(column: str, *_: object) -> str:
-        return f"enum_code({columns.quoted(column)})"
+        return f"enum_code({quoted(column)})"
 
     alone, crowd = _histories(["m", "n"]), _histories(["a", "b", "m", "n", "z"])
-    as_found = mock.patch.object(opening, "plain", return_value="*")
+    as_found = mock.patch.object(opening, "bare", lambda name, kind: (quoted(name), kind))
     with as_found, mock.patch.object(columns, "identity", by_code):
         pairs = [
             [_sample_of("m", CATEGORIES["pandas"](whole), key) for whole in (alone, crowd)]

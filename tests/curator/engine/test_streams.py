@@ -77,8 +77,8 @@ def test_types_of_a_stream_are_inferred_as_any_frames() -> None:
         with DuckDBEngine() as engine:
             columns = engine.open(locate(source), "t")
         assert not any(column.declared for column in columns.values())
-        assert columns["n"].twin is not None
-        assert columns["who"].twin is None
+        assert columns["n"].own is not None
+        assert columns["who"].own is None
 
 
 def test_a_guest_among_integers_changes_nobody() -> None:

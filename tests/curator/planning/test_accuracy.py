@@ -147,13 +147,8 @@ def test_attributes_have_no_item() -> None:
     domain = ct.Domain(attributes={"a": range(9)})
     words = "no items: say accuracy_of='cell', or accuracy_of='sum:R' with"
     with pytest.raises(ct.UsageError, match=words):
-        ct.plan(records, domain, half_width=5, max_records=10)
-    assert (
-        ct.plan(
-            records, domain, half_width=5, accuracy_of="cell", max_records=10
-        ).request.epsilon.value
-        < 1
-    )
+        ct.plan(records, domain, half_width=5)
+    assert ct.plan(records, domain, half_width=5, accuracy_of="cell").request.epsilon.value < 1
 
 
 # ---- the command, and what will be noise --------------------------------------------------------

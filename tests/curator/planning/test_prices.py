@@ -8,7 +8,9 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.planning.plan import make_plan
+from crowdtally.curator.planning.prices import _words
 from crowdtally.curator.request.request import make_request
+from crowdtally.values.epsilon import Delta
 from kit.made import visits
 
 ROWS = visits({"a": 5, "b": 3})
@@ -38,8 +40,20 @@ def test_the_noise_of_both(delta: object) -> None:
     assert f"With delta = {given} the same epsilon buys a standard error of" in facts["words"]
 
 
-def test_where_a_delta_buys_nothing_it_says_would() -> None:
-    assert "would buy" in plan(max_records=1)["prices"]["words"]
+def test_where_a_delta_buys_nothing_it_says_so() -> None:
+    facts = plan(max_records=1)["prices"]
+    assert facts["std"]["items"] > facts["pure_std"]["items"]
+    assert facts["words"].startswith("A delta would not help here: with delta = 1e-9 the same ")
+    assert "buy" not in facts["words"]
+    assert facts["words"].endswith(" in 'items', which is no less.")
+
+
+def test_where_a_delta_helps_one_table_alone_it_says_which() -> None:
+    words = _words(Delta.of("1e-9"), {"items": 9.0, "edges": 2.0}, {"items": 3.0, "edges": 4.0})
+    assert words == (
+        "With delta = 1e-9 the same epsilon means a standard error of 3 instead of 9 in 'items' "
+        "(less), 4 instead of 2 in 'edges' (no less)."
+    )
 
 
 def test_the_errors_of_auto_by_guesses() -> None:

@@ -3,8 +3,10 @@
 A stored schema (Parquet, a database's table) is a public fact. A frame's or view's type is not: it
 was inferred from its rows, so that one user's value can change it for everybody. ``guest`` among
 integers makes a column text; a missing value makes pandas turn integers into floats. So a column
-whose type was inferred is identified, matched and joined by its *canonical text*, in which 7, 7.0
-and '7' are one value. It stands beside the column in a twin; expressions see the column itself.
+whose type was inferred *is* its canonical text, in which 7, 7.0 and '7' are one value: ids, keys,
+listed values and expressions all read that text. Only a type that the curator declares makes
+numbers and times of it, value by value: see ``typed``. The source's own value stands beside it,
+under a name that no expression can reach.
 
 In a column whose type was *guessed*, integers pass through floats as soon as another row wants it:
 by then those of 2^53 and beyond are not the records' own any more. They are left out always:
@@ -34,16 +36,24 @@ class SourceColumn:
     """A column of a source, as far as it is known before a row is read."""
 
     type: str
-    """Its type, by DuckDB's name."""
+    """Its type, by DuckDB's name; VARCHAR where it was inferred, if its values have a text."""
     declared: bool = True
-    """Whether a stored schema declares the type."""
-    twin: str | None = None
-    """The column beside it that holds its canonical text, where that is not the value itself."""
+    """Whether a stored schema or the curator declares the type."""
+    own: str | None = None
+    """The type of the source's own values, where they stand beside the column: see ``own_of``."""
 
 
-def twin_of(column: str) -> str:
-    """The name of a column's twin: one that nobody gives to a column."""
-    return f"{column}\u001ftext"
+def text_of(key: str) -> str:
+    """The column beside a join key that holds its canonical text."""
+    return f"{key}\u001ftext"
+
+
+def own_of(column: str) -> str:
+    """The column beside a canonical text that holds the source's own value.
+
+    Both names are such that nobody gives them to a column, and expressions cannot read them.
+    """
+    return f"{column}\u001fown"
 
 
 def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | None:

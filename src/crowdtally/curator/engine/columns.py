@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from crowdtally.curator.engine.canonical import SourceColumn, identifying
+from crowdtally.curator.engine.canonical import SourceColumn, identifying, own_of
 from crowdtally.errors import InputError, did_you_mean
 from crowdtally.values.domain import Axis, Kind, plain_integer
 from crowdtally.values.sql import quoted
@@ -53,14 +53,17 @@ def text_and_integer(first: str, second: str) -> bool:
     return "VARCHAR" in (first, second) and not {first, second}.isdisjoint(_INTEGERS)
 
 
-def stored(name: str, column: SourceColumn) -> tuple[str, str]:
-    """SQL for a column's values and their type, of which neither depends on other rows."""
-    return (quoted(name), column.type) if column.twin is None else (quoted(column.twin), "VARCHAR")
+def own(name: str, column: SourceColumn) -> tuple[str, str]:
+    """SQL for the values that the source itself holds, and their type, which other rows may decide.
+
+    For lists, which are public, for weights, and to tell a missing value from one without a text.
+    """
+    return (quoted(name), column.type) if column.own is None else (quoted(own_of(name)), column.own)
 
 
 def identity(name: str, column: SourceColumn, role: str) -> str:
     """SQL for an id column in a form whose equality and hash depend on this row alone."""
-    value, sql_type = stored(name, column)
+    value, sql_type = quoted(name), column.type
     kind = kind_of(sql_type)
     if kind is None and not sql_type.startswith(("DECIMAL", "TIMESTAMP", "BLOB", "TIME")):
         raise InputError(
@@ -81,7 +84,7 @@ def identity_text(name: str, column: SourceColumn, role: str) -> str:
     Only types whose text is the same on every engine, and different for different values: a time's
     text depends on the zone.
     """
-    value, sql_type = stored(name, column)
+    value, sql_type = quoted(name), column.type
     whole_decimal = sql_type.startswith("DECIMAL") and sql_type.endswith(",0)")
     if kind_of(sql_type) is None and not whole_decimal:
         raise InputError(
@@ -132,7 +135,7 @@ def refuse_hopeless(axis: Axis, column: SourceColumn) -> None:
 
 def discovered(name: str, column: SourceColumn) -> str:
     """SQL for values without a public list: in the type that a schema declares, else text."""
-    value, sql_type = stored(name, column)
+    value, sql_type = quoted(name), column.type
     kind = kind_of(sql_type)
     if kind is None:
         raise InputError(
@@ -149,7 +152,7 @@ def quantity(name: str, column: SourceColumn) -> str:
     Where the type was inferred, the canonical text is read: one user's quantity can turn a frame's
     whole column into floats or text, and 7, 7.0 and '7' must stay one quantity.
     """
-    value, sql_type = stored(name, column)
+    value, sql_type = quoted(name), column.type
     if sql_type in ("DOUBLE", "FLOAT"):
         return _whole_float(value)
     if sql_type == "VARCHAR" or sql_type.startswith("DECIMAL"):
@@ -165,19 +168,20 @@ def whole_number(
     """SQL for a weight: how many persons a row stands for; or for another whole number.
 
     Beyond 64 bits there is no cast: such a row stands for more persons than there are, and is cut
-    by a later step. Dropped, it would take them all away for one person more.
+    by a later step. Dropped, it would take them all away for one person more. So it is read from
+    the source's own value: a number of 2^53 and beyond may have no text.
     """
-    value = quoted(name)
-    if column.type == "VARCHAR":
+    value, sql_type = own(name, column)
+    if sql_type == "VARCHAR":
         return _digits(value)
-    if column.type in ("DOUBLE", "FLOAT") and column.twin is not None:
+    if sql_type in ("DOUBLE", "FLOAT") and column.own is not None:
         return _whole_float(value)
-    if kind_of(column.type) != "integer":
+    if kind_of(sql_type) != "integer":
         raise InputError(
-            f"{role} {name!r} has type {shown(column.type)}: it must be a whole number of {of}."
+            f"{role} {name!r} has type {shown(sql_type)}: it must be a whole number of {of}."
         )
     number = f"TRY_CAST({value} AS BIGINT)"
-    if column.type in _UP_TO_64_BITS:
+    if sql_type in _UP_TO_64_BITS:
         return number
     # Not LEAST(), which passes over a null: a missing weight would be the largest.
     return f"CASE WHEN {value} > {2**62} THEN {2**62} ELSE {number} END"

@@ -11,16 +11,21 @@ from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.expressions import (
     WHERE,
+    Tree,
     columns_of,
+    is_qualified,
     of_context,
     of_item,
     row_expression,
+    written,
 )
 from crowdtally.curator.engine.joining import Joined
+from crowdtally.curator.engine.needing import needed_types
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
-from crowdtally.values.domain import Axis, Domain, Kind
+from crowdtally.values.domain import Axis, Domain
 from crowdtally.values.open_domain import OpenDomain
 from crowdtally.values.records import Records
+from crowdtally.values.sql import quoted
 
 
 def matched(
@@ -52,24 +57,13 @@ def _axis(engine: Engine, records: Records, name: str, axis: Axis | None, joined
     if text is not None:
         what = of_item(name) if is_item else of_context(name)
         value, sql_type = _derived(engine, text, what, joined)
-        kind = _public_kind(sql_type, text, what, joined) if axis is None else axis.kind
+        kind = columns.kind_of(sql_type) or "text" if axis is None else axis.kind
         return columns.matchable(value, sql_type, kind, name)
     column = _column(name, "the item" if is_item else "a context", records, joined)
     if axis is None:
         return columns.discovered(name, column)
     columns.refuse_hopeless(axis, column)
-    return columns.matchable(*columns.stored(name, column), axis.kind, name)
-
-
-def _public_kind(sql_type: str, text: str, what: str, joined: Joined) -> Kind:
-    """The kind of a computed value without a public list.
-
-    The kind is published. Where a type was inferred from the rows, one user could decide it.
-    """
-    folded = {known.lower(): column for known, column in joined.columns.items()}
-    read = columns_of(row_expression(text, what))
-    public = all(folded[column.lower()].declared for column in read)
-    return (columns.kind_of(sql_type) if public else None) or "text"
+    return columns.matchable(quoted(name), column.type, axis.kind, name)
 
 
 def condition(engine: Engine, records: Records, joined: Joined) -> str:
@@ -102,19 +96,45 @@ def _column(name: str, role: str, records: Records, joined: Joined) -> SourceCol
 def _derived(engine: Engine, text: str, what: str, joined: Joined) -> tuple[str, str]:
     """SQL for an expression that a person typed, and its type."""
     tree = row_expression(text, what)
-    known = {name.lower() for name in joined.columns}
+    _check_columns(tree, what, joined)
+    sql = written(tree)
+    try:
+        engine.check_row_wise(sql, what, joined.clause)
+    except InputError as error:
+        raise (needed_types(engine, tree, what, joined) or error) from None
+    # A value that the expression cannot take is a fault of one record: null, outside the domain.
+    value = f"TRY({sql})"
+    try:
+        engine.define("probe", f"SELECT {value} AS value FROM {joined.clause}")
+        return value, engine.schema("probe")["value"]
+    except InputError as error:
+        raise needed_types(engine, tree, what, joined) or _uncomputable(what, error) from error
+    except CrowdtallyError as error:
+        raise _uncomputable(what, error) from error
+
+
+def _uncomputable(what: str, error: CrowdtallyError) -> CrowdtallyError:
+    return type(error)(f"{what} cannot be computed from the columns: {error}")
+
+
+def _check_columns(tree: Tree, what: str, joined: Joined) -> None:
+    """Refuse columns that are not there, and values that depend on an inferred type."""
+    known = {name.lower(): column for name, column in joined.columns.items()}
     for column in columns_of(tree):
         if column.lower() not in known:
             raise InputError(
                 f"{what} reads column {column!r}, which does not exist. "
                 f"{did_you_mean(column, joined.columns)}"
             )
-    sql = tree.sql(dialect="duckdb", identify=True)  # quoted, no column can pass for a keyword
-    engine.check_row_wise(sql, what)
-    # A value that the expression cannot take is a fault of one record: null, outside the domain.
-    value = f"TRY({sql})"
-    try:
-        engine.define("probe", f"SELECT {value} AS value FROM {joined.clause}")
-        return value, engine.schema("probe")["value"]
-    except CrowdtallyError as error:
-        raise type(error)(f"{what} cannot be computed from the columns: {error}") from error
+        found = known[column.lower()]
+        if not found.declared and found.type != "VARCHAR":
+            raise InputError(
+                f"{what} reads column {column!r}, whose values are lists or others without a text. "
+                "Where types are inferred from the rows, expressions read text alone: give the "
+                "records as a Parquet file, or store what you need of it in a column of its own."
+            )
+    if is_qualified(tree):
+        raise InputError(
+            f"{what} reads a column of a table or a field of a column, such as a.b: name columns "
+            "alone, without a point."
+        )

@@ -6,12 +6,12 @@ releases need not match.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import duckdb
@@ -19,23 +19,22 @@ import ibis
 import numpy as np
 from ibis.backends.sql.datatypes import DuckDBType
 from numpy.typing import NDArray
-from sqlglot import tokenize
 
+from crowdtally import memory
 from crowdtally.curator.engine import csv_files, hashing, opening, sizing, window
-from crowdtally.curator.engine.canonical import SourceColumn, canonical_text, twin_of
+from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.census import carried, census
 from crowdtally.curator.engine.compiling import compiler
 from crowdtally.curator.engine.duckdb_errors import translated
+from crowdtally.curator.engine.fence import spans
 from crowdtally.curator.engine.opening import Opened
 from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
-from crowdtally.errors import UsageError
+from crowdtally.curator.engine.typed import Stored, view_of
+from crowdtally.errors import InputError, UsageError
 from crowdtally.values.domain import Axis
 from crowdtally.values.records import UTC
 from crowdtally.values.sql import quoted
-
-# Macros of DuckDB's own that are functions of one row; the others may hide an aggregate.
-_ROW_MACROS = {"if", "nullif", "split_part", "fmod", "fdiv", "days_in_month", "date_add"}
 
 _OUTSIDE_TRY = "common_subexpressions,in_clause"
 """Optimisers that compute a part of an expression outside its TRY: a value that it cannot take
@@ -58,12 +57,14 @@ class DuckDBEngine:
         self, reach: Reach = opening.opened, settings: Mapping[str, str] | None = None
     ) -> None:
         self._reach = reach
+        limited = _limited()
         self._folder = tempfile.TemporaryDirectory(prefix="crowdtally-")
         self._connection = duckdb.connect(
             ":memory:",
             config={
                 "temp_directory": str(Path(self._folder.name) / "spill"),
                 "autoinstall_known_extensions": "false",
+                **limited,
                 **(settings or {}),
             },
         )
@@ -88,7 +89,11 @@ class DuckDBEngine:
     # ---- sources -------------------------------------------------------------------------------
 
     def open(
-        self, located: Located, name: str, keys: Iterable[str] = ()
+        self,
+        located: Located,
+        name: str,
+        keys: Iterable[str] = (),
+        types: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns."""
         label = located.label or "the records"
@@ -97,21 +102,22 @@ class DuckDBEngine:
         with translated(f"opening {label}"), self._copying_in_utc():
             found = self._reach(self._connection, located, name, Path(self._folder.name))
             self._held.append(found.keep)
-            types = self._types(found.rows)
-            self._rows[name] = sizing.rows_of(self._connection, located, found, len(types))
-            texts = _texts(types, found, keys)
-            twins = [f"{text} AS {quoted(twin_of(column))}" for column, text in texts.items()]
-            as_it_is = located.kind in ("parquet", "csv") and opening.all_plain(types)
-            columns = "*" if as_it_is else opening.plain(types)
-            self.define(name, f"SELECT {', '.join([columns, *twins])} FROM {found.rows}", label)
-        return {
-            column: SourceColumn(
-                opening.freed_type(kind),
-                found.of(column) == "declared",
-                twin_of(column) if column in texts and found.of(column) != "declared" else None,
-            )
-            for column, kind in types.items()
-        }
+            held = self._types(found.rows)
+            self._rows[name] = sizing.rows_of(self._connection, located, found, len(held))
+            columns: dict[str, SourceColumn] = {}
+            shown: dict[str, str] = {}
+            for column, kind in held.items():
+                stored = Stored(column, *opening.bare(column, kind), found.of(column))
+                sql, columns[column] = view_of(stored, types.get(column), key=column in keys)
+                shown |= sql
+            as_it_is = located.kind in ("parquet", "csv") and opening.all_plain(held)
+            if as_it_is and types.keys().isdisjoint(held):
+                shown = {alias: sql for alias, sql in shown.items() if alias not in held}
+                listed = ["*", *_aliased(shown)]
+            else:
+                listed = _aliased(shown)
+            self.define(name, f"SELECT {', '.join(listed)} FROM {found.rows}", label)
+        return columns
 
     def in_zone(self, zone: str) -> None:
         """Turn times into days and hours in this zone from now on."""
@@ -170,31 +176,22 @@ class DuckDBEngine:
         self._connection.unregister("incoming")
         return self.table(name)
 
-    def check_row_wise(self, sql: str, what: str) -> None:
-        """Refuse functions that this engine's catalogue does not call a function of one row.
+    def check_row_wise(self, sql: str, what: str, clause: str) -> None:
+        """Refuse parts of dates that are asked of an interval or of a time of day.
 
         Expressions that were let pass are computed as they stand, for each row by itself.
         """
-        tokens = tokenize(sql, read="duckdb")
-        names = {a.text.lower() for a, b in pairwise(tokens) if b.text == "("}
-        rows = self._connection.execute(
-            "SELECT DISTINCT function_name FROM duckdb_functions() WHERE NOT "
-            "(function_type = 'scalar' AND stability = 'CONSISTENT')"
-        ).fetchall()
-        refused = sorted(names & {str(row[0]).lower() for row in rows} - _ROW_MACROS)
-        if refused:
-            raise UsageError(
-                f"{what} contains {refused[0]}(), which is not a function of one record: use "
-                "columns, arithmetic, CASE and row-wise functions."
-            )
+        names, arguments = spans(sql)
+        with translated("reading the columns"):
+            types = self._types(f"(SELECT {arguments} FROM {clause})").values() if names else ()
+        for name, kind in zip(names, types, strict=True):
+            if kind == "INTERVAL" or re.match(r"TIME(?!STAMP)", kind):
+                raise InputError(
+                    f"{what} asks {name}() of a value of type {kind}: it takes dates and times "
+                    "with a date. Between two of them, date_diff('day', start, end) counts."
+                )
         # From now on: a release without expressions has nothing that may fail, and keeps its speed.
         self._connection.execute(f"SET disabled_optimizers = '{_OUTSIDE_TRY},{_BY_OTHER_ROWS}'")
-
-    def is_unique(self, name: str, column: str) -> bool:
-        """Whether no value of the column repeats (nulls aside)."""
-        key = quoted(column)
-        (unique,) = self._one(f"SELECT count({key}) = count(DISTINCT {key}) FROM {quoted(name)}")
-        return bool(unique)
 
     def column(self, name: str, column: str) -> NDArray[np.int64] | NDArray[np.object_] | None:
         """All values of a public list's column in its order; None where one is null."""
@@ -287,20 +284,16 @@ class DuckDBEngine:
         return tuple(row)
 
 
-def _texts(types: Mapping[str, str], found: Opened, keys: Iterable[str]) -> dict[str, str]:
-    """SQL for the twins: columns whose canonical text is not the value itself, and keys."""
-    texts = {}
-    for column, kind in types.items():
-        how, wanted = found.of(column), column in keys
-        if (
-            wanted
-            or how == "guessed"
-            or (how == "inferred" and opening.freed_type(kind) != "VARCHAR")
-        ):
-            text = canonical_text(*opening.bare(column, kind), how)
-            if text is not None:
-                texts[column] = text
-    return texts
+def _limited() -> dict[str, str]:
+    """DuckDB knows the machine's memory, and not a smaller limit on this process."""
+    share = memory.share()
+    if share is None:
+        return {}
+    return {"threads": str(share.threads), "memory_limit": f"{share.memory // 2**20} MiB"}
+
+
+def _aliased(shown: Mapping[str, str]) -> list[str]:
+    return [f"{sql} AS {quoted(alias)}" for alias, sql in shown.items()]
 
 
 # Names for Ibis to call.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Protocol, Self
 
 import ibis
@@ -35,17 +35,22 @@ class Engine(Protocol):
     ) -> None: ...
 
     def open(
-        self, located: Located, name: str, keys: Iterable[str] = ()
+        self,
+        located: Located,
+        name: str,
+        keys: Iterable[str] = (),
+        types: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns.
 
-        Beside each column whose type was inferred, and each of ``keys``, stands its twin.
+        A column whose type was inferred is its canonical text, unless ``types`` declares one of
+        ``typed.TYPES``. Beside each of ``keys`` stands its text.
         """
 
     def in_zone(self, zone: str) -> None:
         """Turn times into days and hours in this zone from now on.
 
-        What was opened before or after keeps its instants, and the twins their text: a zone decides
+        What was opened before or after keeps its instants, and its texts: a zone decides
         what expressions make of a time, never whose record it is.
         """
 
@@ -70,11 +75,11 @@ class Engine(Protocol):
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
         """A table of public or already released columns."""
 
-    def check_row_wise(self, sql: str, what: str) -> None:
-        """Refuse an expression that is not computed for each row by itself, as it stands."""
+    def check_row_wise(self, sql: str, what: str, clause: str) -> None:
+        """Refuse an expression that this engine does not compute as it stands, row by row.
 
-    def is_unique(self, name: str, column: str) -> bool:
-        """Whether no value of the column repeats (nulls aside)."""
+        ``clause`` is what follows FROM: it decides the types of the columns.
+        """
 
     def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
         """A hash of (key, columns) in 0 … 2^63 − 1; nulls are values like any other."""

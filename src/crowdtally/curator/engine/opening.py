@@ -30,6 +30,12 @@ _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 _NO_TYPE = '"NULL"'
 # Of nanoseconds with a zone, as pandas and Polars write them, DuckDB computes next to nothing.
 _FREED = {_NO_TYPE: "VARCHAR", "TIMESTAMPTZ_NS": "TIMESTAMP WITH TIME ZONE"}
+# A file can store numbers in a column of times that are no time. DuckDB stops at them, even in TRY.
+_FIRST, _LAST = "290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54"
+_TIMES = {
+    "TIMESTAMP": (_FIRST, _LAST), "TIMESTAMP_S": (_FIRST, _LAST), "TIMESTAMP_MS": (_FIRST, _LAST),
+    "TIME": ("00:00:00", "24:00:00"), "TIME_NS": ("00:00:00", "24:00:00"),
+}  # fmt: skip
 # What reads rows with a schema that is stored with them; other readers guess one from the rows.
 _STORED = {
     "SEQ_SCAN",
@@ -84,15 +90,9 @@ def opened(
     return _copied(connection, located, name, folder, rows)
 
 
-def plain(schema: Mapping[str, str]) -> str:
-    """SQL for the columns of a table, as values that mean the same whatever other rows hold."""
-    bares = {quoted(name): bare(name, kind)[0] for name, kind in schema.items()}
-    return ", ".join(name if sql == name else f"{sql} AS {name}" for name, sql in bares.items())
-
-
 def all_plain(schema: Mapping[str, str]) -> bool:
     """Whether every column of a file can be taken as it is; one of nulls alone may have no type."""
-    return all(freed_type(kind) == kind for kind in schema.values())
+    return all(freed_type(kind) == kind and kind not in _TIMES for kind in schema.values())
 
 
 def bare(column: str, kind: str) -> tuple[str, str]:
@@ -100,7 +100,8 @@ def bare(column: str, kind: str) -> tuple[str, str]:
 
     An ENUM's numbers and order come from the values of all rows: it becomes text. So does a column
     of nulls alone, which would have no type. A collation makes different texts equal, so that one
-    record would match several values of a list: it goes. Instants are read to the microsecond.
+    record would match several values of a list: it goes. Instants are read to the microsecond, and
+    what is stored as a time but is none, an infinite one too, is null.
 
     >>> bare("k", "ENUM('it''s', 'b')[]")
     ('CAST("k" AS VARCHAR[])', 'VARCHAR[]')
@@ -108,6 +109,9 @@ def bare(column: str, kind: str) -> tuple[str, str]:
     name, freed = quoted(column), freed_type(kind)
     if kind == "VARCHAR":
         return f'{name} COLLATE "C"', kind
+    if kind in _TIMES:
+        first, last = (f"CAST('{time}' AS {kind})" for time in _TIMES[kind])
+        return f"CASE WHEN {name} BETWEEN {first} AND {last} THEN {name} END", kind
     return (name, kind) if freed == kind else (f"CAST({name} AS {freed})", freed)
 
 

@@ -17,11 +17,12 @@ from crowdtally.curator.engine.census import cell_parts
 from crowdtally.curator.engine.deriving import condition, matched
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.identifying import identities, open_persons, with_persons
-from crowdtally.curator.engine.joining import join
+from crowdtally.curator.engine.joining import Joined, join
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.matching import with_cells, with_values
 from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.relations import Column, Rows, either, smaller
+from crowdtally.errors import InputError, did_you_mean
 from crowdtally.values.domain import Domain
 from crowdtally.values.open_domain import OpenDomain, columns_of
 from crowdtally.values.records import Records
@@ -51,6 +52,8 @@ class Prepared:
     each value in its list (``code_0``, …; ``axis_0``, … has the value), and whether each join
     found a partner (``partner_0``, …), and what a quantity says beyond the most that it counts
     (``said``). For the curator's eyes."""
+    columns: Mapping[str, SourceColumn]
+    """The columns that the records offer, with their joins."""
 
     @property
     def domain(self) -> Domain:
@@ -91,29 +94,31 @@ def prepare(
     Without ``lists`` no column has one: all of them are discovered.
     """
     lists = lists or OpenDomain.of(records)
-    persons = open_records(engine, records, lists, sources or Sources(records))
-    return _match(engine, records, lists, persons)
+    found = open_records(engine, records, lists, sources or Sources(records))
+    return _match(engine, records, lists, *found)
 
 
 def open_records(
     engine: Engine, records: Records, lists: Domain | OpenDomain, sources: Sources
-) -> Rows | None:
+) -> tuple[Rows | None, Mapping[str, SourceColumn]]:
     """Define the view ``records``, or refuse a declaration that does not fit the schema.
 
-    No row of the records is read: of joined tables, whether their keys repeat.
+    No row of the records is read, nor of joined tables.
 
     Returns:
-        Which ids are one person's, where a table says so.
+        Which ids are one person's, where a table says so; and the columns that are offered.
     """
     source, joins = sources.records, sources.joins
     for axis in lists.axes if isinstance(lists, Domain) else lists.listed:
         refuse_own_list(axis.name, axis.origin, sources)
     engine.in_zone(records.timezone)
-    schema = engine.open(source, "source", keys=[found.declared.key for found in joins])
+    keys = [found.declared.key for found in joins]
+    schema = engine.open(source, "source", keys, records.types)
     name = source.label or "the table"
     for column, role in _needed(records):
         columns.require(column, schema, role, name)
-    joined = join(engine, joins, schema, name)
+    joined = join(engine, joins, schema, records.types, name)
+    _refuse_unknown_types(records, joined)
     selected = identities(records, joined.columns)
     selected |= matched(engine, records, lists, joined)
     selected |= _inexact(records, joined.columns)
@@ -122,7 +127,21 @@ def open_records(
     taken = condition(engine, records, joined)
     engine.define("records", f"SELECT {projection} FROM {joined.clause}{taken}")
     same = sources.same_person
-    return None if same is None else open_persons(engine, records, same)
+    persons = None if same is None else open_persons(engine, records, same)
+    return persons, joined.columns
+
+
+def _refuse_unknown_types(records: Records, joined: Joined) -> None:
+    """Refuse a slip in a name: the column meant would stay text."""
+    partners = {join.partner_key for join in records.joins}
+    person = records.same_person.person if records.same_person is not None else None
+    known = {*joined.columns, *partners, *({person} if person else ())}
+    for name in records.types:
+        if name not in known:
+            raise InputError(
+                f"--type declares a column {name!r}, which does not exist. "
+                f"{did_you_mean(name, joined.columns)}"
+            )
 
 
 def _needed(records: Records) -> list[tuple[str, str]]:
@@ -140,15 +159,14 @@ def _inexact(records: Records, schema: Mapping[str, SourceColumn]) -> dict[str, 
     """Whether a row has a value, but none that its column can vouch for: see ``canonical``."""
     ids = {*records.user_columns, records.record_id}
     texts = {
-        name: (
-            columns.identity(name, column, "an id")
-            if name in ids
-            else columns.stored(name, column)[0]
-        )
+        name: (columns.identity(name, column, "an id") if name in ids else quoted(name))
         for name, column in schema.items()
         if name in ids | _read_as_they_are(records) and not column.declared
     }
-    lost = [f"({quoted(name)} IS NOT NULL AND {text} IS NULL)" for name, text in texts.items()]
+    lost = [
+        f"({columns.own(name, schema[name])[0]} IS NOT NULL AND {text} IS NULL)"
+        for name, text in texts.items()
+    ]
     return {"inexact": f"CAST({' OR '.join(lost)} AS INTEGER)"} if lost else {}
 
 
@@ -161,7 +179,11 @@ def _read_as_they_are(records: Records) -> set[str]:
 
 
 def _match(
-    engine: Engine, records: Records, lists: Domain | OpenDomain, persons: Rows | None
+    engine: Engine,
+    records: Records,
+    lists: Domain | OpenDomain,
+    persons: Rows | None,
+    offered: Mapping[str, SourceColumn],
 ) -> Prepared:
     """Every record with its cell; null where a value, a partner, a weight or quantity is missing.
 
@@ -192,7 +214,8 @@ def _match(
             counts=rows.quantity > 0,
         )
     names = ("user", "id", "weight", *cell_parts(rows), "quantity", "inexact")
-    return Prepared(rows.select(*(name for name in names if name in rows.columns)), lists, rows)
+    kept = rows.select(*(name for name in names if name in rows.columns))
+    return Prepared(kept, lists, rows, offered)
 
 
 def _only(condition: Column, value: Column) -> Column:

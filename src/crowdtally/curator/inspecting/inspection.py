@@ -6,7 +6,7 @@ the records. It reads what a release reads, by the same expressions, and draws n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.curator.engine.typed import suggested
 from crowdtally.curator.inspecting.reasons import Reason, reasons
 from crowdtally.curator.inspecting.spread import Spread, spread
 from crowdtally.curator.inspecting.words import WARNING, lines, wrapped
@@ -40,6 +41,8 @@ class Inspection:
     bounded."""
     bounding: str
     """The rule that would bound users."""
+    types: Mapping[str, str]
+    """The types that undeclared columns have in these rows, by the names that declare them."""
     who: str = "user"
     """Who is protected, and bounded: a ``user``, or a ``person`` who may have several ids."""
 
@@ -68,6 +71,7 @@ class Inspection:
             "protected": self.who,
             "spread": None if self.spread is None else self.spread.to_dict(self.limit),
             "persons": self.persons,
+            "types": dict(self.types),
         }
 
 
@@ -91,6 +95,7 @@ def inspect(
             _persons(engine, prepared) if subject.records.weight is not None else None,
             None if isinstance(method.rule, Everyone) else method.rule.limit,
             method.rule.name,
+            suggested(prepared.columns),
             subject.records.unit.who,
         )
 

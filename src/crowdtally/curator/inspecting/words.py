@@ -6,6 +6,8 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdtally.curator.engine.needing import typed_options
+
 WARNING = (
     "For your eyes only: these numbers are exact and private. Nothing was charged; do not publish "
     "them."
@@ -17,6 +19,21 @@ _CHOSEN_BY_LOOKING = (
     "A bound that is chosen by looking at these numbers is not covered by the guarantee: it "
     "depends on the records. Choose it by what is known without them, or let --choose rank choose "
     "it privately, for a share of epsilon."
+)
+
+_SEVERAL_PARTNERS = "Without a partner in that table, or with several: a key that repeats has none."
+_MATCHES_NOTHING = {
+    ("join", "user"): _SEVERAL_PARTNERS,
+    ("join", "person"): _SEVERAL_PARTNERS,
+    ("user", "person"): "Without a user, or of an id to which the table gives several persons.",
+}
+"""What rows lack that fall out because of a table beside them: by role, and who is protected."""
+
+
+_UNDECLARED = (
+    "Columns that are text to an expression, because no schema declares their type, and the types "
+    "that they have in these rows. Declare those that expressions need, as they are known without "
+    "the rows:"
 )
 
 
@@ -31,14 +48,21 @@ def lines(facts: Mapping[str, Any]) -> Iterator[str]:
     yield "Dropped because of (a row may have several reasons):"
     width = max([_NAMES, *(len(_named(reason)) for reason in facts["columns"])])
     for reason in facts["columns"]:
-        yield from _reason(reason, rows, min(width, _LONGEST))
+        yield from _reason(reason, rows, min(width, _LONGEST), facts["protected"])
     if facts["persons"] is not None:
         yield f"Persons that the rows left stand for: {facts['persons']}."
     if facts["spread"] is None:
         whose = "Each row is one person" if facts["persons"] is None else "Nobody has several rows"
+        if facts["bounding"] == "stated":
+            most = facts["max_records"]
+            whose = f"Nothing says whose a row is, and nobody is said to have more than {most}"
         yield f"{whose}: there is nothing to bound."
     else:
         yield from _spread(facts["spread"], facts)
+    if facts["types"]:
+        yield ""
+        yield _UNDECLARED
+        yield f"  {typed_options(facts['types'])}"
 
 
 def wrapped(text: str) -> str:
@@ -53,8 +77,10 @@ def _named(reason: Mapping[str, Any]) -> str:
     return f"{reason['role']} {reason['name']}"
 
 
-def _reason(reason: Mapping[str, Any], rows: int, width: int) -> Iterator[str]:
+def _reason(reason: Mapping[str, Any], rows: int, width: int, who: str) -> Iterator[str]:
     yield f"  {_named(reason):<{width}} {reason['rows']:>12}  {_share(reason['rows'], rows):>6}"
+    if reason["rows"] and (reason["role"], who) in _MATCHES_NOTHING:
+        yield f"    {_MATCHES_NOTHING[reason['role'], who]}"
     found = reason["list"]
     if found is None or not found["missing"]:
         return

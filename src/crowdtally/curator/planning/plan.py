@@ -288,7 +288,9 @@ def make_plan(
 
 
 def _is_theorys(request: Request) -> bool:
-    """Whether the theory says something: it is of items, and of bounds on the sums of rows."""
+    """Whether the theory says something: it is of items, and of users who are bounded by a sum."""
+    if request.records.user is None:
+        return False
     has_items = request.domain is not None and request.domain.has_items
     return has_items and not request.bounds_nobody and not _by_norm(request)
 
@@ -301,7 +303,8 @@ def counted_of(request: Request) -> Counted:
     """What will be counted of one user."""
     method, records = request.method, request.records
     if records.user is None:
-        return Counted("users", None, weight=records.weight)
+        what = method.what
+        return Counted(what, None, weight=records.weight, stated=records.bounded_to)
     if request.bounds_nobody:
         return Counted("users", 1, everywhere=True)
     facts = method.rule.facts()

@@ -58,15 +58,16 @@ def both_courses(request: Request, users: int, records: int) -> dict[str, Any] |
     pure, other = (None if one is None else one["rmse"] for one in found)
     if pure is None or other is None:
         return None
-    less = "buys" if other < pure else "would buy"
     return {
         "delta": str(delta),
         "given": bool(request.paid.offered.value),
         "pure_error": pure,
         "error": other,
-        "words": (
-            f"With delta = {delta} the same epsilon {less} an error of about {other:.4g} instead "
-            f"of {pure:.4g} in an item's estimate."
+        "words": _compared(
+            delta,
+            "an error of about",
+            [(other, pure, f"{other:.4g} instead of {pure:.4g}")],
+            " in an item's estimate",
         ),
     }
 
@@ -81,11 +82,29 @@ def _delta(request: Request) -> Delta:
 
 
 def _words(delta: Delta, pure: dict[str, float], gaussian: dict[str, float]) -> str:
-    compared = ", ".join(
-        f"{gaussian[name]:.4g} instead of {pure[name]:.4g} in {name!r}" for name in pure
-    )
-    less = "buys" if all(gaussian[name] < pure[name] for name in pure) else "would buy"
-    return f"With delta = {delta} the same epsilon {less} a standard error of {compared}."
+    found = [
+        (
+            gaussian[name],
+            pure[name],
+            f"{gaussian[name]:.4g} instead of {pure[name]:.4g} in {name!r}",
+        )
+        for name in pure
+    ]
+    return _compared(delta, "a standard error of", found)
+
+
+def _compared(delta: Delta, what: str, found: list[tuple[float, float, str]], of: str = "") -> str:
+    """One sentence on errors with δ and without: a worse deal is called one."""
+    listed = ", ".join(words for _, _, words in found)
+    if all(other < pure for other, pure, _ in found):
+        return f"With delta = {delta} the same epsilon buys {what} {listed}{of}."
+    if not any(other < pure for other, pure, _ in found):
+        return (
+            f"A delta would not help here: with delta = {delta} the same epsilon means {what} "
+            f"{listed}{of}, which is no less."
+        )
+    each = ", ".join(f"{words} ({'less' if o < p else 'no less'})" for o, p, words in found)
+    return f"With delta = {delta} the same epsilon means {what} {each}{of}."
 
 
 def delta_warning(delta: Delta, users: int | None) -> str | None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
+from crowdtally.curator.bounding.rule import LARGEST_LIMIT
 from crowdtally.curator.engine.expressions import WHERE, of_context, of_item, row_expression
+from crowdtally.curator.engine.typed import TYPES
 from crowdtally.curator.engine.zones import check_zone
-from crowdtally.errors import UsageError
+from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.records import UTC, Join, Quantity, Records, SamePerson
 from crowdtally.values.whole import whole_number
 
@@ -16,6 +18,10 @@ Columns: TypeAlias = str | Iterable[str]
 Defined: TypeAlias = str | Mapping[str, str]
 """A column, or a name and its expression."""
 _LARGEST_QUANTITY = 2**31
+_TYPES_ARE = (
+    "types are a dict from a column to the name of a type, typed out, such as {'age': 'int64'}; "
+    "not df.dtypes, which the records decide"
+)
 
 
 def declare(
@@ -34,17 +40,12 @@ def declare(
     same_person: object = None,
     quantity: str | None = None,
     max_quantity: int | None = None,
+    types: Mapping[str, str] | None = None,
+    bounded_to: int | None = None,
+    cells_once: bool = False,
 ) -> Records:
     """The declaration that ``ct.read`` and the command line make."""
-    if not isinstance(user_per_row, bool):
-        raise UsageError(
-            f"user_per_row is True or False: received a {type(user_per_row).__name__}."
-        )
-    if (user is None) != user_per_row:
-        raise UsageError(
-            "say whose records these are: --user COLUMN, or --user-per-row where each row is one "
-            "person; not both."
-        )
+    _check_whose(user, user_per_row=user_per_row, bounded_to=bounded_to, cells_once=cells_once)
     for option, column in (
         ("--record-id", record_id), ("--weight", weight), ("--quantity", quantity),
     ):  # fmt: skip
@@ -67,7 +68,27 @@ def declare(
         UTC if timezone is None else check_zone(timezone),
         _same_person(same_person),
         _quantity(quantity, max_quantity),
+        _types(types),
+        bounded_to=bounded_to,
+        cells_once=cells_once,
     )
+
+
+def _check_whose(
+    user: object, *, user_per_row: object, bounded_to: object, cells_once: object
+) -> None:
+    """Refuse what says in two ways, or not at all, whose a row is."""
+    for name, flag in (("user_per_row", user_per_row), ("cells_once", cells_once)):
+        if not isinstance(flag, bool):
+            raise UsageError(f"{name} is True or False: received a {type(flag).__name__}.")
+    if bounded_to is not None:
+        whole_number(bounded_to, "--bounded-to", 1, LARGEST_LIMIT)
+    if (user is not None) + bool(user_per_row) + (bounded_to is not None and user is None) != 1:
+        raise UsageError(
+            "say whose records these are: --user COLUMN; or --user-per-row where each row is one "
+            "person; or --bounded-to L where nothing says whose a row is, and nobody has more than "
+            "L of them. One of the three."
+        )
 
 
 def _check_expressions(
@@ -176,6 +197,27 @@ def _same_person(given: object) -> SamePerson | None:
         case (source, str() | None as person):
             return SamePerson(source, person)
     return SamePerson(given, None)
+
+
+def _types(given: object) -> dict[str, str]:
+    """Types by column, each typed out.
+
+    ``df.dtypes`` is refused: what a frame says of its columns follows from its rows, so that one
+    user's value would again decide how everybody's are read.
+    """
+    if given is None:
+        return {}
+    if type(given) is not dict:
+        raise UsageError(f"{_TYPES_ARE}: received a {type(given).__name__}.")
+    for column, kind in given.items():
+        _column(column, "a column of --type")
+        if type(kind) is not str:
+            raise UsageError(f"{_TYPES_ARE}: received a {type(kind).__name__} for {column!r}.")
+        if kind not in TYPES:
+            raise UsageError(
+                f"no type is called {kind!r} (column {column!r}). {did_you_mean(kind, TYPES)}"
+            )
+    return dict(given)
 
 
 def _quantity(column: str | None, most: int | None) -> Quantity | None:

@@ -102,9 +102,10 @@ def _check_columns(
             "columns of features, such as a genre."
         )
     for column in (item, *groups):
-        if columns.kind_of(schema[column].type) is None:
+        _, sql_type = columns.own(column, schema[column])
+        if columns.kind_of(sql_type) is None:
             raise InputError(
-                f"column {column!r} of {label} has type {schema[column].type}: items and features "
+                f"column {column!r} of {label} has type {sql_type}: items and features "
                 "are text or integers. Cut other numbers into classes, or leave the column out."
             )
 

@@ -13,7 +13,6 @@ from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import InputError, UsageError
 from crowdtally.values.domain import Axis
 from crowdtally.values.records import Records
-from crowdtally.values.sql import quoted
 
 
 def read_list(
@@ -40,14 +39,15 @@ def read_list(
         schema = engine.open(located, "list")
         column = column or _default_column(schema, name, label)
         columns.require(column, schema, "the list", label)
-        kind = columns.kind_of(schema[column].type)
+        value, sql_type = columns.own(column, schema[column])
+        kind = columns.kind_of(sql_type)
         if kind is None:
             raise InputError(
-                f"column {column!r} of {label} has type {schema[column].type}: a list of values "
+                f"column {column!r} of {label} has type {sql_type}: a list of values "
                 "must be text or integers."
             )
         target = "VARCHAR" if kind == "text" else "BIGINT"
-        engine.define("typed", f"SELECT CAST({quoted(column)} AS {target}) AS value FROM list")
+        engine.define("typed", f"SELECT CAST({value} AS {target}) AS value FROM list")
         with translated(f"reading {label}"):
             values = engine.column("typed", "value")
     if values is None:

@@ -32,9 +32,10 @@ _OTHERWISE = {
     "--accuracy-of cell": "accuracy_of='cell'",
     "--accuracy-of sum:R": "accuracy_of='sum:R'",
     "--engine-setting KEY=VALUE": "engine_settings={KEY: VALUE}",
+    "--type": "types",
 }
 """What has another name, or another shape, in Python; the longer ones first."""
-_FLAGS = ("user-per-row", "discover-items", "pairs", "strict", "yes", "new-dataset")
+_FLAGS = ("user-per-row", "cells-once", "discover-items", "pairs", "strict", "yes", "new-dataset")
 _VALUES = {
     *BOUNDINGS,
     *CHOICES,
@@ -58,6 +59,9 @@ _COMMAND = re.compile(r"(`[^`]*`|crowdtally [a-z]+ [^\n]*)")
 _LISTED = re.compile(r"--values (\w+)=([\w…]+(?:[.,]+[\w…]+)*)")
 _QUOTED = re.compile(r"--(features|context-per-user) ('[^']*')")
 """Options that messages show with a value in quotes, as a shell and Python both take it."""
+_TYPED = re.compile(r"--type (?:'[^']+'|[^\s']+=\w+)(?: --type (?:'[^']+'|[^\s']+=\w+))*")
+_TYPE = re.compile(r"--type (?:'([^']+)=(\w+)'|([^\s']+)=(\w+))")
+"""Types of columns, one option each in a shell, all in one dict in Python."""
 _DEFINED = re.compile(r"--context (\w+)=(\w+)")
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (?!--)([\w.-]*\w))?")
 
@@ -73,6 +77,8 @@ def in_python(words: str) -> str:
     'say that it is meant: new_dataset=True.'
     >>> in_python("remove --repeats yes, or give --for recommend with --context-per-user NAME.")
     "remove repeats='yes', or give for_='recommend' with context_per_user=NAME."
+    >>> in_python("add --type rating=int64 --type 'the day=date'.")
+    "add types={'rating': 'int64', 'the day': 'date'}."
     >>> in_python("type --context-per-user 'sex,age', or add --context NAME.")
     "type context_per_user='sex,age', or add contexts=[NAME]."
     """
@@ -83,10 +89,16 @@ def in_python(words: str) -> str:
 def _translated(words: str) -> str:
     words = _LISTED.sub(r"ct.Domain(…, {'\1': [\2]})", words)
     words = _QUOTED.sub(lambda found: f"{parameter_of(found[1])}={found[2]}", words)
+    words = _TYPED.sub(_types, words)
     words = _DEFINED.sub(r"contexts={'\1': '\2'}", words)
     for typed, called in _OTHERWISE.items():
         words = re.sub(rf"(?<![\w-]){re.escape(typed)}(?![\w-])", called, words)
     return _OPTION.sub(_parameter, words)
+
+
+def _types(found: re.Match[str]) -> str:
+    pairs = (one[:2] if one[0] else one[2:] for one in _TYPE.findall(found[0]))
+    return f"types={{{', '.join(f'{name!r}: {kind!r}' for name, kind in pairs)}}}"
 
 
 def _parameter(found: re.Match[str]) -> str:

@@ -61,7 +61,7 @@ class Held:
         path = str(self.folder / _ROWS).replace("'", "''")
         engine.define("prepared", f"SELECT * FROM read_parquet('{path}')")
         rows = engine.table("prepared")
-        return Prepared(rows, self.domain, rows)
+        return Prepared(rows, self.domain, rows, {})
 
     def truth(self) -> dict[str, NDArray[np.int64]]:
         """The exact counts of every table."""
@@ -104,8 +104,8 @@ def _compared(subject: Subject) -> Domain:
         raise UsageError("a comparison counts items and items in context: remove --pairs.")
     if subject.records.user is None:
         raise UsageError(
-            "with --user-per-row there is nothing to bound, so there are no methods to compare: "
-            "give --user COL."
+            "with --user-per-row or --bounded-to there is nothing to bound, so there are no "
+            "methods to compare: give --user COL."
         )
     return domain
 

@@ -208,7 +208,10 @@ _GUARANTEE = Fields(
         "epsilon": _POSITIVE,
         "delta": _SHARE,
         "unit": Fields(
-            {"kind": choice("user", "same-person", "row", "person"), "column": maybe(_NAME)}
+            {
+                "kind": choice("user", "same-person", "row", "bounded-elsewhere", "person"),
+                "column": maybe(_NAME),
+            }
         ),
         "neighbours": _TEXT,
     },
@@ -224,7 +227,11 @@ _RECORDS = Fields(
         "where": maybe(_NAME),
         "timezone": _NAME,
     },
-    {"quantity": Fields({"column": _NAME, "most": whole_leaf(1, 2**31)})},
+    {
+        "quantity": Fields({"column": _NAME, "most": whole_leaf(1, 2**31)}),
+        "types": Named(_NAME),
+        "bounded": Fields({"to": whole_leaf(1, 2**31), "cells_once": _FLAG}),
+    },
 )
 _MASS: dict[str, Shape] = {"count": Leaf("a whole number", is_whole), "counts": _TEXT}
 _OTHER = Having(

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from crowdtally.published import Published, TableFacts, footer, parquet
+from crowdtally.published import Published, TableFacts, footer, parquet, regular
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.showing import markdown, printable_json
 
@@ -55,7 +55,7 @@ def _dataset(published: Published) -> dict[str, Any]:
         "name": "release.json",
         "contentUrl": "release.json",
         "encodingFormat": "application/json",
-        "sha256": published.sha256 or parquet.digest(published.folder / "release.json"),
+        "sha256": published.sha256 or regular.digest(published.folder / "release.json"),
     }
     return {
         "@context": CONTEXT,
@@ -80,7 +80,7 @@ def _file(published: Published, table: TableFacts) -> dict[str, Any]:
         "name": table.file,
         "contentUrl": table.file,
         "encodingFormat": _PARQUET,
-        "sha256": table.sha256 or parquet.digest(published.folder / table.file),
+        "sha256": table.sha256 or regular.digest(published.folder / table.file),
     }
 
 

@@ -37,6 +37,7 @@ _UNITS = {
     "user": "User-level",
     "same-person": "Person-level",
     "row": "Row-level, each row one person",
+    "bounded-elsewhere": "Person-level, rows per person bounded before collection (as stated)",
     "person": "Person-level, a row stands for several persons",
 }
 """Who is protected, as the registry says it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 import ibis
@@ -24,7 +24,7 @@ from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark import checking, sources
 from crowdtally.curator.engine.spark.errors import translated
 from crowdtally.curator.engine.spark.probe import Joined
-from crowdtally.curator.engine.spark.sql import compiled, quoted, translated_query
+from crowdtally.curator.engine.spark.sql import compiled, translated_query
 from crowdtally.curator.engine.spark.types import duckdb_name, ibis_type, kinds, refuse_same_names
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.domain import Axis
@@ -88,17 +88,23 @@ class SparkEngine:
     # ---- sources -------------------------------------------------------------------------------
 
     def open(
-        self, located: Located, name: str, keys: Iterable[str] = ()
+        self,
+        located: Located,
+        name: str,
+        keys: Iterable[str] = (),
+        types: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, SourceColumn]:
         """Define the view ``name`` over a source; return its columns."""
         session, wanted = self._session, frozenset(keys)
         with translated(f"opening {located.label or 'the records'}"), self._opening_in_utc():
             if located.kind == "spark-frame":
                 adopted = self._adopt(located.held, name)
-                frame, columns = sources.with_twins(adopted, wanted, declared=False)
+                frame, columns = sources.viewed(adopted, wanted, types, declared=False)
             else:
                 is_local = self._joined.is_local
-                frame, columns = sources.opened(session, located, is_local, wanted, self._zone)
+                frame, columns = sources.opened(
+                    session, located, is_local, wanted, types, self._zone
+                )
             refuse_same_names(columns, located.label or "the table")
             self._view(name, frame)
         return columns
@@ -146,18 +152,9 @@ class SparkEngine:
             self._view(name, frame)
         return self.table(name)
 
-    def check_row_wise(self, sql: str, what: str) -> None:
+    def check_row_wise(self, sql: str, what: str, clause: str) -> None:
         """Refuse an expression that is not known to be one of a single row, the same on Spark."""
         checking.check(sql, what)
-
-    def is_unique(self, name: str, column: str) -> bool:
-        """Whether no value of the column repeats (nulls aside)."""
-        key = quoted(column)
-        with translated("reading a joined table"):
-            found = self._session.sql(
-                f"SELECT count({key}) = count(DISTINCT {key}) AS whole FROM {self._name(name)}"
-            ).toArrow()
-        return bool(found.column("whole")[0].as_py())
 
     # ---- expressions ---------------------------------------------------------------------------
 

@@ -136,6 +136,8 @@ def to_spark(node: Node, type_of: TypeOf) -> Node:
         return exp.Case(ifs=[exp.If(this=small, true=made)])
     if isinstance(made, _COMPARING):
         _refuse_mixed(made, type_of)
+    if isinstance(made, _OF_NUMBERS_AND_TIMES):
+        _refuse_text(made, type_of)
     rule = RULES.get(type(made))
     return rule(made) if rule else made
 
@@ -143,6 +145,27 @@ def to_spark(node: Node, type_of: TypeOf) -> Node:
 _COMPARING = _named(
     "EQ", "NEQ", "GT", "GTE", "LT", "LTE", "NullSafeEQ", "NullSafeNEQ", "In", "Between"
 )
+
+
+_OF_NUMBERS_AND_TIMES = _named(
+    "Add", "Sub", "Mul", "Div", "Mod", "IntDiv", "Neg", "Abs", "Floor", "Ceil", "Round",
+    "UnixToTime", "Extract", "TimeToStr", "Dayname", "Monthname", "Year", "Month", "Day", "Quarter",
+    "DayOfYear", "DayOfMonth", "DayOfWeek", "DayOfWeekIso", "Week", "Hour", "Minute", "Second",
+    "DateFromParts", "Anonymous",
+)  # fmt: skip
+
+
+def _refuse_text(node: Node, type_of: TypeOf) -> None:
+    """Refuse arithmetic and parts of dates over text, as DuckDB does; Spark would convert it."""
+    parts = [node.this, node.args.get("expression"), *node.args.get("expressions", [])]
+    parts += [node.args.get(name) for name in ("year", "month", "day")]
+    read = [part for part in parts if isinstance(part, exp.Expression)]
+    columns = [part for part in read if not isinstance(part, exp.Literal | exp.Var)]
+    if any(type_of(part) == "string" for part in columns):
+        raise InputError(
+            "an expression does not fit the types of its columns: it computes with text; add a "
+            "cast, such as CAST(column AS INTEGER)."
+        )
 
 
 def _refuse_mixed(node: Node, type_of: TypeOf) -> None:

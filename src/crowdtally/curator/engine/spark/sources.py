@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import redirect_stdout
 from dataclasses import replace
 from io import StringIO
@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.curator.engine import csv_files
-from crowdtally.curator.engine.canonical import SourceColumn, twin_of
+from crowdtally.curator.engine.canonical import SourceColumn, own_of
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.spark.sql import quoted
-from crowdtally.curator.engine.spark.types import canonical_text, duckdb_name, kinds, shipped_as
+from crowdtally.curator.engine.spark.types import SPARK, duckdb_name, kinds, shipped_as
+from crowdtally.curator.engine.typed import Stored, view_of
 from crowdtally.errors import InputError
 from crowdtally.values.sql import quoted as duckdb_quoted
 
@@ -28,35 +29,38 @@ _NOT_REPEATABLE = re.compile(
 
 
 def opened(
-    session: Any, located: Located, is_local: bool, keys: Collection[str], zone: str
+    session: Any,
+    located: Located,
+    is_local: bool,
+    keys: Collection[str],
+    types: Mapping[str, str],
+    zone: str,
 ) -> tuple[Any, dict[str, SourceColumn]]:
-    """The source as a Spark DataFrame, twins and all; nothing is read by the cluster yet.
+    """The source as a Spark DataFrame, as ``view_of`` says; nothing is read by the cluster yet.
 
     ``zone`` is the one in which a DuckDB view makes days of times.
     """
     if located.kind == "spark-table":
         name = _table_name(str(located.table))
-        return with_twins(session.table(name), keys, declared=_is_stored(session, name))
+        return viewed(session.table(name), keys, types, declared=_is_stored(session, name))
     # A small CSV is read here as well, by DuckDB, which names the line that is at fault.
     seen = is_local and located.kind == "parquet"
     if located.kind in ("parquet", "csv") and (seen or _too_large_to_send(located)):
-        return with_twins(_read(session, located), keys, declared=True)
-    return _shipped(session, located, keys, zone)
+        return viewed(_read(session, located), keys, types, declared=True)
+    return _shipped(session, located, keys, types, zone)
 
 
-def with_twins(
-    frame: Any, keys: Collection[str], *, declared: bool
+def viewed(
+    frame: Any, keys: Collection[str], types: Mapping[str, str], *, declared: bool
 ) -> tuple[Any, dict[str, SourceColumn]]:
-    """A DataFrame with the twins of its keys and, where its types were inferred, of all columns."""
-    columns, twins = {}, []
+    """A DataFrame's columns as ``view_of`` shows them; ``declared``: its types are stored ones."""
+    columns: dict[str, SourceColumn] = {}
+    shown: dict[str, str] = {}
     for name, kind in kinds(frame).items():
-        text = canonical_text(quoted(name), kind)
-        inferred = not declared and kind != "string" and text is not None
-        if inferred or (name in keys and text is not None):
-            twins.append(f"{text} AS {quoted(twin_of(name))}")
-        twin = twin_of(name) if inferred else None
-        columns[name] = SourceColumn(duckdb_name(kind), declared, twin)
-    return (frame.selectExpr("*", *twins) if twins else frame), columns
+        stored = Stored(name, quoted(name), kind, "declared" if declared else "inferred")
+        sql, columns[name] = view_of(stored, types.get(name), key=name in keys, dialect=SPARK)
+        shown |= sql
+    return frame.selectExpr(*(f"{sql} AS {quoted(name)}" for name, sql in shown.items())), columns
 
 
 def _is_stored(session: Any, name: str) -> bool:
@@ -155,18 +159,19 @@ def _text(value: str) -> str:
 
 
 def _shipped(
-    session: Any, located: Located, keys: Collection[str], zone: str
+    session: Any, located: Located, keys: Collection[str], types: Mapping[str, str], zone: str
 ) -> tuple[Any, dict[str, SourceColumn]]:
     """What this machine holds, read by DuckDB, in types that Spark takes."""
     with DuckDBEngine() as engine:
         engine.in_zone(zone)
-        columns = engine.open(located, "held", keys)
+        columns = engine.open(located, "held", keys, types)
         casts = []
         for column, kind in engine.schema("held").items():
             name, target = duckdb_quoted(column), shipped_as(kind)
             casts.append(f"TRY_CAST({name} AS {target}) AS {name}" if target else name)
         frame = session.createDataFrame(engine.arrow(f"SELECT {', '.join(casts)} FROM held"))
-    types = kinds(frame)
+    held = {name: duckdb_name(kind) for name, kind in kinds(frame).items()}
     return frame, {
-        name: replace(column, type=duckdb_name(types[name])) for name, column in columns.items()
+        name: replace(column, type=held[name], own=held.get(own_of(name)))
+        for name, column in columns.items()
     }

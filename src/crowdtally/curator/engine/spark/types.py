@@ -8,7 +8,8 @@ from typing import Any
 
 import ibis.expr.datatypes as dt
 
-from crowdtally.curator.engine.canonical import EXACT
+from crowdtally.curator.engine.canonical import EXACT, Knowledge
+from crowdtally.curator.engine.typed import Dialect
 from crowdtally.errors import InputError
 
 _NAMES = {
@@ -79,12 +80,47 @@ def canonical_text(value: str, kind: str) -> str | None:
         )
     if kind == "string":
         return value
+    if kind == "timestamp":
+        # Of an instant, as of DuckDB's: read again in another zone it must stay the same one.
+        return f"concat(CAST({value} AS STRING), '+00')"
     if kind == "binary":
         return f"hex({value})"
     if _DECIMAL.fullmatch(kind) and not kind.endswith(",0)"):
         return f"rtrim('.', rtrim('0', CAST({value} AS STRING)))"
     known = kind in _NAMES or _OTHER_TEXT.fullmatch(kind) or _DECIMAL.fullmatch(kind)
     return f"CAST({value} AS STRING)" if known else None
+
+
+def _full_match(text: str, form: str) -> str:
+    """By a look ahead instead of ``$``, which lets a last line break pass."""
+    return f"{text} RLIKE '^({form})(?![^~]|~)'"
+
+
+def _canonical(value: str, kind: str, _: Knowledge) -> str | None:
+    return canonical_text(value, kind)
+
+
+def _cast_name(kind: str) -> str:
+    """What a session calls a timestamp may be one without a zone."""
+    return "timestamp_ltz" if kind == "timestamp" else kind
+
+
+SPARK = Dialect(
+    _full_match,
+    _canonical,
+    {
+        "int64": "bigint",
+        "float64": "double",
+        "text": "string",
+        "bool": "boolean",
+        "date": "date",
+        "timestamp": "timestamp_ntz",
+        "timestamptz": "timestamp",
+    },
+    duckdb_name,
+    _cast_name,
+)
+"""Spark's SQL of declared types; in a session whose zone is UTC."""
 
 
 def refuse_same_names(columns: Iterable[str], label: str) -> None:

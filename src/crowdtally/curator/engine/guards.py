@@ -1,0 +1,235 @@
+"""What a function's arguments must be, so that one record can neither stop nor delay a release.
+
+A pattern, format, path, part or zone from a column would be somebody's: DuckDB raises errors about
+them that ``TRY`` lets through, and some searches take a time that grows with the square of a text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import duckdb
+
+from crowdtally.curator.engine.zones import known_zones
+from crowdtally.errors import closest
+
+Node = Any
+"""A node of DuckDB's syntax tree, as ``json_serialize_sql`` writes it."""
+Guard = Callable[[Sequence[Node]], str | None]
+"""Of a call's arguments: what is wrong with them, in words; None where nothing is."""
+
+_PARTS = frozenset(
+    """
+    year quarter month week day hour minute second millisecond milliseconds microsecond microseconds
+    years quarters months weeks days hours minutes seconds decade century millennium dow isodow doy
+    dayofweek weekday dayofyear dayofmonth weekofyear yearweek isoyear epoch julian
+    """.split()
+)
+_MOST_REPEATED = 1_000
+
+
+def text_of(node: Node) -> str | None:
+    """The text of a constant; None where it is no constant, or null."""
+    if node.get("class") != "CONSTANT":
+        return None
+    literal = node.get("literal", {})
+    return str(literal["text"]) if literal.get("kind") in ("STRING", "INTEGER", "BOOLEAN") else None
+
+
+def _constant(*places: int) -> Guard:
+    """The arguments at these places, where they are given, are constants."""
+
+    def guard(given: Sequence[Node]) -> str | None:
+        for place in places:
+            if place < len(given) and text_of(given[place]) is None:
+                return f"with argument {place + 1} that is not a constant"
+        return None
+
+    return guard
+
+
+def _number(*counts: int) -> Guard:
+    """So many arguments, no more and no fewer."""
+    words = " or ".join(map(str, counts))
+    return lambda given: None if len(given) in counts else f"without exactly {words} arguments"
+
+
+def _zone(given: Sequence[Node]) -> str | None:
+    if len(given) != 2:
+        return "without a time zone"
+    zone = text_of(given[0])
+    if zone is None:
+        return "with a time zone that is not a constant"
+    if zone in known_zones():
+        return None
+    near = closest(zone, sorted(known_zones()))
+    hint = (
+        f"did you mean {near!r}?" if near else "name an Area/City, such as 'Asia/Tokyo', or 'UTC'"
+    )
+    return f"with the unknown time zone {zone!r} ({hint})"
+
+
+def _part(given: Sequence[Node]) -> str | None:
+    part = text_of(given[0]) if given else None
+    if part is None:
+        return "with a part of a date that is not a constant"
+    if part.lower() in _PARTS:
+        return None
+    return f"with the unknown part {part!r} of a date (there are year, month, day, hour, …)"
+
+
+def _like(given: Sequence[Node]) -> str | None:
+    pattern = text_of(given[1]) if len(given) == 2 else None
+    if pattern is None:
+        return "with a pattern that is not a constant"
+    # Without _ DuckDB searches for one piece after the other; with it, it tries every place again
+    # for each %.
+    if "_" in pattern and pattern.rstrip("%").count("%") > 1:
+        return "with _ and several % in its pattern (use regexp_matches())"
+    return None
+
+
+def _pattern(every: bool) -> Guard:
+    """A constant regular expression that one pass over a text is enough for."""
+
+    def guard(given: Sequence[Node]) -> str | None:
+        constants = _constant(*range(1, len(given)))(given)
+        if constants:
+            return constants
+        pattern = text_of(given[1]) if len(given) > 1 else None
+        if pattern is None or not _compiles(pattern):
+            return "with a regular expression that RE2 cannot read"
+        if _repetitions(pattern) > _MOST_REPEATED:
+            return f"with more than {_MOST_REPEATED} repetitions in its regular expression"
+        if every and _looks_ahead(pattern):
+            return "of every match, with a repeated group, or with | beside * or + (match one)"
+        return None
+
+    return guard
+
+
+def _repetitions(pattern: str) -> int:
+    """How often a part is repeated at most, by counts that may stand inside each other."""
+    return math.prod(max(1, int(count)) for count in re.findall(r"(\d+)\}", pattern))
+
+
+def _looks_ahead(pattern: str) -> bool:
+    """Whether RE2 may look to the end, after each match, for a longer one that is not there."""
+    choice = "|" in pattern and re.search(r"[*+]|,\}", pattern)
+    return bool(choice or re.search(r"\)[?*+{]", pattern))
+
+
+def _replacing(given: Sequence[Node]) -> str | None:
+    options = text_of(given[3]) if len(given) > 3 else ""
+    return _pattern(every="g" in (options or ""))(given)
+
+
+def reader() -> duckdb.DuckDBPyConnection:
+    """A DuckDB without any table, to ask how it reads a text."""
+    return _empty().cursor()
+
+
+@cache
+def _empty() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config={"threads": "1"})
+
+
+@cache
+def _compiles(pattern: str) -> bool:
+    return _runs("SELECT regexp_matches('', ?)", pattern)
+
+
+def _format(query: str) -> Guard:
+    def guard(given: Sequence[Node]) -> str | None:
+        form = text_of(given[1]) if len(given) == 2 else None
+        if form is None:
+            return "with a format that is not a constant"
+        return None if _runs(query, form) else f"with the format {form!r}, which cannot be read"
+
+    return guard
+
+
+def _runs(query: str, value: str) -> bool:
+    try:
+        reader().execute(query, [value])
+    except duckdb.Error:
+        return False
+    return True
+
+
+def _path(given: Sequence[Node]) -> str | None:
+    for node in given[1:]:
+        path = text_of(node)
+        if path is None:
+            return "with a path that is not a constant"
+        if "*" in path or ".." in path:
+            return "with a path that has a wildcard"
+    return None
+
+
+_needle = _constant(1)
+_regex = {
+    "regexp_matches": _pattern(every=False),
+    "regexp_full_match": _pattern(every=False),
+    "regexp_extract": _pattern(every=False),
+    "regexp_replace": _replacing,
+    **dict.fromkeys(
+        ("regexp_extract_all", "regexp_split_to_array", "string_split_regex", "str_split_regex"),
+        _pattern(every=True),
+    ),
+}
+GUARDS: dict[str, Guard] = {
+    **_regex,
+    **dict.fromkeys(("~~", "!~~", "~~*", "!~~*"), _like),
+    **dict.fromkeys(("contains", "instr", "position", "strpos", "split_part"), _needle),
+    **dict.fromkeys(("string_split", "split", "str_split", "string_to_array"), _needle),
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), _needle),
+    "replace": _constant(1, 2),
+    "translate": _constant(1, 2),
+    "concat_ws": _constant(0),
+    "array_to_string": _constant(1),
+    **dict.fromkeys(("date_part", "datepart", "date_trunc", "datetrunc"), _part),
+    **dict.fromkeys(("date_diff", "datediff", "date_sub", "datesub"), _part),
+    "timezone": _zone,
+    "strftime": _format("SELECT strftime(TIMESTAMP '2000-01-01', ?)"),
+    "strptime": _format("SELECT try_strptime('', ?)"),
+    "try_strptime": _format("SELECT try_strptime('', ?)"),
+    "age": _number(2),  # with one argument it counts from today
+    "make_timestamp": _number(6),  # of microseconds it makes times that cannot be shown
+    "array_length": _number(1),
+    # Of text, a slice with steps raises what TRY lets through.
+    **dict.fromkeys(("list_slice", "array_slice"), _number(3)),
+    "list_sort": _number(1),
+    "array_sort": _number(1),
+    **dict.fromkeys(("json_extract", "json_extract_string", "->>", "json_value"), _path),
+    **dict.fromkeys(("json_extract_path", "json_extract_path_text", "json_exists"), _path),
+    **dict.fromkeys(("json_type", "json_array_length", "json_keys"), _path),
+}
+"""What to look at in the arguments of an allowed function."""
+
+
+def growth(name: str, given: Sequence[Node]) -> int:
+    """How many times longer than its arguments a function's result can be, as text."""
+    texts = [text_of(node) or "" for node in given]
+    if name == "replace" and len(texts) == 3:
+        return max(1, math.ceil(len(texts[2]) / max(1, len(texts[1]))))
+    if name == "regexp_replace" and len(texts) > 2:
+        return 1 + len(texts[2])
+    if name == "concat_ws" and texts:
+        return 1 + len(texts[0])
+    if name == "array_to_string":
+        return 1 + len(texts[-1])
+    return _LENGTHENING.get(name, 1)
+
+
+_LENGTHENING = {
+    "hex": 2, "to_hex": 2, "base64": 2, "to_base64": 2, "url_encode": 3, "list_value": 2,
+    # Written as text, a list has quotes, escapes and commas around each letter.
+    **dict.fromkeys(("string_split", "split", "str_split", "string_to_array"), 6),
+    **dict.fromkeys(("regexp_extract_all", "regexp_split_to_array", "string_split_regex"), 6),
+    "str_split_regex": 6,
+}  # fmt: skip
