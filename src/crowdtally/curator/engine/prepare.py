@@ -7,7 +7,7 @@ Nothing after bounding may multiply or redefine records.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import ibis
 
@@ -52,7 +52,7 @@ class Prepared:
     each value in its list (``code_0``, …; ``axis_0``, … has the value), and whether each join
     found a partner (``partner_0``, …), and what a quantity says beyond the most that it counts
     (``said``). For the curator's eyes."""
-    columns: Mapping[str, SourceColumn]
+    columns: Mapping[str, SourceColumn] = field(hash=False)
     """The columns that the records offer, with their joins."""
 
     @property
