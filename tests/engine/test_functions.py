@@ -50,7 +50,8 @@ _TRIED: list[tuple[str, dict[int, list[str]]]] = [
     ("date_diff datediff date_sub datesub", {0: ["'day'", "'month'"]}),
     ("timezone", {0: ["'Europe/Vienna'", "'UTC'", "'Pacific/Apia'"]}),
     ("strftime", {1: ["'%Y-%m-%d %H:%M:%S %f %A %U %j %Z'", "''"]}),
-    ("strptime try_strptime", {1: ["'%Y-%m-%d'", "'%a %H %z'", "'%s'"]}),
+    ("strptime", {1: ["'%Y-%m-%d'", "'%a %H %z'", "'%s'", "'%x %Z'"]}),
+    ("try_strptime", {1: ["'%Y-%m-%d'", "'%a %H %z'", "'%s'", "'%x %Z'"]}),
     ("regexp_matches regexp_full_match", {1: _PATTERNS, 2: ["'i'"]}),
     ("regexp_extract", {1: _PATTERNS, 2: ["0"], 3: ["'i'"]}),
     ("regexp_replace", {1: _EVERY, 2: ["'x'", "''"], 3: ["'g'"]}),
@@ -158,6 +159,12 @@ def test_the_documentation_lists_the_same() -> None:
         ("a -> b", "a lambda"),
         ("strftime(a, b)", "a format that is not a constant"),
         ("strptime(a, '%q')", "the format '%q', which cannot be read"),
+        ("strptime(a, '%x %Z')", "a time zone's name, %Z, in its format (use try_strptime())"),
+        ("strptime(a, '%%%Z')", "a time zone's name, %Z"),
+        ("regexp_matches(a, 'x', 'zz')", "an option of a regular expression that is none of"),
+        ("regexp_replace(a, 'x', 'y', 'l')", "an option of a regular expression that is none of"),
+        ("regexp_extract(a, 'x', 0, b)", "an option of a regular expression that is none of"),
+        ("regexp_split_to_array(a, 'x', 'z')", "with an option that is none of"),
         ("date_part(a, b)", "a part of a date that is not a constant"),
         ("date_trunc('moon', b)", "the unknown part"),
         ("CAST(a AS INTEGER[])", "a cast to list"),
@@ -190,6 +197,7 @@ def test_refusals_say_what_is_wrong(text: str, words: str) -> None:
     extract(dow from a) | a + INTERVAL 1 DAY | a + INTERVAL (b) DAY | date_trunc('month', a)
     CAST(a AS DECIMAL(9, 2)) | TRY_CAST(a AS DATE) | DATE '2020-01-01' | a LIKE '%x%y%'
     a LIKE '_x%'
+    strptime(a, '%Y %%Z') | regexp_matches(a, 'x', 'i') | regexp_replace(a, 'x', 'y', 'gi')
     regexp_replace(a, '[^a-z]+', '', 'g') | a IN (1, 2) | a NOT IN (1, 2) | a BETWEEN 1 AND b | -a
     CASE a WHEN 1 THEN 'x' ELSE 'y' END | COALESCE(a, 'x') | a IS DISTINCT FROM b | [a, b][1]
     a[2:3]

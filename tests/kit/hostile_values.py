@@ -22,6 +22,7 @@ VALUES: dict[str, list[str]] = {
         "''", "'a'", "' 12 '", "'-1e400'", "'1e99999999999'", "'2024-02-30'", "'infinity'", "'nan'",
         "'Mars/Base'", "'('", "'%'", "'%Y %q'", r"'\'", "chr(0) || 'x'", "'é́🏳️‍🌈'", "'[1,'", "'$.a'",
         """'{"a":[1,{"b":null}]}'""", "'5877642-06-25 (BC)'", "'99999999999 years'",
+        "'2024-02-29 Mars/Base'",
     ],
     "TINYINT": _integers(8), "SMALLINT": _integers(16), "INTEGER": _integers(32),
     "BIGINT": _integers(64), "HUGEINT": _integers(128),

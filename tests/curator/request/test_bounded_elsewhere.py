@@ -240,8 +240,9 @@ def test_joined_rows_and_derived_contexts_stay_as_many(tmp_path: Path) -> None:
     """A look-up finds one partner, or none: nobody's ten rows become eleven."""
     kinds = pa.table({"item": ["a", "b"], "kind": ["x", "y"]})
     records = ct.read(
-        ROWS, bounded_to=2, item="kind", joins=[(kinds, "item")], where="day < 2 OR item = 'b'"
-    )
+        ROWS, bounded_to=2, item="kind", joins=[(kinds, "item")], where="day < 2 OR item = 'b'",
+        types={"day": "int64"},
+    )  # fmt: skip
     with DuckDBEngine() as engine:
         request = make_request(records, ct.Domain(["x", "y"], item="kind"), epsilon=1)
         (step,) = steps_of(request)

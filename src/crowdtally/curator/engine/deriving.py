@@ -13,7 +13,6 @@ from crowdtally.curator.engine.expressions import (
     WHERE,
     Tree,
     columns_of,
-    is_qualified,
     of_context,
     of_item,
     row_expression,
@@ -133,8 +132,3 @@ def _check_columns(tree: Tree, what: str, joined: Joined) -> None:
                 "Where types are inferred from the rows, expressions read text alone: give the "
                 "records as a Parquet file, or store what you need of it in a column of its own."
             )
-    if is_qualified(tree):
-        raise InputError(
-            f"{what} reads a column of a table or a field of a column, such as a.b: name columns "
-            "alone, without a point."
-        )

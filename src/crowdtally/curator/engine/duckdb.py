@@ -192,6 +192,20 @@ class DuckDBEngine:
                 )
         # From now on: a release without expressions has nothing that may fail, and keeps its speed.
         self._connection.execute(f"SET disabled_optimizers = '{_OUTSIDE_TRY},{_BY_OTHER_ROWS}'")
+        self._refuse_constants(sql, what, clause)
+
+    def _refuse_constants(self, sql: str, what: str, clause: str) -> None:
+        """Refuse what DuckDB, when it plans, cannot compute for any row, as IF('x', a, b)."""
+        try:
+            self._connection.execute(f"EXPLAIN SELECT TRY({sql}) FROM {clause}").fetchall()
+        except (duckdb.BinderException, duckdb.CatalogException):
+            return  # of types: what to declare is found out by a probe
+        except duckdb.Error as error:
+            raise UsageError(
+                f"{what} cannot be computed for any record: a constant in it is not of the type "
+                "that is needed there, or a function does not take that type; cast it, such as "
+                "CAST(column AS INTEGER)."
+            ) from error
 
     def column(self, name: str, column: str) -> NDArray[np.int64] | NDArray[np.object_] | None:
         """All values of a public list's column in its order; None where one is null."""

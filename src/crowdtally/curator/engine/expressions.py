@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot import Dialect, TokenType, exp
+from sqlglot import Dialect, ErrorLevel, TokenType, exp
 from sqlglot.errors import SqlglotError
 
 from crowdtally.curator.engine import fence
@@ -29,6 +29,8 @@ _LONGEST, _DEEPEST, _SHOWN = 2_000, 100, 120
 _WITHOUT_NAMES = {"PositionalColumn", "Columns"}
 _WITHOUT_PARENTHESES = {"rowid"}
 
+_OPTIONS = ("modifiers", "flag", "parameters", "options")
+"""What the parser calls the options of a regular expression."""
 _TOO_DEEP = "is nested too deeply"
 _DIALECT = Dialect.get_or_raise("duckdb")
 _BRACKETS = {
@@ -122,7 +124,9 @@ def _parsed(text: str, what: str) -> Tree:
 
 def written(tree: Tree) -> str:
     """The expression in DuckDB's SQL; quoted, no column can pass for a keyword."""
-    return str(tree.sql(dialect="duckdb", identify=True))
+    # What it is written as is judged by the fence: sqlglot's warnings would only puzzle.
+    silent = ErrorLevel.IGNORE
+    return str(tree.sql(dialect="duckdb", identify=True, unsupported_level=silent))
 
 
 def _problem(node: Tree) -> str | None:
@@ -130,12 +134,23 @@ def _problem(node: Tree) -> str | None:
         return f"{node.name}, whose value is not a function of one record"
     if isinstance(node, exp.Func) and node.error_messages():
         return f"{node.sql_name().lower()}() without all of its arguments"
+    if _drops_options(node):
+        return "an option of a regular expression that is none of 'c', 'i', 'm', 's' (or 'g')"
     if type(node).__name__ in _WITHOUT_NAMES:
         return "a column by its place or by a pattern, instead of by its name"
     for kind, words in _OTHER_ROWS:
         if isinstance(node, kind):
             return f"{words}: it must be computed from one record alone"
     return None
+
+
+def _drops_options(node: Tree) -> bool:
+    """Whether a regular expression has options that would be left out when it is written again."""
+    given = next((node.args[name] for name in _OPTIONS if node.args.get(name)), None)
+    if given is None or not isinstance(node, exp.Func):
+        return False
+    known = {*"cims", *("g" if isinstance(node, exp.RegexpReplace) else "")}
+    return not isinstance(given, exp.Literal) or not known.issuperset(given.name)
 
 
 def _refusal(what: str, text: str, why: str) -> str:
@@ -152,8 +167,3 @@ def _refusal(what: str, text: str, why: str) -> str:
 def columns_of(tree: Tree) -> list[str]:
     """The names of the columns that the expression reads."""
     return sorted({column.name for column in tree.find_all(exp.Column)})
-
-
-def is_qualified(tree: Tree) -> bool:
-    """Whether the expression reads a column by two names, ``a.b``: of a table, or a field of it."""
-    return any(column.table for column in tree.find_all(exp.Column))

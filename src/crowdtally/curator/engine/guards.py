@@ -128,6 +128,12 @@ def _replacing(given: Sequence[Node]) -> str | None:
     return _pattern(every="g" in (options or ""))(given)
 
 
+def _splitting(given: Sequence[Node]) -> str | None:
+    if len(given) > 2 and not set("cims").issuperset(text_of(given[2]) or "?"):
+        return "with an option that is none of 'c', 'i', 'm' and 's'"
+    return _pattern(every=True)(given)
+
+
 def reader() -> duckdb.DuckDBPyConnection:
     """A DuckDB without any table, to ask how it reads a text."""
     return _empty().cursor()
@@ -153,9 +159,17 @@ def _format(query: str) -> Guard:
     return guard
 
 
-def _runs(query: str, value: str) -> bool:
+def _read_by(given: Sequence[Node]) -> str | None:
+    """A format by which texts are read: of a zone's name, a record would decide which it is."""
+    form = (text_of(given[1]) if len(given) == 2 else None) or ""
+    if "%Z" in form.replace("%%", ""):
+        return "with a time zone's name, %Z, in its format (use try_strptime())"
+    return _reading(given)
+
+
+def _runs(query: str, *values: str) -> bool:
     try:
-        reader().execute(query, [value])
+        reader().execute(query, values)
     except duckdb.Error:
         return False
     return True
@@ -172,15 +186,14 @@ def _path(given: Sequence[Node]) -> str | None:
 
 
 _needle = _constant(1)
+_reading = _format("SELECT try_strptime('', ?)")
 _regex = {
     "regexp_matches": _pattern(every=False),
     "regexp_full_match": _pattern(every=False),
     "regexp_extract": _pattern(every=False),
     "regexp_replace": _replacing,
-    **dict.fromkeys(
-        ("regexp_extract_all", "regexp_split_to_array", "string_split_regex", "str_split_regex"),
-        _pattern(every=True),
-    ),
+    "regexp_extract_all": _pattern(every=True),
+    **dict.fromkeys(("regexp_split_to_array", "string_split_regex", "str_split_regex"), _splitting),
 }
 GUARDS: dict[str, Guard] = {
     **_regex,
@@ -196,8 +209,8 @@ GUARDS: dict[str, Guard] = {
     **dict.fromkeys(("date_diff", "datediff", "date_sub", "datesub"), _part),
     "timezone": _zone,
     "strftime": _format("SELECT strftime(TIMESTAMP '2000-01-01', ?)"),
-    "strptime": _format("SELECT try_strptime('', ?)"),
-    "try_strptime": _format("SELECT try_strptime('', ?)"),
+    "strptime": _read_by,
+    "try_strptime": _reading,
     "age": _number(2),  # with one argument it counts from today
     "make_timestamp": _number(6),  # of microseconds it makes times that cannot be shown
     "array_length": _number(1),
