@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
+from crowdtally.curator.engine.sources import locate
 from kit.silent import SilentDraws
 
 AGES = [20, 30, 40] * 100
@@ -26,7 +29,6 @@ EXPRESSIONS = {
     "'age ' || age": ["age 20", "age 30", "age 40"],
     "CAST(age AS VARCHAR)": ["20", "30", "40"],
     "age || ''": ["20", "30", "40"],
-    "typeof(age) || age": ["VARCHAR20", "VARCHAR30", "VARCHAR40"],
     "CASE WHEN age < '3' THEN 'young' ELSE 'old' END": ["young", "old", "none"],
     "length(age)": [2, 3, 4],
     "concat_ws('', age)": ["20", "30", "40"],
@@ -53,6 +55,43 @@ def test_one_user_rewrites_nobody(expression: str, maker: str, newcomer: object)
     before = counts(alone, listed, item={"k": expression})
     assert sum(before) == len(AGES)
     assert counts(joined, listed, item={"k": expression}) == before
+
+
+_TENTHS = pa.array([Decimal("7.00"), Decimal("7.10")], pa.decimal128(5, 2))
+_CLOCKS = pa.array([time(10, 0, 0, 500_000), time(10)], pa.time64("us"))
+COLUMNS: dict[str, tuple[pa.Array, list[str]]] = {
+    "decimals": (_TENTHS, ["7", "7.1"]),
+    "times of day": (_CLOCKS, ["10:00:00.5", "10:00:00"]),
+    "bytes": (pa.array([b"a'b", b"\xff"], pa.binary()), ["a\\x27b", "\\xFF"]),
+    "dates": (pa.array([date(2024, 2, 29), date(1, 1, 1)]), ["2024-02-29", "0001-01-01"]),
+    "times": (pa.array([datetime(2024, 2, 29), datetime(2024, 3, 1, 9)]),
+              ["2024-02-29", "2024-03-01 09:00:00"]),
+}  # fmt: skip
+
+
+def texts(frame: Any) -> list[str | None]:
+    with DuckDBEngine() as engine:
+        engine.open(locate(frame), "source")
+        found: list[str | None] = engine.arrow("SELECT x FROM source")["x"].to_pylist()
+        return found
+
+
+@pytest.mark.parametrize("newcomer", ["guest", None, 3, datetime(2024, 1, 1, 10)])
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_what_becomes_objects_or_times_keeps_its_text(kind: str, newcomer: object) -> None:
+    """One value of another type makes pandas store objects, and makes times of dates."""
+    values, wanted = COLUMNS[kind]
+    alone = pd.DataFrame({"x": pd.Series(values, dtype=pd.ArrowDtype(values.type))})
+    assert texts(alone) == texts(pl.DataFrame({"x": values})) == wanted
+    joined = pd.concat([alone, pd.DataFrame({"x": [newcomer]})], ignore_index=True)
+    assert texts(joined)[:2] == wanted
+
+
+def test_one_time_among_dates_changes_no_date() -> None:
+    days = [date(2024, 2, 29), date(2024, 3, 1)]
+    joined = pl.DataFrame({"x": [*days, datetime(2024, 1, 1, 10)]}, strict=False)
+    assert joined["x"].dtype == pl.Datetime
+    assert texts(joined) == ["2024-02-29", "2024-03-01", "2024-01-01 10:00:00"]
 
 
 def test_a_relation_over_csv(tmp_path: Path) -> None:
@@ -88,6 +127,14 @@ def test_declared_columns_take_every_role() -> None:
         rows = prepare(engine, records, ct.Domain([7], item="k")).rows
         found = engine.columns(rows.select("user", "cell"))
     assert [found["user"].tolist(), found["cell"].tolist()] == [[1], [0]]
+
+
+def test_a_constant_that_cannot_be_computed_is_told_before_records_are_read() -> None:
+    """DuckDB computes some constants outside TRY, when it plans: no record has a say in it."""
+    for where in ("IF(lower('zz'), true, k = 'a')", "array_reverse(k) = 'x'"):
+        records = ct.read(FRAME, user="u", item="k", where=where)
+        with pytest.raises(ct.UsageError, match="cannot be computed for any record"):
+            ct.inspect(records, ct.Domain(["a"], item="k"))
 
 
 # ---- refusals ------------------------------------------------------------------------------------
@@ -126,7 +173,14 @@ def test_lists_and_fields_are_refused() -> None:
     table = pa.table({"u": [1], "k": ["a"], "tags": [["x"]], "who": [{"k": "a"}]})
     assert "'tags', whose values are lists" in refused(table, where="tags[1] = 'x'")
     assert "'who', whose values are lists" in refused(table, where="who IS NOT NULL")
-    assert "name columns alone" in refused(table, where="who.k = 'a'")
+    with pytest.raises(ct.UsageError, match="write a column without its table, a field as who"):
+        ct.read(table, user="u", item="k", where="who.k = 'a'")
+
+
+@pytest.mark.parametrize("expression", ["typeof(age) || age", "pg_typeof(age)"])
+def test_no_expression_asks_for_a_type(expression: str) -> None:
+    with pytest.raises(ct.UsageError, match=r"typeof\(\), which is not an allowed function"):
+        ct.read(FRAME, user="u", item={"k": expression})
 
 
 def test_types_are_typed_out() -> None:

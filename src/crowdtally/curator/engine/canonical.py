@@ -77,6 +77,9 @@ def canonical_text(value: str, sql_type: str, knowledge: Knowledge) -> str | Non
         # The text of an instant in a zone says its local time: of an instant it must be one text.
         return f"CAST({value} AT TIME ZONE 'UTC' AS VARCHAR) || '+00'"
     text = f"CAST({value} AS VARCHAR)"
+    if sql_type.startswith("TIMESTAMP"):
+        # Among times dates are times too, at midnight: one time of day makes times of all dates.
+        return f"regexp_replace({text}, ' 00:00:00$', '')"
     if sql_type.startswith("DECIMAL") and not sql_type.endswith(",0)"):
         return f"rtrim(rtrim({text}, '0'), '.')"  # the scale too may come from another row
     return text if sql_type.startswith(_PLAIN) else None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, time
+from decimal import Decimal
 from math import isfinite
 from typing import Any
 
@@ -52,21 +53,70 @@ def _text(value: object) -> str | None:
         return str(value).lower()  # as an engine writes a column of truth values
     if isinstance(value, float | np.floating):
         return _float_text(float(value))
-    return _time_text(value) if isinstance(value, datetime) else str(value)
+    for kind, text in _TEXTS.items():
+        if isinstance(value, kind):
+            return text(value)
+    return str(value)
 
 
-def _time_text(time: Any) -> str:
+def _moment_text(moment: Any) -> str:
     """As a column of times is read: see ``canonical``; an instant to the microsecond.
 
-    >>> _time_text(datetime(2024, 2, 29, 10, 0, 0, 500_000, UTC))
+    >>> _moment_text(datetime(2024, 2, 29, 10, 0, 0, 500_000, UTC))
     '2024-02-29 10:00:00.5+00'
+    >>> _moment_text(datetime(2024, 2, 29))
+    '2024-02-29'
     """
-    instant = time.tzinfo is not None
-    local = (time.astimezone(UTC) if instant else time).replace(tzinfo=None)
+    instant = moment.tzinfo is not None
+    local = (moment.astimezone(UTC) if instant else moment).replace(tzinfo=None)
     nanoseconds = 0 if instant else getattr(local, "nanosecond", 0)
-    fraction = f"{local.microsecond:06}{nanoseconds:03}".rstrip("0")
-    whole = f"{local:%H:%M:%S}" + (f".{fraction}" if fraction else "")
-    return f"{local.year:04}-{local.month:02}-{local.day:02} {whole}{'+00' if instant else ''}"
+    whole = _clock(local, nanoseconds) + ("+00" if instant else "")
+    day = f"{local.year:04}-{local.month:02}-{local.day:02}"
+    return day if whole == "00:00:00" else f"{day} {whole}"
+
+
+def _clock(at: Any, nanoseconds: int = 0) -> str:
+    """A time of day, as a column of such is read.
+
+    >>> _clock(time(10, 0, 0, 500_000))
+    '10:00:00.5'
+    """
+    fraction = f"{at.microsecond:06}{nanoseconds:03}".rstrip("0")
+    return f"{at:%H:%M:%S}" + (f".{fraction}" if fraction else "")
+
+
+def _decimal_text(number: Decimal) -> str | None:
+    """As a column of decimals is read, whose scale other rows may decide.
+
+    >>> [_decimal_text(Decimal(text)) for text in ("7.00", "-0.50", "1E+3", "-0.0", "NaN")]
+    ['7', '-0.5', '1000', '0', None]
+    """
+    if not number.is_finite():
+        return None
+    if abs(number.adjusted()) > _MOST_DIGITS:  # in no column of decimals
+        return str(number)
+    text = f"{number:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) if number else "0"
+
+
+def _bytes_text(value: bytes) -> str:
+    r"""As an engine writes bytes: ASCII that can be printed, and the others by their numbers.
+
+    >>> _bytes_text(b"it's\xff")
+    'it\\x27s\\xFF'
+    """
+    return "".join(chr(byte) if chr(byte) in _PLAIN else f"\\x{byte:02X}" for byte in value)
+
+
+_MOST_DIGITS = 76
+_PLAIN = frozenset(map(chr, range(32, 127))) - frozenset("\"'\\")
+_TEXTS: dict[type, Callable[[Any], str | None]] = {
+    datetime: _moment_text,
+    time: _clock,
+    Decimal: _decimal_text,
+    bytes: _bytes_text,
+}
+"""Objects whose own text is not the one that a column of them has."""
 
 
 def _float_text(number: float) -> str | None:

@@ -83,6 +83,8 @@ def canonical_text(value: str, kind: str) -> str | None:
     if kind == "timestamp":
         # Of an instant, as of DuckDB's: read again in another zone it must stay the same one.
         return f"concat(CAST({value} AS STRING), '+00')"
+    if kind == "timestamp_ntz":
+        return f"regexp_replace(CAST({value} AS STRING), ' 00:00:00$', '')"  # of a date, the date
     if kind == "binary":
         return f"hex({value})"
     if _DECIMAL.fullmatch(kind) and not kind.endswith(",0)"):
