@@ -57,7 +57,7 @@ class Town:
             Join(people, "person", "person"), Join(self.folder / "regions.csv", "town", "town"),
         )  # fmt: skip
         return Records(str(self.folder / "part-*.parquet"), "person", "place", EXPRESSIONS,
-                       "visit", joins)  # fmt: skip
+                       "visit", joins, types={"age": "int64"})  # fmt: skip
 
 
 def _some(rng: np.random.Generator, values: Sequence[Any]) -> Any:

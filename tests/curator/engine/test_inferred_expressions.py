@@ -155,7 +155,7 @@ def refused(frame: Any = FRAME, **roles: Any) -> str:
         ("rating >= 4.5", "{'rating': 'float64'}"),
         ("RATING + 1 = 2 AND k = 'a'", "{'rating': 'int64'}"),
         ("dayname(to_timestamp(timestamp)) = 'Monday'", "{'timestamp': 'int64'}"),
-        ("hour(day) = 3", "{'day': 'timestamp'}"),
+        ("hour(day) = 3", "{'day': 'timestamp'} (timestamptz, where times have a zone)"),
         ("rating + timestamp > 3", "{'rating': 'int64', 'timestamp': 'int64'}"),
     ],
 )

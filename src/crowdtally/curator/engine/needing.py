@@ -36,9 +36,14 @@ def needed_types(engine: Engine, tree: Tree, what: str, joined: Joined) -> Input
             named = ", ".join(map(repr, types))
             return InputError(
                 f"{what} needs another type than text for {named}. Columns of CSV files, frames "
-                f"and views are text until their type is declared: add {options}."
+                f"and views are text until their type is declared: add {options}{_or_zone(types)}."
             )
     return None
+
+
+def _or_zone(types: Mapping[str, str]) -> str:
+    """What fits times without a zone fits those with one too; which they are, records say."""
+    return " (timestamptz, where times have a zone)" if "timestamp" in types.values() else ""
 
 
 def typed_options(types: Mapping[str, str]) -> str:
