@@ -8,20 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.canonical import SourceColumn
-from crowdtally.curator.engine.deriving import matched
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.joining import Joined
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError
 from crowdtally.values.domain import Domain
-from crowdtally.values.open_domain import OpenDomain
 from kit.crowd import Start
 from kit.histories import kept_by
 
@@ -201,21 +198,15 @@ def test_keys_that_cannot_meet(folder: Path, start_engine: Start) -> None:
         counted(start_engine, folder, "number", folder / "clash.parquet")
 
 
-@pytest.mark.parametrize("declared", [(True, True), (True, False), (False, True), (False, False)])
-def test_one_inferred_column_makes_a_discovered_value_text(declared: tuple[bool, bool]) -> None:
-    """The kind is published: it is that of the type only where no row decided any of the types."""
-    first, second = declared
-    offered = {
-        "i": SourceColumn("VARCHAR", True, None),
-        "n": SourceColumn("INTEGER", first, None),
-        "m": SourceColumn("INTEGER", second, None),
-    }
-    text = "CAST(n AS INTEGER) + CAST(m AS INTEGER)"
-    records = ct.read("never.csv", user="u", item="i", contexts={"k": text})
-    with DuckDBEngine() as engine:
-        engine.define("source", "SELECT 'x' AS i, 1 AS n, 2 AS m")
-        joined = Joined('"source"', offered, ())
-        made = matched(engine, records, OpenDomain.of(records), joined)
-        engine.define("cells", f'SELECT {made["axis_1"]} AS k FROM "source"')
-        kind = engine.schema("cells")["k"]
-    assert kind == ("BIGINT" if first and second else "VARCHAR")
+@pytest.mark.parametrize("newcomer", ["guest", None, 1.5])
+def test_no_row_decides_the_kind_of_a_computed_value(newcomer: object) -> None:
+    """The kind of what is discovered is published."""
+    kinds = []
+    for values in ([1, 2], [1, 2, newcomer]):
+        frame = pd.DataFrame({"u": range(len(values)), "i": "x", "n": values})
+        texts = {"k": "CAST(n AS INTEGER) + 1", "l": "n || ''", "m": "COALESCE(n, 'none')"}
+        records = ct.read(frame, user="u", item="i", contexts=texts)
+        with DuckDBEngine() as engine:
+            matched_rows = prepare(engine, records, None).matched
+            kinds.append([str(matched_rows[f"axis_{axis}"].type()) for axis in (1, 2, 3)])
+    assert kinds == [["int64", "string", "string"]] * 2

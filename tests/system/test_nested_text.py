@@ -126,8 +126,8 @@ def test_parentheses_that_a_person_could_type_are_understood(
     [
         ("array[array[array[1]]] = a", True),
         ("array[array[array[array[1]]]] = a", False),
-        ("date(f(date(f(date(a))))) = a", True),
-        ("date(f(date(f(date(f(date(a))))))) = a", False),
+        ("date(lower(date(lower(date(a))))) = a", True),
+        ("date(lower(date(lower(date(lower(date(a))))))) = a", False),
         ("date(a) = 1 and date(a) = 1 and date(a) = 1 and date(a) = 1 and date(a) = 1", True),
         # What looks like a bracket inside a text or a name closes nothing.
         ("date(')' || date(\")\" || date(')' || date(a)))) = a", False),
