@@ -89,7 +89,7 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
         roles = {"user": None, "bounded_to": 3, "cells_once": True}
     if kind == "quantities":
         rows = rows.append_column("bought", [[1 + n % 4 for n in range(len(rows))]])
-        roles = {"quantity": "bought", "max_quantity": 3}
+        roles = {"quantity": "bought", "max_quantity": 3, "types": {"bought": "int64"}}
     if kind == "attributes":
         domain = ct.Domain(attributes={"item": PLACES, "day": DAYS})
         roles = {"item": None, "contexts": [], "attributes": ["item", "day"]}
@@ -100,7 +100,8 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
 
 def paths(value: Any, prefix: str = "") -> Iterator[str]:
     """Every field by its path; the keys of maps from names to values are written as NAME."""
-    maps = {"split", "versions", "method.bounds", "records.contexts", "tables[].merged"}
+    maps = {"split", "versions", "method.bounds", "records.contexts", "records.types",
+            "tables[].merged"}  # fmt: skip
     if isinstance(value, dict):
         for key, inner in value.items():
             step = "NAME" if prefix in maps else key
