@@ -65,19 +65,24 @@ class Believed:
             cell: that of one noisy count, where nothing was calibrated: no sum of estimates is
                 less certain than that of the noisy counts.
         """
-        picked = np.flatnonzero(mask)
+        number = int(np.count_nonzero(mask))
+        picked = slice(None) if number == len(self) else np.flatnonzero(mask)
         mean = float(self.mean[picked].sum())
-        if len(picked) == 1:
-            (place,) = picked
+        if number == 1:
+            place = int(np.argmax(mask))
             return Total(
                 mean, float(self.deviation[place]), float(self.low[place]), float(self.high[place])
             )
-        own, deviation = self.own[picked], self.deviation[picked]
-        shared = float(np.sqrt(np.maximum(deviation**2 - own**2, 0.0)).sum())
-        mass = float(self.mean.sum())
+        squares = np.square(self.own[picked])
+        shared = 0.0
+        if self.deviation is not self.own:
+            beyond = np.square(self.deviation[picked]) - squares
+            shared = float(np.sqrt(np.maximum(beyond, 0.0)).sum())
+        mass = mean if number == len(self) else float(self.mean.sum())
         part = mean / mass if mass > 0 else 0.0
-        learned = min(part * whole, cell * sqrt(len(picked)))
-        theirs, every = float((own**2).sum()), float((self.own**2).sum())
+        learned = min(part * whole, cell * sqrt(number))
+        theirs = float(squares.sum())
+        every = theirs if number == len(self) else float(np.square(self.own).sum())
         left = theirs * max(1 - theirs / every, 0.0) if every > 0 else 0.0
         error = hypot(sqrt(left), (1 - part) * shared, learned)
         return Total.normal(mean, error, level)

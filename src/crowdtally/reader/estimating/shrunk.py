@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from crowdtally.reader.estimating.believed import Believed, Floats, Mask, deviations
+from crowdtally.reader.estimating.believed import Believed, Floats, Ints, Mask, deviations
 
 _BINS = 40
 _LEAST = 50
@@ -27,14 +27,14 @@ class InContexts:
 
     mean: Floats
     """Each row adds up to the item's estimate."""
-    own: Floats
-    """The standard deviation of each cell by itself."""
+    variance: Floats
+    """Of each cell by itself."""
 
     def column(self, contexts: Mask, level: Fraction) -> Believed:
         """The sum over some contexts, of which a mask tells."""
-        picked = np.flatnonzero(contexts)
+        picked = _run(np.flatnonzero(contexts))
         mean = self.mean[:, picked].sum(axis=1)
-        own = np.sqrt((self.own[:, picked] ** 2).sum(axis=1))
+        own = np.sqrt(self.variance[:, picked].sum(axis=1))
         reach = deviations(level) * own
         return Believed(mean, mean, np.maximum(mean - reach, 0.0), mean + reach, own, own)
 
@@ -55,7 +55,16 @@ def shrink(items: Believed, noisy: Floats, variance: float) -> InContexts:
     sums = found.sum(axis=1, keepdims=True)
     scaled = np.where(sums > 0, found * items.mean[:, None] / np.maximum(sums, 1e-300), expected)
     of_items = (1 - factors) * shares * items.deviation[:, None]
-    return InContexts(scaled, np.sqrt(factors * variance + of_items**2))
+    # Column by column, because each question adds up some of them.
+    own = np.asfortranarray(factors * variance + of_items**2)
+    return InContexts(np.asfortranarray(scaled), own)
+
+
+def _run(places: Ints) -> Ints | slice:
+    """Places that follow each other as a slice, of which no copy is made."""
+    if len(places) and places[-1] - places[0] == len(places) - 1:
+        return slice(int(places[0]), int(places[-1]) + 1)
+    return places
 
 
 def _shares(items: Floats, noisy: Floats) -> Floats:
