@@ -151,6 +151,39 @@ def test_an_id_that_cannot_be_read_is_refused(start_engine: Start) -> None:
     assert "1.5" not in str(raised.value)
 
 
+def test_a_declared_type_hides_no_id_that_a_frame_may_have_lost(
+    tmp_path: Path, start_engine: Start
+) -> None:
+    """A number of 2^53 and beyond has no text in a frame of pandas, and is there in the records."""
+    large = 2**60 + 1
+    path = tmp_path / "records.parquet"
+    pyarrow.parquet.write_table(pa.table({"u": [large, 5], "item": [1, 1]}), path)
+    same = pa.table({"u": [large, 5], "person": ["p", "p"]}).to_pandas()
+    for types in ({}, {"u": "int64"}, {"u": "text"}):
+        declared = ct.read(path, user="u", item="item", same_person=same, types=types)
+        with start_engine() as engine, pytest.raises(InputError, match="too large to be exact"):
+            prepare(engine, declared, ct.Domain([1], item="item"))
+    fits = pa.table({"u": ["5", "1.5"], "person": ["p", "p"]}).to_pandas()
+    declared = ct.read(path, user="u", item="item", same_person=fits, types={"u": "int64"})
+    with start_engine() as engine:  # nobody's id is 1.5, also among the records
+        found = engine.columns(prepare(engine, declared, ct.Domain([1], item="item")).rows)
+    assert sorted(found["user"].tolist()) == [str(large), "p"]
+
+
+def test_a_declared_type_takes_no_person_away(start_engine: Start) -> None:
+    """Of a person that does not fit it, each id would be a person of its own."""
+    records = pa.table({"u": [1, 2], "p": ["3", "x"], "item": [1, 1]})
+    same = pa.table({"u": [1, 2], "p": ["ana", "ana"]})
+    declared = ct.read(records, user="u", item="item", same_person=same, types={"p": "int64"})
+    with start_engine() as engine:
+        found = engine.columns(prepare(engine, declared, ct.Domain([1], item="item")).rows)
+    assert found["user"].tolist() == ["ana", "ana"]
+    other = ct.read(records.drop(["p"]), user="u", item="item", same_person=same,
+                    types={"p": "int64"})  # fmt: skip
+    with start_engine() as engine, pytest.raises(InputError, match="there only ids have a type"):
+        prepare(engine, other, ct.Domain([1], item="item"))
+
+
 def test_a_table_of_nulls_alone_says_nothing(tmp_path: Path, start_engine: Start) -> None:
     pyarrow.parquet.write_table(
         pa.table({"u": pa.nulls(2), "p": pa.nulls(2)}), tmp_path / "p.parquet"

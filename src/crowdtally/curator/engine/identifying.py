@@ -15,6 +15,9 @@ from crowdtally.errors import InputError
 from crowdtally.values.records import Records, SamePerson
 from crowdtally.values.sql import quoted
 
+PERSONS = "same_person"
+"""The view of the table that says which ids are one person's."""
+
 
 def identities(records: Records, schema: Mapping[str, SourceColumn]) -> dict[str, str]:
     """SQL for the user, the stored record id, the weight and the quantity, by names of our own."""
@@ -60,7 +63,10 @@ def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
     if declared is None:
         raise ValueError("no table says which ids are one person's")
     name = located.label or "the table of --same-person"
-    offered = engine.open(located, "same_person", types=records.types)
+    _refuse_inexact(engine, records, located, name)
+    # A person that does not fit a type would be missing, and each of her ids a person of its own.
+    types = {user: records.types[user] for user in records.user_columns if user in records.types}
+    offered = engine.open(located, PERSONS, types=types)
     for column in records.user_columns:
         columns.require(column, offered, "the user, as in the records", name)
     person = _person_column(declared, records.user_columns, offered, name)
@@ -71,7 +77,7 @@ def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
     engine.define(
         "ids_of_persons",
         f"SELECT {one_id} AS same_id, {text} AS same_person, {there} AS stated "
-        f"FROM {quoted('same_person')}",
+        f"FROM {quoted(PERSONS)}",
         name,
     )
     rows = engine.table("ids_of_persons")
@@ -112,6 +118,28 @@ def _person_column(
         f"{name} has, beside the id, {', '.join(map(repr, others))}: say which of them names the "
         "person, --same-person FILE:COL."
     )
+
+
+def _refuse_inexact(engine: Engine, records: Records, located: Located, name: str) -> None:
+    """Refuse a table with an id that its column cannot vouch for, though a type is declared for it.
+
+    What does not fit the type is missing in the records too, and nobody's there. But a number of
+    2^53 and beyond, which a frame may have lost, the records may hold.
+    """
+    if records.types.keys().isdisjoint(records.user_columns):
+        return
+    offered = engine.open(located, "same_person_stored")
+    ids = [(user, *columns.own(user, offered[user])) for user in records.user_columns
+           if user in offered]  # fmt: skip
+    lost = " OR ".join(f"({own} IS NOT NULL AND {quoted(user)} IS NULL)" for user, own, _ in ids)
+    if lost:
+        engine.define(
+            "ids_lost",
+            f"SELECT true AS stated, CASE WHEN NOT ({lost}) THEN '' END AS same_id "
+            f"FROM {quoted('same_person_stored')}",
+            name,
+        )
+        _refuse_lost(engine, engine.table("ids_lost"), name)
 
 
 def _refuse_lost(engine: Engine, rows: Rows, name: str) -> None:

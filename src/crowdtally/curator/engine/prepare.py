@@ -6,7 +6,7 @@ Nothing after bounding may multiply or redefine records.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import ibis
@@ -16,7 +16,7 @@ from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.census import cell_parts
 from crowdtally.curator.engine.deriving import condition, matched
 from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.identifying import identities, open_persons, with_persons
+from crowdtally.curator.engine.identifying import PERSONS, identities, open_persons, with_persons
 from crowdtally.curator.engine.joining import Joined, join
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.matching import with_cells, with_values
@@ -118,7 +118,9 @@ def open_records(
     for column, role in _needed(records):
         columns.require(column, schema, role, name)
     joined = join(engine, joins, schema, records.types, name)
-    _refuse_unknown_types(records, joined)
+    same = sources.same_person
+    persons = None if same is None else open_persons(engine, records, same)
+    _refuse_unknown_types(records, joined, () if same is None else engine.schema(PERSONS))
     selected = identities(records, joined.columns)
     selected |= matched(engine, records, lists, joined)
     selected |= _inexact(records, joined.columns)
@@ -126,17 +128,18 @@ def open_records(
     projection = ", ".join(f"{sql} AS {quoted(alias)}" for alias, sql in selected.items())
     taken = condition(engine, records, joined)
     engine.define("records", f"SELECT {projection} FROM {joined.clause}{taken}")
-    same = sources.same_person
-    persons = None if same is None else open_persons(engine, records, same)
     return persons, joined.columns
 
 
-def _refuse_unknown_types(records: Records, joined: Joined) -> None:
+def _refuse_unknown_types(records: Records, joined: Joined, persons: Collection[str]) -> None:
     """Refuse a slip in a name: the column meant would stay text."""
-    partners = {join.partner_key for join in records.joins}
-    person = records.same_person.person if records.same_person is not None else None
-    known = {*joined.columns, *partners, *({person} if person else ())}
+    known = {*joined.columns, *(join.partner_key for join in records.joins)}
     for name in records.types:
+        if name not in known and name in persons:
+            raise InputError(
+                f"--type declares {name!r}, a column of the table of --same-person alone: there "
+                "only ids have a type, and a person is called as the text says. Leave it out."
+            )
         if name not in known:
             raise InputError(
                 f"--type declares a column {name!r}, which does not exist. "
