@@ -249,3 +249,14 @@ def test_joined_rows_and_derived_contexts_stay_as_many(tmp_path: Path) -> None:
         prepared = prepare(engine, request.records, request.domain)
         read = step.count(Reading(engine, prepared), Released())
     assert read.found[0].dense().tolist() == [1, 1]
+
+
+def test_the_unit_that_was_charged_is_named_as_it_is_typed(tmp_path: Path) -> None:
+    """In Python: as parameters, and not as the words of a command line."""
+    domain, ledger = ct.Domain(["a", "b"], item="item"), tmp_path / "ledger.sqlite"
+    made = {"epsilon": 1, "ledger": ledger, "dataset": "d"}
+    people = ROWS.append_column("Who", [list(range(len(ROWS)))])
+    ct.release(ct.read(people, user=["Who", "day"], item="item"), domain, max_records=1,
+               new_dataset=True, **made)  # type: ignore[arg-type]  # fmt: skip
+    with pytest.raises(ct.UsageError, match=r"type user=\['Who', 'day'\]\. Epsilons"):
+        ct.release(ct.read(ROWS, bounded_to=2, item="item"), domain, **made)  # type: ignore[arg-type]

@@ -326,6 +326,18 @@ def test_a_table_that_is_damaged_after_the_release_was_opened(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_name_does_not_say_another_format(folder_of: Made, tmp_path: Path) -> None:
+    folder = folder_of("plain")
+    said = refused(tmp_path, USAGE, folder, "--registry", tmp_path / "entry.json")
+    assert "--registry FILE writes YAML, and 'entry.json' says something else: name it " in said
+    assert "'entry.yaml'." in said
+    said = refused(tmp_path, USAGE, folder, "--croissant", tmp_path / "c.yaml")
+    assert (
+        "--croissant FILE writes JSON, and 'c.yaml' says something else: name it 'c.json'" in said
+    )
+    assert not list(tmp_path.glob("*.json"))
+
+
 def test_places_that_are_taken_or_cannot_be(folder_of: Made, tmp_path: Path) -> None:
     folder = folder_of("plain")
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")

@@ -63,6 +63,9 @@ _TYPED = re.compile(r"--type (?:'[^']+'|[^\s']+=\w+)(?: --type (?:'[^']+'|[^\s']
 _TYPE = re.compile(r"--type (?:'([^']+)=(\w+)'|([^\s']+)=(\w+))")
 """Types of columns, one option each in a shell, all in one dict in Python."""
 _DEFINED = re.compile(r"--context (\w+)=(\w+)")
+_WHOSE = re.compile(r"--(user|weight) (?!--|(?:is|names|lets|says) )([\w.,-]*\w)")
+"""Whose a row is, by the columns that a dataset was charged with; else such an option has a word
+in capitals behind it, or what a sentence says of it."""
 _OPTION = re.compile(r"--([a-z][a-z-]*[a-z])(?: (?!--)([\w.-]*\w))?")
 
 
@@ -79,6 +82,8 @@ def in_python(words: str) -> str:
     "remove repeats='yes', or give for_='recommend' with context_per_user=NAME."
     >>> in_python("add --type rating=int64 --type 'the day=date'.")
     "add types={'rating': 'int64', 'the day': 'date'}."
+    >>> in_python("type --user shop,id --same-person FILE. Or --user-per-row --weight persons.")
+    "type user=['shop', 'id'] same_person=FILE. Or user_per_row=True weight='persons'."
     >>> in_python("type --context-per-user 'sex,age', or add --context NAME.")
     "type context_per_user='sex,age', or add contexts=[NAME]."
     """
@@ -90,6 +95,7 @@ def _translated(words: str) -> str:
     words = _LISTED.sub(r"ct.Domain(…, {'\1': [\2]})", words)
     words = _QUOTED.sub(lambda found: f"{parameter_of(found[1])}={found[2]}", words)
     words = _TYPED.sub(_types, words)
+    words = _WHOSE.sub(_columns, words)
     words = _DEFINED.sub(r"contexts={'\1': '\2'}", words)
     for typed, called in _OTHERWISE.items():
         words = re.sub(rf"(?<![\w-]){re.escape(typed)}(?![\w-])", called, words)
@@ -99,6 +105,13 @@ def _translated(words: str) -> str:
 def _types(found: re.Match[str]) -> str:
     pairs = (one[:2] if one[0] else one[2:] for one in _TYPE.findall(found[0]))
     return f"types={{{', '.join(f'{name!r}: {kind!r}' for name, kind in pairs)}}}"
+
+
+def _columns(found: re.Match[str]) -> str:
+    names = found[2].split(",")
+    if found[2].isupper():
+        return found[0]
+    return f"{found[1]}={names[0]!r}" if len(names) == 1 else f"{found[1]}={names!r}"
 
 
 def _parameter(found: re.Match[str]) -> str:

@@ -25,6 +25,10 @@ class Form:
     """Writes it to a place where nothing is."""
     to_add: str
     """What the release does not say, for whoever made it; empty where it lacks nothing."""
+    format: str
+    """What the file is written in."""
+    endings: tuple[str, ...]
+    """How its name may end, if it has an ending."""
 
 
 FORMS: Mapping[str, Form] = {
@@ -32,11 +36,15 @@ FORMS: Mapping[str, Form] = {
         lambda published, target: write_new(target, registry(published).encode()),
         "Lines marked CURATOR name what the release does not say: complete them before you send "
         "it in.",
+        "YAML",
+        (".yaml", ".yml"),
     ),
     "croissant": Form(
         lambda published, target: write_new(target, croissant(published).encode()),
         "Put it beside the tables. The release does not say its license, creator, url and how to "
         "cite it: add them.",
+        "JSON",
+        (".json", ".jsonld"),
     ),
 }
 """Every form that is one file, by the name of its option."""
@@ -72,6 +80,8 @@ class Export:
         if not isinstance(place, str | os.PathLike) or not str(place):
             kind = "folder" if form == SITE else "file"
             raise UsageError(f"{_typed(typed, form)} needs the path of a new {kind}.")
+        if form != SITE:
+            _refuse_ending(FORMS[form], Path(place), _typed(typed, form))
         refuse_taken(Path(place))
         return cls(form, Path(place))
 
@@ -81,6 +91,15 @@ class Export:
             published.path(table)  # looks at the file again, if it changed
         FORMS[self.form].write(published, self.target)
         return self.target
+
+
+def _refuse_ending(form: Form, place: Path, option: str) -> None:
+    """Refuse a name that says another format: a program that goes by it would stumble."""
+    if place.suffix and place.suffix.lower() not in form.endings:
+        raise UsageError(
+            f"{option} writes {form.format}, and {place.name!r} says something else: name it "
+            f"{place.with_suffix(form.endings[0]).name!r}."
+        )
 
 
 def _typed(typed: str, form: str) -> str:
