@@ -183,6 +183,8 @@ def test_the_documentation_lists_the_same() -> None:
         ("url_encode(url_encode(url_encode(url_encode(a))))", "can lengthen a text 81-fold"),
         ("regexp_replace(a, '', '123456789012345678901234567890123', 'g')", "34-fold"),
         ("split(CAST(split(a, '') AS VARCHAR), '')", "36-fold"),
+        (f"concat({', '.join(['a'] * 600)})", "600-fold"),
+        (f"replace({' || '.join(['a'] * 12)}, 'a', 'xyz')", "36-fold"),
     ],
 )  # fmt: skip
 def test_refusals_say_what_is_wrong(text: str, words: str) -> None:
@@ -197,6 +199,7 @@ def test_refusals_say_what_is_wrong(text: str, words: str) -> None:
     extract(dow from a) | a + INTERVAL 1 DAY | a + INTERVAL (b) DAY | date_trunc('month', a)
     CAST(a AS DECIMAL(9, 2)) | TRY_CAST(a AS DATE) | DATE '2020-01-01' | a LIKE '%x%y%'
     a LIKE '_x%'
+    list_has_all(split(a, ','), split(b, ',')) | concat(url_encode(a), ' ', hex(b))
     strptime(a, '%Y %%Z') | regexp_matches(a, 'x', 'i') | regexp_replace(a, 'x', 'y', 'gi')
     regexp_replace(a, '[^a-z]+', '', 'g') | a IN (1, 2) | a NOT IN (1, 2) | a BETWEEN 1 AND b | -a
     CASE a WHEN 1 THEN 'x' ELSE 'y' END | COALESCE(a, 'x') | a IS DISTINCT FROM b | [a, b][1]

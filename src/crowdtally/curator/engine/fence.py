@@ -8,13 +8,12 @@ kind of node, a function or a type, is refused.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
 from crowdtally.curator.engine.functions import ALLOWED, CASTS, INSTEAD, WITHOUT_SPANS
-from crowdtally.curator.engine.guards import GUARDS, Node, growth, reader, text_of
+from crowdtally.curator.engine.guards import GUARDS, JOINING, Node, growth, reader, text_of
 from crowdtally.errors import closest
 
 MOST_GROWTH = 32
@@ -50,14 +49,27 @@ def problem(sql: str, columns: Sequence[str]) -> str | None:
         found = _refused(node, columns)
         if found:
             return f"contains {found}"
-    calls = [(_name(node), _arguments(node)) for node in nodes if node["class"] == "FUNCTION"]
-    longer = math.prod(growth(name, given) for name, given in calls)
+    longer = _lengthened(tree)
     if longer > MOST_GROWTH:
         return (
             f"has functions that together can lengthen a text {longer}-fold, and may have "
             f"{MOST_GROWTH}-fold"
         )
     return None
+
+
+def _lengthened(node: Node) -> int:
+    """How many times longer than a record the text is, at most, that an expression makes of it.
+
+    What joins texts has their lengths together; else the longest is as long as any.
+    """
+    if node["class"] == "COLUMN_REF":
+        return 1
+    parts = [_lengthened(part) for value in node.values() for part in _outermost(value)]
+    if node["class"] != "FUNCTION":
+        return max(parts, default=0)
+    name = _name(node)
+    return growth(name, _arguments(node)) * (sum if name in JOINING else max)(parts or [0])
 
 
 def spans(sql: str) -> tuple[list[str], str]:
@@ -108,6 +120,15 @@ def _walk(node: Any) -> Iterator[Node]:
     elif isinstance(node, list):
         for value in node:
             yield from _walk(value)
+
+
+def _outermost(value: Any) -> Iterator[Node]:
+    """The expressions in a part of the tree that are inside no other one there."""
+    if isinstance(value, dict) and "class" in value:
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _outermost(inner)
 
 
 def _name(node: Node) -> str:

@@ -239,6 +239,8 @@ def growth(name: str, given: Sequence[Node]) -> int:
     return _LENGTHENING.get(name, 1)
 
 
+JOINING = frozenset({"||", "concat", "concat_ws", "list_value"})
+"""Functions of any number of arguments, whose result may hold all of them."""
 _LENGTHENING = {
     "hex": 2, "to_hex": 2, "base64": 2, "to_base64": 2, "url_encode": 3, "list_value": 2,
     # Written as text, a list has quotes, escapes and commas around each letter.
