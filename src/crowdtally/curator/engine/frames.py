@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, time
 from decimal import Decimal
 from math import isfinite
@@ -11,16 +11,32 @@ from typing import Any
 import numpy as np
 
 from crowdtally.curator.engine.canonical import EXACT, Knowledge
+from crowdtally.errors import InputError
 
 
 def ready(held: Any) -> tuple[Any, Knowledge | Mapping[str, Knowledge]]:
     """The frame as DuckDB registers it, and how its types are known: from its rows, at best."""
     if type(held).__module__.partition(".")[0] != "pandas":
-        return (held.collect() if type(held).__name__ == "LazyFrame" else held), "inferred"
+        whole = held.collect() if type(held).__name__ == "LazyFrame" else held
+        _refuse_same_names(getattr(whole, "column_names", None) or getattr(whole, "columns", ()))
+        return whole, "inferred"
+    _refuse_same_names(held.columns)
     loose = {column: as_text(held[column]) for column in held.columns if _is_loose(held[column])}
     return held.assign(**loose) if loose else held, {
         str(column): _known(held[column]) for column in held.columns
     }
+
+
+def _refuse_same_names(columns: Iterable[object]) -> None:
+    """Refuse names that an engine takes for one: an expression would read another column."""
+    seen: dict[str, str] = {}
+    for column in map(str, columns):
+        if column.lower() in seen:
+            raise InputError(
+                f"the frame has columns {seen[column.lower()]!r} and {column!r}, which cannot be "
+                "told apart, since capitals do not count: rename one of them."
+            )
+        seen[column.lower()] = column
 
 
 def _known(series: Any) -> Knowledge:
