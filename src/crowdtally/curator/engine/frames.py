@@ -18,7 +18,7 @@ def ready(held: Any) -> tuple[Any, Knowledge | Mapping[str, Knowledge]]:
     """The frame as DuckDB registers it, and how its types are known: from its rows, at best."""
     if type(held).__module__.partition(".")[0] != "pandas":
         whole = held.collect() if type(held).__name__ == "LazyFrame" else held
-        _refuse_same_names(getattr(whole, "column_names", None) or getattr(whole, "columns", ()))
+        _refuse_same_names(getattr(whole, "column_names", getattr(whole, "columns", ())))
         return whole, "inferred"
     _refuse_same_names(held.columns)
     loose = {column: as_text(held[column]) for column in held.columns if _is_loose(held[column])}
