@@ -16,6 +16,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable, seal, staging
+from crowdtally.published.metadata import promise
 from crowdtally.values.domain import Axis
 from crowdtally.values.layout import Grid, grid
 from kit.damaged import KINDS
@@ -38,11 +39,13 @@ def test_rows_and_hashes_are_those_of_the_files(
     assert ct.load(folder).metadata == facts
 
 
-PUBLIC = {
+PUBLIC: dict[str, Any] = {
     "schema": "crowdtally-release/1", "id": "0" * 32, "created": "2026-11-17T08:00:00+00:00",
     "guarantee": {
-        "words": "it's \"promised\"", "epsilon": "1/3", "delta": "0", "unit": {"kind": "user"},
+        "words": "other words", "epsilon": "1/3", "delta": "0",
+        "unit": {"kind": "user", "column": "u"},
     },
+    "method": {"bounding": "it's \"own\" (not a rule of Crowdtally's)"},
     "counted": "records", "domain": {"items": {"name": "item", "size": 5}, "contexts": []},
 }  # fmt: skip
 """What is public of a release before its records are read."""
@@ -115,9 +118,10 @@ def test_a_file_is_its_rows_and_nothing_more(tmp_path: Path) -> None:
     assert about(one) == about(three)
     assert about(one)["notes"] == {
         b"crowdtally.schema": b"crowdtally-release/1", b"crowdtally.release": b"0" * 32,
-        b"crowdtally.guarantee": b"it's \"promised\"", b"crowdtally.epsilon": b"1/3",
+        b"crowdtally.guarantee": promise(PUBLIC).encode(), b"crowdtally.epsilon": b"1/3",
         b"crowdtally.delta": b"0", b"crowdtally.unit": b"user",
     }  # fmt: skip
+    assert '"own"' in promise(PUBLIC), "quotation marks are written too"
     assert about(one)["writer"].startswith("DuckDB version ")
     assert about(one)["rows"] == [122_880, 122_880, 54_240], "a number of DuckDB's, not of ours"
 
