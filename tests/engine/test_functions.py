@@ -192,6 +192,13 @@ def test_refusals_say_what_is_wrong(text: str, words: str) -> None:
         row_expression(text, "c")
 
 
+@pytest.mark.parametrize("text", ["now()", "version()", "row(a, b)", "current_setting('TimeZone')"])
+def test_no_function_is_named_that_nobody_meant(text: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        row_expression(text, "c")
+    assert "the nearest" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     "text",
     """

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
 
 from crowdtally.curator.engine.functions import ALLOWED, CASTS, INSTEAD, WITHOUT_SPANS
 from crowdtally.curator.engine.guards import GUARDS, JOINING, Node, growth, reader, text_of
-from crowdtally.errors import closest
 
 MOST_GROWTH = 32
 """How many times longer than a record the text that is made of it can become."""
 
+_ALIKE = 0.72
+"""How alike names are of which one may have been meant: not now() and pow()."""
 _KINDS = frozenset("CASE BETWEEN COMPARISON CONJUNCTION CONSTANT TYPE".split())
 _OPERATORS = frozenset(
     """
@@ -208,7 +210,9 @@ def _shown(name: str) -> str:
 
 
 def _not_allowed(name: str) -> str:
-    near = INSTEAD.get(name) or closest(name, sorted(n for n in ALLOWED if n[0].isalpha()))
+    named = sorted(other for other in ALLOWED if other[0].isalpha())
+    alike = get_close_matches(name, named, n=1, cutoff=_ALIKE)
+    near = INSTEAD.get(name) or next(iter(alike), None)
     hint = f" (the nearest is {near}())" if near else ""
     return f"{name}(), which is not an allowed function{hint}"
 
