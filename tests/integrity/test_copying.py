@@ -83,7 +83,7 @@ def test_a_file_that_is_missing_is_named(fresh: Fresh, tmp_path: Path) -> None:
     folder = fresh("plain")
     release = ct.load(folder)
     (folder / "datapackage.json").unlink()
-    with pytest.raises(ct.InputError, match=r"lacks its 'datapackage\.json': copy the whole fold"):
+    with pytest.raises(ct.InputError, match=r"lacks its 'datapackage\.json', or it is not a reg"):
         release.save(tmp_path / "copy")
     nothing_was_written(tmp_path, "release")
 
