@@ -123,7 +123,8 @@ def _as(kind: str) -> Callable[[Any], str]:
     ("text", "name"),
     [
         ("md5(s)", "md5()"),
-        ("concat_ws('-', s, s)", "concatws()|concat_ws()"),
+        ("strptime(s, '%Y')", "strptime()"),
+        ("concat_ws('-', s, s)", "concat_ws()"),
         ("s ->> 'a'", "json"),
     ],
 )

@@ -42,8 +42,10 @@ def _problem(node: Node) -> str | None:
     # The class itself: a kind of node that is made a subclass of a listed one is another function.
     if type(node) in _LISTED:
         return None
-    name = node.sql_name() if isinstance(node, exp.Func) else type(node).__name__
-    return f"{name.lower()}()" if isinstance(node, exp.Func) else name.lower()
+    if not isinstance(node, exp.Func):
+        return type(node).__name__.lower()
+    typed = node.sql(dialect="duckdb").partition("(")[0]  # strptime, which sqlglot calls otherwise
+    return f"{(typed if typed.isidentifier() else node.sql_name()).lower()}()"
 
 
 def _in_cast(node: Node) -> str | None:
