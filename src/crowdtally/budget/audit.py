@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.record.balance import Balance, after
-from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, link, number_of, read
+from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, link, number_of
 from crowdtally.budget.record.events import AboutReservation, LimitsFile, Reserved
 from crowdtally.budget.record.names import WHOLE_LEDGER
+from crowdtally.budget.record.reading import Reader
 from crowdtally.budget.record.tracing import Trace
 from crowdtally.errors import CrowdtallyError
 
@@ -73,6 +74,7 @@ class Audit:
         self._last_of: dict[str, int] = {}
         self._traces: dict[str, Trace] = {}
         self._requests: set[str] = set()
+        self._reader = Reader()
         self._gap = False  # from here on, what came before is not fully known
         self._problems: list[Problem] = []
         self._check_anchor(0, self._previous)
@@ -91,7 +93,7 @@ class Audit:
             self._previous, self._gap = None, True
             self._balances.clear()
         try:
-            self._replay(read(row, self._previous))
+            self._replay(self._reader.read(row, self._previous))
         except LedgerError as error:
             what = error.what if isinstance(error, DamagedLedgerError) else f"is unknown: {error}"
             self.note(what, row.number)

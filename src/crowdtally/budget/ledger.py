@@ -8,7 +8,7 @@ written and before anybody can find it. Nothing in this module gives a charge ba
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -329,6 +329,10 @@ class Ledger:
 
     def entries(self, dataset: str | None = None) -> list[Entry]:
         """The record, in order; of one dataset, or of all."""
+        return list(self.each_entry(dataset))
+
+    def each_entry(self, dataset: str | None = None) -> Iterator[Entry]:
+        """The same as it is now, one entry at a time: nobody need hold all of a long record."""
         record, names = self._access.read(
             lambda book: (book.record(), datasets.recorded(book, dataset))
         )
@@ -336,7 +340,7 @@ class Ledger:
 
     def charges(self, dataset: str | None = None) -> list[Charged]:
         """Every reservation and what became of it, in order."""
-        return charged(self.entries(dataset))
+        return charged(self.each_entry(dataset))
 
     def charge_of_release(self, release_id: str) -> Charged | None:
         """The charge that a release says it was made for; ``None`` if this ledger has none."""

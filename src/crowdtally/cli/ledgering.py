@@ -202,7 +202,7 @@ def show(
     if why := books.closed():
         print(f"Nothing can be added to {books.location}: {why}")
     balances = [books.balance(name)] if name is not None else books.datasets()
-    datasets = shown(balances, books.entries())
+    datasets = shown(balances, books.each_entry())
     if as_json:
         print(json.dumps(_facts(books, datasets, way), ensure_ascii=False))
         return

@@ -159,8 +159,11 @@ class Page:
     def _read(self, query: Select[Any], **values: object) -> Iterator[Row]:
         for found in self._connection.execute(query, values):
             row = Row(*found)
-            texts = (row.dataset, row.kind, row.body, row.hash)
-            if not isinstance(row.number, int) or not all(isinstance(t, str) for t in texts):
+            if not (
+                isinstance(row.number, int) and isinstance(row.dataset, str)
+                and isinstance(row.kind, str) and isinstance(row.body, str)
+                and isinstance(row.hash, str)
+            ):  # fmt: skip
                 raise damaged(self._place)
             yield row
 

@@ -21,6 +21,7 @@ Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 _LARGEST_NUMBER = 2**53
 # What is nested without end can be written, and not be read again by a program that recurses.
 _DEEPEST = 22
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def canonical(value: Json) -> str:
@@ -29,7 +30,7 @@ def canonical(value: Json) -> str:
     >>> canonical({"b": "1/3", "a": [1, None]})
     '{"a":[1,null],"b":"1/3"}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def exact_json(value: object, name: str, room: int = _DEEPEST) -> Json:
@@ -54,7 +55,9 @@ def exact_json(value: object, name: str, room: int = _DEEPEST) -> Json:
     if isinstance(value, Mapping):
         _require_room(room, name)
         return {
-            _key(key, name): exact_json(item, f"{name}.{key}", room - 1)
+            _key(key, name): item
+            if type(item) is str  # most are, and need no name
+            else exact_json(item, f"{name}.{key}", room - 1)
             for key, item in value.items()
         }
     if isinstance(value, list | tuple):

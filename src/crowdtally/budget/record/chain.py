@@ -150,7 +150,7 @@ def read(row: Row, previous: str | None) -> Entry:
         number, time = found["number"], found["time"]
         by = Author.read(found[_BY]) if _BY in found else None
         whole = found.keys() - {_BY} == _KEYS and canonical(found) == row.body
-        columns = (balance.dataset, event.kind, _about(event), _key(event))
+        copied = columns(balance, event)
     except DamagedLedgerError as error:
         raise damaged(row.number, f"cannot be read: it holds {error}") from error
     except LedgerError as error:
@@ -161,9 +161,14 @@ def read(row: Row, previous: str | None) -> Entry:
         raise damaged(row.number, "cannot be read") from error
     if number != row.number:
         raise damaged(row.number, f"is in the wrong place: its content is that of entry {number}")
-    if not whole or (row.dataset, row.kind, row.about, row.key) != columns:
+    if not whole or (row.dataset, row.kind, row.about, row.key) != copied:
         raise damaged(row.number, "was changed: its columns and its content disagree")
     return Entry(number, time, balance.dataset, event, balance, row.hash, by)
+
+
+def columns(balance: Balance, event: Event) -> tuple[str, str, int | None, str | None]:
+    """What is copied from an entry to search by: dataset, kind, about and key."""
+    return balance.dataset, event.kind, _about(event), _key(event)
 
 
 def _about(event: Event) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from crowdtally.budget.amounts import from_text, to_text
@@ -9,6 +11,8 @@ from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.canonical import Json
 from crowdtally.errors import UsageError
 from crowdtally.values.unit import PrivacyUnit
+
+_SHORT = 40  # characters of an amount that is worth keeping
 
 
 def words(value: object, what: str) -> str:
@@ -44,5 +48,17 @@ def read_loss(fields: Any) -> Loss | None:
     """The amount that ``loss_fields`` wrote."""
     if fields is None:
         return None
-    rho, pure_rho = (from_text(fields.get(key, "0")) for key in ("rho", "pure_rho"))
-    return Loss(from_text(fields["epsilon"]), from_text(fields["delta"]), rho, pure_rho)
+    return Loss(
+        read_amount(fields["epsilon"]), read_amount(fields["delta"]),
+        read_amount(fields.get("rho", "0")), read_amount(fields.get("pure_rho", "0")),
+    )  # fmt: skip
+
+
+def read_amount(text: object) -> Fraction:
+    """The amount that ``to_text`` wrote; anything else is a ``ValueError``."""
+    short = isinstance(text, str) and len(text) <= _SHORT
+    return _known_amount(text) if short else from_text(text)
+
+
+# Most amounts of a record are those of the entry before, or nothing.
+_known_amount = lru_cache(maxsize=4096)(from_text)

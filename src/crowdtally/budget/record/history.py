@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from crowdtally.budget.record.authors import Author
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.canonical import Json
-from crowdtally.budget.record.chain import Entry, Head, Row, content, damaged, genesis, link, read
+from crowdtally.budget.record.chain import Entry, Head, Row, content, damaged, genesis, link
 from crowdtally.budget.record.charge import Asked, Charge
 from crowdtally.budget.record.events import (
     AboutReservation,
@@ -19,6 +19,7 @@ from crowdtally.budget.record.events import (
     Reserved,
     Voided,
 )
+from crowdtally.budget.record.reading import Reader
 from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.values.unit import PrivacyUnit
 
@@ -127,49 +128,73 @@ class Record:
     rows: tuple[Row, ...]
     """Its entries as stored."""
 
-    def entries(self, datasets: Container[str] | None = None) -> list[Entry]:
+    def entries(self, datasets: Container[str] | None = None) -> Iterator[Entry]:
         """All entries, or those of some datasets, each checked against the one before it."""
-        previous, found = genesis(self.id), []
+        previous, reader = genesis(self.id), Reader()
         for row in self.rows:
             if datasets is None or row.dataset in datasets:
-                found.append(read(row, previous))
+                yield reader.read(row, previous)
             elif link(previous, row.body) != row.hash:
                 raise damaged(row.number, "does not follow from the entry before it")
             previous = row.hash
-        return found
+
+
+class Charges:
+    """Reservations put together as their entries come by, each with what became of it."""
+
+    def __init__(self) -> None:
+        self._facts: dict[str, dict[str, Any]] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Take the next entry, in order; one that is about no charge changes nothing."""
+        event = entry.event
+        if isinstance(event, Reserved):
+            self._facts[entry.id] = _made(entry, event)
+        elif isinstance(event, AboutReservation):
+            self._facts[event.reservation].update(_change(entry, event))
+
+    def all(self) -> list[Charged]:
+        """Every one, in order."""
+        return [Charged(**facts) for facts in self._facts.values()]
 
 
 def charged(entries: Iterable[Entry]) -> list[Charged]:
     """The reservations among the entries, each with its end."""
-    found: dict[str, Charged] = {}
+    charges = Charges()
     for entry in entries:
-        event = entry.event
-        if isinstance(event, Reserved):
-            found[entry.id] = made(entry, event)
-        elif isinstance(event, AboutReservation):
-            found[event.reservation] = follow(found[event.reservation], entry, event)
-    return list(found.values())
+        charges.add(entry)
+    return charges.all()
 
 
 def made(entry: Entry, event: Reserved) -> Charged:
     """A charge as it was when it was made."""
-    return Charged(
-        entry.id, entry.time, entry.dataset, event.charge, "reserved", staged=event.staged,
-        unit=event.unit, by=entry.by, asked=event.asked,
-    )  # fmt: skip
+    return Charged(**_made(entry, event))
 
 
 def follow(old: Charged, entry: Entry, event: AboutReservation) -> Charged:
     """The charge after something happened to it."""
+    return replace(old, **_change(entry, event))
+
+
+def _made(entry: Entry, event: Reserved) -> dict[str, Any]:
+    return {
+        "id": entry.id, "time": entry.time, "dataset": entry.dataset, "charge": event.charge,
+        "state": "reserved", "staged": event.staged, "unit": event.unit, "by": entry.by,
+        "asked": event.asked,
+    }  # fmt: skip
+
+
+def _change(entry: Entry, event: AboutReservation) -> dict[str, Any]:
     if isinstance(event, Drawing):
-        return replace(
-            old, state="drawing", staged=event.staged, drawing_at=entry.time, drawn_by=entry.by
-        )
+        return {
+            "state": "drawing", "staged": event.staged,
+            "drawing_at": entry.time, "drawn_by": entry.by,
+        }  # fmt: skip
     if isinstance(event, MarkedPublished):
-        return replace(old, state="published", sha256=event.sha256, published_at=entry.time)
+        return {"state": "published", "sha256": event.sha256, "published_at": entry.time}
     if isinstance(event, Voided):
-        return replace(old, state="voided", reason=event.reason)
-    return replace(old, withdrawn=Withdrawal(entry.time, event.reason, entry.by))
+        return {"state": "voided", "reason": event.reason}
+    return {"withdrawn": Withdrawal(entry.time, event.reason, entry.by)}
 
 
 def export(record: Record) -> dict[str, Json]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from crowdtally.budget.amounts import from_text
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.record.charge import Asked, Charge, Part
 from crowdtally.budget.record.events import (
@@ -21,7 +20,7 @@ from crowdtally.budget.record.events import (
     checked_sha256,
     record,
 )
-from crowdtally.budget.record.fields import read_loss, read_unit
+from crowdtally.budget.record.fields import read_amount, read_loss, read_unit
 from crowdtally.budget.record.sources import Sources
 from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.errors import CrowdtallyError
@@ -52,26 +51,36 @@ def parse(recorded: object) -> Event:
     return event
 
 
-def _part(fields: Any) -> Part:
+def part(fields: Any) -> Part:
+    """The part of a charge that its ``fields`` wrote."""
     return Part(
         fields["name"],
         _epsilon(fields),
         fields["mechanism"],
         fields["parameters"],
-        Delta(from_text(fields["delta"])),
+        Delta(read_amount(fields["delta"])),
         rho=_rho(fields),
         selects=_flag(fields.get("selects", False)),
     )
 
 
 def _epsilon(fields: Any) -> Epsilon | None:
+    return positive_epsilon(fields["epsilon"], may_be_none="rho" in fields)
+
+
+def positive_epsilon(text: object, *, may_be_none: bool) -> Epsilon | None:
     """None of it only where the version knows ρ, of which there must be some then."""
-    amount = from_text(fields["epsilon"])
-    return None if "rho" in fields and not amount else Epsilon(amount)
+    amount = read_amount(text)
+    return None if may_be_none and not amount else Epsilon(amount)
 
 
 def _rho(fields: Any) -> Rho | None:
-    amount = from_text(fields.get("rho", "0"))
+    return positive_rho(fields.get("rho", "0"))
+
+
+def positive_rho(text: object) -> Rho | None:
+    """The ρ of a text; ``None`` for nothing."""
+    amount = read_amount(text)
     return Rho(amount) if amount else None
 
 
@@ -88,8 +97,8 @@ def _reserved(fields: Any) -> Reserved:
     charge = Charge(
         fields["release"],
         _epsilon(fields),
-        tuple(_part(part) for part in fields["parts"]),
-        Delta(from_text(fields["delta"])),
+        tuple(part(each) for each in fields["parts"]),
+        Delta(read_amount(fields["delta"])),
         fields["versions"],
         rho=_rho(fields),
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.accountant import accountant
+from crowdtally.budget.record.charge import Charge
 from crowdtally.budget.record.events import (
     AboutReservation,
     Drawing,
@@ -21,8 +22,10 @@ from crowdtally.errors import UsageError
 class Trace:
     """Where one charge stands."""
 
-    cost: Loss
-    """What it cost."""
+    charge: Charge
+    """What was charged."""
+    accountant: str
+    """The kind of accountant of its dataset."""
     records_drawing: bool
     """Whether its run records when it draws; those of earlier versions did not."""
     state: State = "reserved"
@@ -33,11 +36,15 @@ class Trace:
     @classmethod
     def of(cls, event: Reserved, kind: str) -> Trace:
         """A charge that was just made to a dataset with that kind of accountant."""
+        return cls(event.charge, kind, event.asked is not None)
+
+    @property
+    def cost(self) -> Loss:
+        """What it cost; few are ever voided, so that it is not computed for each."""
         try:
-            cost = accountant(kind).cost(event.charge)
+            return accountant(self.accountant).cost(self.charge)
         except UsageError:  # the entry could not have happened, and is named for that
-            cost = event.charge.loss
-        return cls(cost, event.asked is not None)
+            return self.charge.loss
 
     def then(self, event: AboutReservation) -> Trace | None:
         """Where it stands after the event; ``None`` where that cannot have happened."""
@@ -53,4 +60,4 @@ class Trace:
         return replace(self, withdrawn=True) if fits else None
 
     def _moved(self, state: State, fits: bool) -> Trace | None:
-        return replace(self, state=state) if fits else None
+        return Trace(self.charge, self.accountant, self.records_drawing, state) if fits else None

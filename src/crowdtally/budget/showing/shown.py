@@ -13,7 +13,7 @@ from crowdtally.budget.record.authors import Author
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.chain import Entry
 from crowdtally.budget.record.events import Created, LimitSet
-from crowdtally.budget.record.history import Charged, charged
+from crowdtally.budget.record.history import Charged, Charges
 from crowdtally.budget.record.sources import Sources
 from crowdtally.errors import UsageError, did_you_mean
 
@@ -64,21 +64,27 @@ class Group:
     """Their exact sum."""
 
 
-def shown(balances: Iterable[Balance], entries: Sequence[Entry]) -> list[Shown]:
+def shown(balances: Sequence[Balance], entries: Iterable[Entry]) -> list[Shown]:
     """Each dataset with its history.
 
     Args:
         balances: Where the datasets stand that are to be shown.
-        entries: The whole record: which datasets share a source is seen in all of it.
+        entries: The whole record: which datasets share a source is seen in all of it. It is gone
+            through once, and no entry is kept.
     """
-    of: dict[str, list[Entry]] = defaultdict(list)
+    histories = {balance.dataset: _History() for balance in balances}
+    owners: dict[str, set[str]] = defaultdict(set)
     for entry in entries:
-        of[entry.dataset].append(entry)
-    also = _sharing(entries)
+        if isinstance(entry.event, Sources):
+            for digest in entry.event.hashes:
+                owners[digest].add(entry.dataset)
+        elif entry.dataset in histories:
+            histories[entry.dataset].add(entry)
+    also = _sharing(owners.values())
     return [
         Shown(
-            balance, tuple(_limits(of[balance.dataset])), tuple(charged(of[balance.dataset])),
-            tuple(sorted(also.get(balance.dataset, ()))),
+            balance, tuple(histories[balance.dataset].limits),
+            histories[balance.dataset].charges(), tuple(sorted(also.get(balance.dataset, ()))),
         )
         for balance in balances
     ]  # fmt: skip
@@ -139,27 +145,31 @@ _KEYS: dict[Grouping, Callable[[Charged], str | None]] = {
 }
 
 
-def _limits(entries: Iterable[Entry]) -> Iterable[LimitChange]:
-    now: Limits | None = None
-    for entry in entries:
+class _History:
+    """The limits and charges of one dataset, put together as its entries come by."""
+
+    def __init__(self) -> None:
+        self.limits: list[LimitChange] = []
+        self._charges = Charges()
+
+    def add(self, entry: Entry) -> None:
         event = entry.event
         if not isinstance(event, Created | LimitSet):
-            continue
+            self._charges.add(entry)
+            return
+        now = self.limits[-1].after if self.limits else None
         after = Limits(event.limit, event.each)
         reason, file = (event.reason, event.file) if isinstance(event, LimitSet) else (None, None)
-        yield LimitChange(entry.time, entry.by, now, after, reason, file)
-        now = after
+        self.limits.append(LimitChange(entry.time, entry.by, now, after, reason, file))
+
+    def charges(self) -> tuple[Charged, ...]:
+        return tuple(self._charges.all())
 
 
-def _sharing(entries: Iterable[Entry]) -> dict[str, set[str]]:
+def _sharing(owners: Iterable[set[str]]) -> dict[str, set[str]]:
     """By dataset, the others that were charged for one of its sources."""
-    owners: dict[str, set[str]] = defaultdict(set)
-    for entry in entries:
-        if isinstance(entry.event, Sources):
-            for digest in entry.event.hashes:
-                owners[digest].add(entry.dataset)
     found: dict[str, set[str]] = defaultdict(set)
-    for names in owners.values():
+    for names in owners:
         if len(names) > 1:
             for name in names:
                 found[name] |= names - {name}

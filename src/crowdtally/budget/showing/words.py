@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from textwrap import wrap
 from typing import Any
 
@@ -133,8 +134,14 @@ def _labelled(label: str, text: str | None, *, whole: bool = False) -> list[str]
     start, rest = f"      {label:<{_LABEL}}", " " * (6 + _LABEL)
     if whole:
         return [start + plain(text)]
-    pieces = wrap(plain(text), _WIDTH - len(rest), **_WHOLE_WORDS)
+    pieces = _wrapped(text, _WIDTH - len(rest))
     return [f"{start if n == 0 else rest}{piece}" for n, piece in enumerate(pieces)]
+
+
+@lru_cache(maxsize=1024)
+def _wrapped(text: str, width: int) -> tuple[str, ...]:
+    """The text in lines; purposes and parameters repeat from charge to charge."""
+    return tuple(wrap(plain(text), width, **_WHOLE_WORDS))
 
 
 def _when(time: str) -> str:
