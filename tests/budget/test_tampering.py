@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -48,7 +49,7 @@ def _changed(number: int, old: str, new: str) -> tuple[str, ...]:
 
 
 # Who notices besides verify: any charge, or the first charge of a ledger that was opened since.
-CHARGE, FIRST, VERIFY = "any charge", "a first charge", "verify only"
+CHARGE, FIRST = "any charge", "a first charge"
 # What is done: the statements, the entry that verify names, who notices.
 CHANGES: dict[str, tuple[tuple[str, ...], int | None, str]] = {
     "changed": ((f"UPDATE {E} SET body = replace(body, '1/7', '1/9') WHERE number = 3",), 3, FIRST),
@@ -63,28 +64,28 @@ CHANGES: dict[str, tuple[tuple[str, ...], int | None, str]] = {
     "repeated": (REPEAT, 12, CHARGE),
     "hash changed": ((f"UPDATE {E} SET hash = '{'0' * 64}' WHERE number = 4",), 4, FIRST),
     "dataset column": ((f"UPDATE {E} SET dataset = 'b' WHERE number = 10",), 10, CHARGE),
-    "kind column": ((f"UPDATE {E} SET kind = 'published' WHERE number = 3",), 3, VERIFY),
+    "kind column": ((f"UPDATE {E} SET kind = 'published' WHERE number = 3",), 3, FIRST),
     "about column": ((f"UPDATE {E} SET about = 6 WHERE number = 11",), 11, CHARGE),
     "head moved back": (("UPDATE crowdtally_ledger SET number = 10",), 11, CHARGE),
     "head hash": ((f"UPDATE crowdtally_ledger SET hash = '{'0' * 64}'",), 11, CHARGE),
     "another ledger": (("UPDATE crowdtally_ledger SET id = 'other'",), 1, FIRST),
     "dataset set back": (("UPDATE crowdtally_datasets SET last = 3 WHERE name = 'a'",), 10, CHARGE),
     "dataset forgotten": (("DELETE FROM crowdtally_datasets WHERE name = 'a'",), 10, CHARGE),
-    "dataset invented": (("INSERT INTO crowdtally_datasets VALUES ('c', 3)",), None, VERIFY),
-    "key removed": ((f"UPDATE {E} SET key = NULL WHERE number = 3",), 3, VERIFY),
-    "key invented": ((f"UPDATE {E} SET key = 'week-47' WHERE number = 4",), 4, VERIFY),
-    "key moved": (MOVE_KEY, 3, VERIFY),
+    "dataset invented": (("INSERT INTO crowdtally_datasets VALUES ('c', 3)",), None, FIRST),
+    "key removed": ((f"UPDATE {E} SET key = NULL WHERE number = 3",), 3, FIRST),
+    "key invented": ((f"UPDATE {E} SET key = 'week-47' WHERE number = 4",), 4, FIRST),
+    "key moved": (MOVE_KEY, 3, FIRST),
     "key of the last": ((f"UPDATE {E} SET key = 'x' WHERE number = 11",), 11, CHARGE),
     "request id": (_changed(3, "week-46", "week-45"), 3, FIRST),
     "purpose": (_changed(3, "weekly", "yearly"), 3, FIRST),
     "author": (_changed(9, '"account":"', '"account":"not-'), 9, FIRST),
     "author of the last": (_changed(11, '"host":"', '"host":"not-'), 11, CHARGE),
     "drawing removed": ((f"DELETE FROM {E} WHERE number = 7",), 7, FIRST),
-    "drawing of another": ((f"UPDATE {E} SET about = 4 WHERE number = 7",), 7, VERIFY),
+    "drawing of another": ((f"UPDATE {E} SET about = 4 WHERE number = 7",), 7, FIRST),
     "drawing without its folder": (_changed(7, '"staged":{', '"staged":null,"was":{'), 7, FIRST),
     "withdrawal removed": ((f"DELETE FROM {E} WHERE number = 9",), 9, CHARGE),
     "withdrawal excused": (_changed(9, "a wrong list", "no reason"), 9, FIRST),
-    "withdrawal of another": ((f"UPDATE {E} SET about = 4 WHERE number = 9",), 9, VERIFY),
+    "withdrawal of another": ((f"UPDATE {E} SET about = 4 WHERE number = 9",), 9, FIRST),
     "limit without its reason": (_changed(10, "more people", "decided"), 10, CHARGE),
     "limit": (_changed(10, '"epsilon":"5"', '"epsilon":"50"'), 10, CHARGE),
     "limit on single releases": (_changed(10, '"epsilon":"1"', '"epsilon":"9"'), 10, CHARGE),
@@ -122,13 +123,9 @@ def test_verify_names_the_entry(location: str, change: str) -> None:
     assert found.problems[0].entry == entry, found.describe()
     assert "The ledger is damaged" in found.describe()
 
-    noticing = {
-        CHARGE: [ledger, Ledger.open(location)],
-        FIRST: [Ledger.open(location)],
-        VERIFY: [],
-    }
+    noticing = [Ledger.open(location)] if noticed == FIRST else [ledger, Ledger.open(location)]
     before = rows(ledger)
-    for other in noticing[noticed]:
+    for other in noticing:
         with pytest.raises(DamagedLedgerError, match="Nothing is charged to a damaged ledger"):
             other.reserve("a", USER, charge("1/7"))
     assert rows(ledger) == before
@@ -365,6 +362,8 @@ def test_a_chain_that_was_forged_whole_is_replayed(folder: Path, forgery: str) -
     found = ledger.verify()
     assert (found.problems[0].entry, found.ok) == (entry, False), found.describe()
     assert words in found.problems[0].what
+    with pytest.raises(DamagedLedgerError, match=f"entry {entry} {re.escape(words)}"):
+        Ledger.open(path).reserve("a", USER, charge("1/7"))
     assert not ledger.verify(kept).ok
     with pytest.raises(DamagedLedgerError, match="The ledger is damaged"):
         ledger.void(ledger.entries("b")[-1].id, "certain")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.record.balance import Balance, after
-from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, link, number_of
+from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, number_of
 from crowdtally.budget.record.events import AboutReservation, LimitsFile, Reserved
 from crowdtally.budget.record.names import WHOLE_LEDGER
 from crowdtally.budget.record.reading import Reader
@@ -68,6 +68,9 @@ class Audit:
     def __init__(self, ledger_id: str, anchor: Head | None = None) -> None:
         self.last = 0
         """The number of the last row visited."""
+        self.unknown: LedgerError | None = None
+        """Set where the first problem is an entry of a newer version: it is no damage."""
+        self._start = 0  # what is up to here was not looked at
         self._anchor = anchor
         self._previous: str | None = genesis(ledger_id)
         self._balances: dict[str, Balance] = {}
@@ -85,6 +88,11 @@ class Audit:
             subject = f"entry {entry} " if entry is not None else ""
             self._problems.append(Problem(entry, f"{subject}{what}"))
 
+    def begin_after(self, number: int, digest: str | None) -> None:
+        """Take entries up to this one for granted; its hash is ``None`` where it is lost."""
+        self.last = self._start = number
+        self._previous, self._gap = digest, True
+
     def visit(self, row: Row) -> None:
         """Take the next row, in order of number."""
         first, last = self.last + 1, row.number - 1
@@ -95,8 +103,11 @@ class Audit:
         try:
             self._replay(self._reader.read(row, self._previous))
         except LedgerError as error:
-            what = error.what if isinstance(error, DamagedLedgerError) else f"is unknown: {error}"
-            self.note(what, row.number)
+            if isinstance(error, DamagedLedgerError):
+                self.note(error.what, row.number)
+            else:
+                self.unknown = self.unknown if self._problems else error
+                self.note(f"is unknown: {error}", row.number)
             self._gap = True
             self._balances.pop(row.dataset, None)
         self._check_anchor(row.number, row.hash)
@@ -121,8 +132,13 @@ class Audit:
         elif self._previous != head.hash:
             self.note("is not the one that the ledger records as its last", last)
         for name in sorted(self._last_of.keys() | datasets.keys(), key=str):
-            if self._last_of.get(name) != datasets.get(name):
-                self.note(f"and the list of datasets disagree on {name!r}", self._last_of.get(name))
+            found, said = self._last_of.get(name), datasets.get(name)
+            if found is None and isinstance(said, int) and 0 < said <= self._start:
+                continue  # its entries are all before those that were looked at
+            if found is None:
+                self.note(f"the list of datasets has {name!r}, which no entry is about")
+            elif found != said:
+                self.note(f"and the list of datasets disagree on {name!r}", found)
         if self._anchor is not None and self._anchor.number > last:
             self.note(
                 f"of the given head does not exist: this is an older copy, of {last} entries",
@@ -205,16 +221,34 @@ def verify(store: Store, anchor: Head | None = None) -> Verification:
 
 
 def require_recent(page: Page) -> None:
-    """Hash the last entries again (of a usual ledger, all); a cost that does not grow for ever."""
+    """Refuse what ``verify`` would find in the last entries (of a usual ledger, in all of them).
+
+    The list of datasets and the file as SQLite sees it are looked at, too. The cost does not grow
+    for ever: what is older, and the structure of a very large file, are left to ``verify``.
+    """
     header = page.header()
     start = max(0, header.head.number - _RECENT)
-    previous = genesis(header.id) if start == 0 else None
-    for number, row in enumerate(page.rows_after(start), start + 1):
-        if row.number != number:
-            raise damaged(number, "is missing")
-        if previous is not None and link(previous, row.body) != row.hash:
-            raise damaged(number, "was changed: its hash does not follow from its content")
-        previous = row.hash
+    audit = Audit(header.id)
+    # The one before them for its hash, and one more than there should be: none may be past the end.
+    rows = page.rows_after(max(0, start - 1), _RECENT + 2)
+    if start and rows and rows[0].number == start:
+        audit.begin_after(start, rows.pop(0).hash)
+    elif start:
+        audit.begin_after(start - 1, None)
+    for row in rows:
+        audit.visit(row)
+    found = audit.finish(header.head, page.datasets())
+    if audit.unknown is not None:
+        raise audit.unknown
+    if not found.ok:
+        raise _refusal(found.problems[0])
+    problem = page.recent_file_problem(start)
+    if problem is not None:
+        raise _refusal(Problem(None, f"the file is damaged: {problem}"))
+
+
+def _refusal(problem: Problem) -> DamagedLedgerError:
+    return DamagedLedgerError(str(damaged(None, problem.what)), problem.entry, problem.what)
 
 
 def _portion(page: Page, start: int) -> tuple[list[Row], tuple[Head, dict[str, int]] | None]:

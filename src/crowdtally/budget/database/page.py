@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Select, select, text
+from sqlalchemy import Connection, Select, select
 
-from crowdtally.budget.database import postgres_functions, tables
+from crowdtally.budget.database import postgres_functions, structure, tables
 from crowdtally.budget.database.failures import damaged
 from crowdtally.budget.database.places import File, Place, option, typed
 from crowdtally.budget.errors import LedgerError
@@ -151,10 +151,11 @@ class Page:
 
     def file_problem(self) -> str | None:
         """What SQLite's own check finds, indexes included; nothing on PostgreSQL."""
-        if not isinstance(self._place, File):
-            return None
-        found = self._connection.scalar(text("PRAGMA integrity_check(1)"))
-        return None if found == "ok" else str(found).splitlines()[0][:200]
+        return structure.problem(self._connection) if self.in_file else None
+
+    def recent_file_problem(self, start: int) -> str | None:
+        """The same at a bounded cost, at least for the entries that follow."""
+        return structure.recent_problem(self._connection, start) if self.in_file else None
 
     def _read(self, query: Select[Any], **values: object) -> Iterator[Row]:
         for found in self._connection.execute(query, values):

@@ -182,10 +182,11 @@ def _key(event: Event) -> str | None:
     return None if asked is None else asked.request_id
 
 
-def damaged(entry: int, what: str) -> DamagedLedgerError:
-    """The error that names an entry."""
+def damaged(entry: int | None, what: str) -> DamagedLedgerError:
+    """The error that names an entry; without one, ``what`` says of what it speaks."""
+    subject = "" if entry is None else f"entry {entry} "
     return DamagedLedgerError(
-        f"the ledger is damaged: entry {entry} {what}. Nothing is charged to a damaged ledger. "
+        f"the ledger is damaged: {subject}{what}. Nothing is charged to a damaged ledger. "
         "`crowdtally ledger verify` lists what is wrong; restore a good copy.",
         entry,
         what,

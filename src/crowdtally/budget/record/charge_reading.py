@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from crowdtally.budget.amounts import from_text
-from crowdtally.budget.record.canonical import Json, exact_json
+from crowdtally.budget.record.canonical import exact_json
 from crowdtally.budget.record.charge import Asked, Charge, Part
 from crowdtally.budget.record.events import Reserved
 from crowdtally.budget.record.fields import read_unit, unit_fields
@@ -95,7 +95,7 @@ def _unit(recorded: Any) -> PrivacyUnit:
     return unit
 
 
-def _exact(recorded: Any) -> dict[str, Json]:
+def _exact(recorded: Any) -> dict[str, Any]:
     if not isinstance(recorded, dict) or exact_json(recorded, "parameters") != recorded:
         raise ValueError("not recorded exactly")
     return recorded
