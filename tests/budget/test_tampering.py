@@ -362,7 +362,7 @@ def test_a_chain_that_was_forged_whole_is_replayed(folder: Path, forgery: str) -
     found = ledger.verify()
     assert (found.problems[0].entry, found.ok) == (entry, False), found.describe()
     assert words in found.problems[0].what
-    with pytest.raises(DamagedLedgerError, match=f"entry {entry} {re.escape(words)}"):
+    with pytest.raises(DamagedLedgerError, match=f"entry {entry} .*{re.escape(words)}"):
         Ledger.open(path).reserve("a", USER, charge("1/7"))
     assert not ledger.verify(kept).ok
     with pytest.raises(DamagedLedgerError, match="The ledger is damaged"):
