@@ -94,13 +94,16 @@ def _bodies(row: Row, others: list[Row], generator: random.Random) -> Iterator[s
         ('"time":', '"times":'), ('"epsilon":"', '"epsilon":"0'), ('"kind":"res', '"kind":"Res'),
         ('"request_id":null', '"request_id":""'), ('"sequential"', '"sequentiel"'),
         ('"spent":{"delta":"0",', '"spent":{"delta":"-1",'), ('"parts":[', '"parts":[{},'),
-        ('"selects":true', '"selects":1'), ('"kind":"user"}', '"kind":"user","more":1}'),
+        ('"selects":true', '"selects":1'),
+        ('"kind":"user"}', '"kind":"user","more":1}'),
         ('"versions":{', '"versions":{"a":9007199254740993,'), ('"unit":{', '"unit":{"a":1,'),
-        ('"mechanism":"', '"a":1,"mechanism":"'), ('"name":"items",', '"name":"items","o":1,'), ('"rho":"', '"rho":"-'), ('"epsilon":"', '"epsilon":"-'),
+        ('"mechanism":"', '"a":1,"mechanism":"'), ('"name":"items",', '"name":"items","o":1,'),
+        ('"rho":"', '"rho":"-'), ('"epsilon":"', '"epsilon":"-'),
     ):  # fmt: skip
         if old in body:
             yield body.replace(old, new)
             yield body.replace(old, new, 1)
+            yield new.join(body.rsplit(old, 1))
     for key in (',"by":', ',"event":', ',"number":', ',"spent":'):
         if key in body and key in some:
             yield body[: body.index(key)] + some[some.index(key) :]
