@@ -344,7 +344,7 @@ def measured(
     ratios = {f"ratio_{kind}": round(found["ratio"], 3) for kind, found in kinds.items()}
     return {
         "entries": entries,
-        **{f"{kind}_{name}": round(value, 3) for kind, found in kinds.items()
+        **{f"{kind}_{name}": round(value, 4) for kind, found in kinds.items()
            for name, value in found.items() if name != "ratio"},
         **share,
         **ratios,

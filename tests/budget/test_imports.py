@@ -33,3 +33,8 @@ def test_the_bench_runs_and_ends_in_json() -> None:
     assert figures["entries"] == 50
     assert figures["ratio"] == min(figures["ratio_sqlite"], figures["ratio_postgresql"]) > 0
     assert 0 < figures["charge_share"] < 1
+    for kind in ("sqlite", "postgresql"):
+        for name in ("show", "verify"):
+            seconds, floor = figures[f"{kind}_{name}_seconds"], figures[f"{kind}_floor_seconds"]
+            assert seconds > floor > 0
+            assert figures[f"{kind}_{name}_ratio"] > 1
