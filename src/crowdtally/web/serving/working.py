@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextvars import copy_context
 from queue import Empty, SimpleQueue
@@ -55,11 +55,10 @@ class Work:
         """
         if self._under_way >= self._most:
             raise Refused(429, "Try again in a few seconds.", retry_after="2")
-        patience, begun = Patience(), asyncio.Event()
-        loop, context = asyncio.get_running_loop(), copy_context()
+        patience, context, begun = Patience(), copy_context(), list[float]()
 
         def work() -> _Found:
-            loop.call_soon_threadsafe(begun.set)  # its time begins when a thread takes it
+            begun.append(time.monotonic())  # its time begins when a thread takes it
             with having(patience):
                 return task()
 
@@ -67,19 +66,33 @@ class Work:
         future = asyncio.wrap_future(self._submitted(lambda: context.run(work)))
         future.add_done_callback(self._ended)
         try:
-            await asyncio.wait_for(begun.wait(), 5 * self._seconds)
-            return await asyncio.wait_for(asyncio.shield(future), self._seconds)
-        except TimeoutError:
-            if not begun.is_set():
-                raise Refused(429, "Try again in a few seconds.", retry_after="2") from None
+            await self._waited(future, begun)
+            if future.done() and not future.cancelled():
+                return future.result()
+            if not begun:
+                raise Refused(429, "Try again in a few seconds.", retry_after="2")
             raise Refused(
                 422,
                 f"A question has {self._seconds:g} seconds, and this one was stopped. Ask for "
                 "fewer rows, fewer values or a simpler condition.",
-            ) from None
+            )
         finally:  # also where the server stops, and does not wait for the answer
             patience.end()
             future.cancel()
+
+    async def _waited(self, future: asyncio.Future[Any], begun: Sequence[float]) -> None:
+        """Wait until a question is answered, or its time is over.
+
+        No thread tells that it has taken a question, which would wake this one for each of them:
+        only a question that is not answered by then is looked at again.
+        """
+        asked = time.monotonic()
+        while not future.done():
+            end = begun[0] + self._seconds if begun else asked + 5 * self._seconds
+            left = end - time.monotonic()
+            if left <= 0:
+                return
+            await asyncio.wait([future], timeout=min(left, self._seconds))
 
     def _submitted(self, task: Callable[[], _Found]) -> Future[_Found]:
         """The task in its place among those that wait for a thread."""
