@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from dataclasses import astuple
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed
 from crowdtally.reader.estimating.covering import same_records
 from crowdtally.reader.estimating.estimator import LEVEL, Estimator, _like
-from crowdtally.reader.estimating.shrunk import shrink
+from crowdtally.reader.estimating.shrunk import InContexts, shrink
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws
 
@@ -236,6 +237,37 @@ def test_sums_of_estimates(places: ct.Release) -> None:
     lines = str(whole).splitlines()
     assert "95% interval of the bounded counts" in lines[0]
     assert lines[1].startswith("noisy sum ")
+
+
+@pytest.mark.parametrize("items", [1, 2, 300])
+@pytest.mark.parametrize("days", [(True, False, False), (True, False, True), (True, True, True)])
+def test_a_sum_of_all_items_is_that_of_each_of_them(
+    tmp_path: Path, items: int, days: tuple[bool, ...]
+) -> None:
+    listed, rng = ITEMS[:items], np.random.default_rng(3)
+    cells = {(item, day): int(rng.poisson(40)) for item in listed for day in DAYS}
+    draws = GivenNoise(laplace(items, 10, 4), laplace(3 * items, 10, 5))
+    domain = ct.Domain(listed, {"day": DAYS})
+    rows = visits(cells, "day")
+    release = made(tmp_path, rows, domain, draws=draws, epsilon="1/5", max_records=1)
+    estimator, contexts = estimator_of(release), np.array(days)
+    quick = estimator.total_in_contexts(contexts, None)
+    one_by_one = estimator.total_in_contexts(contexts, np.ones(items, dtype=np.bool_))
+    assert quick is not None
+    assert one_by_one is not None
+    assert astuple(quick) == pytest.approx(astuple(one_by_one), rel=1e-12)
+
+
+def test_a_sum_of_nothing_is_known(tmp_path: Path) -> None:
+    found = InContexts(np.zeros((2, 3)), np.ones((2, 3)))
+    domain = ct.Domain(ITEMS[:2], {"day": DAYS})
+    rows = visits({("i000", "Mon"): 1}, "day")
+    estimator = estimator_of(made(tmp_path, rows, domain, draws=SilentDraws(), max_records=1))
+    vars(estimator)["_edges"] = found
+    for items in (None, np.array([True, True])):
+        total = estimator.total_in_contexts(np.array([True, False, True]), items)
+        assert total is not None
+        assert astuple(total) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_what_has_no_cells_of_its_own_is_told_by_its_noise() -> None:

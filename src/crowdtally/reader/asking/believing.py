@@ -80,11 +80,10 @@ def believed_in_contexts(
     of_items, totals = estimator.items, list[Total]()
     for box in found:
         contexts = estimator.context_mask(box)
-        believed = estimator.in_contexts(contexts)
-        if believed is None or of_items is None:
+        total = estimator.total_in_contexts(contexts, box.get(item.name))
+        if total is None or of_items is None:
             return None
-        mask = box.get(item.name, np.ones(len(item), dtype=np.bool_))
-        totals.append(believed.total(mask, LEVEL, estimator.whole_of(contexts, believed)))
+        totals.append(total)
     if of_items is None:
         return None
     if len(totals) == 1:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import hypot, inf, prod
+from math import hypot, inf, prod, sqrt
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from crowdtally.reader.estimating.believed import (
     Floats,
     Ints,
     Mask,
+    Total,
     together,
 )
 from crowdtally.reader.estimating.covering import is_bounded, same_records
@@ -65,6 +66,11 @@ class OfItems:
     """The standard deviation of the sum of all of them."""
     cell: float = inf
     """That of one noisy count, where nothing was calibrated."""
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of all of them."""
+        return float(self.believed.mean.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,14 +234,41 @@ class Estimator:
             return None if found is None else found.column(mask, LEVEL)
         return _columns(found, mask)
 
-    def whole_of(self, mask: Mask, believed: Believed) -> float:
-        """The standard deviation of the sum of all items in the contexts of a mask."""
+    def total_in_contexts(self, mask: Mask, items: Mask | None) -> Total | None:
+        """The sum over some items, or all, in the contexts of a mask; None where none is given."""
+        if items is None and (found := self._all_in_contexts(mask)) is not None:
+            return found
+        believed = self.in_contexts(mask)
+        if believed is None:
+            return None
+        mean, variance = float(believed.mean.sum()), float((believed.own**2).sum())
+        picked = np.ones(len(believed), dtype=np.bool_) if items is None else items
+        return believed.total(picked, LEVEL, self._whole_of(mask, mean, variance))
+
+    def _all_in_contexts(self, mask: Mask) -> Total | None:
+        """The same over all items, from the sums of each context, without a look at each item."""
+        if self.contexts is not None or not isinstance(self._edges, InContexts):
+            return None
+        if len(self._edges.mean) == 1:  # a single item has an interval of its own
+            return None
+        mean, variance = self._edges.of_all(mask)
+        error = self._whole_of(mask, mean, variance) if mean > 0 else 0.0
+        return Total.normal(mean, error, LEVEL)
+
+    def _whole_of(self, mask: Mask, mean: float, variance: float) -> float:
+        """The standard deviation of the sum of all items in the contexts of a mask.
+
+        Args:
+            mask: which contexts.
+            mean: that sum.
+            variance: the sum of the items' own variances there.
+        """
         if self.items is None:
             return 0.0
-        total = float(self.items.believed.mean.sum())
-        share = float(believed.mean.sum()) / total if total > 0 else 1.0
+        total = self.items.total
+        share = mean / total if total > 0 else 1.0
         if self.contexts is None:  # the noise of the cells themselves is all that is known
-            return hypot(share * self.items.whole, float(np.sqrt((believed.own**2).sum())))
+            return hypot(share * self.items.whole, sqrt(variance))
         return hypot(share * self.items.whole, total * self.contexts.shares_error(mask))
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:

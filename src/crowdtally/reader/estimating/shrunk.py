@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -37,6 +38,16 @@ class InContexts:
         own = np.sqrt(self.variance[:, picked].sum(axis=1))
         reach = deviations(level) * own
         return Believed(mean, mean, np.maximum(mean - reach, 0.0), mean + reach, own, own)
+
+    def of_all(self, contexts: Mask) -> tuple[float, float]:
+        """The mean and the variance of the sum of all items in some contexts."""
+        means, variances = self._sums
+        return float(means[contexts].sum()), float(variances[contexts].sum())
+
+    @cached_property
+    def _sums(self) -> tuple[Floats, Floats]:
+        """Over all items, in each context: most questions for sums name contexts alone."""
+        return self.mean.sum(axis=0), self.variance.sum(axis=0)
 
 
 def shrink(items: Believed, noisy: Floats, variance: float) -> InContexts:
