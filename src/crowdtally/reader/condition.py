@@ -130,6 +130,8 @@ def _split(
 
 def _cases(condition: Condition, axis: str) -> list[tuple[Condition, Mask]]:
     """What is left of the condition, for which values of one axis."""
+    if isinstance(condition, Among):  # the last step of all others too: nothing to tell apart
+        return [(True, condition.mask)] if condition.mask.any() else []
     about = list({test: None for test in pieces(condition) if test.axis == axis})
     outcomes = np.stack([test.mask for test in about])
     _, firsts, classes = np.unique(
