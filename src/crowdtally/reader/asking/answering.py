@@ -66,15 +66,19 @@ def answer_from(
     if table.summary is not None:
         return _from_summary(table, path, questions, of)
     if table.is_discovered:
-        return _from_found(table, published, questions)
-    return _from_all(table, published, questions, of)
+        return _from_found(table, published, path, questions)
+    return _from_all(table, published, path, questions, of)
 
 
 def _from_all(
-    table: TableFacts, published: Published, questions: Sequence[Summed], of: Combination
+    table: TableFacts,
+    published: Published,
+    path: Path,
+    questions: Sequence[Summed],
+    of: Combination,
 ) -> Answer:
     """From a table of which every listed cell, node or coefficient was published."""
-    path, law = published.path(table), table.law
+    law = table.law
     value = sum(tables.total(path, question.rows) for question in questions)
     words = _dense_words(table, published)
     estimate = Estimate(value, law.std(of), words)
@@ -83,9 +87,11 @@ def _from_all(
     return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit))
 
 
-def _from_found(table: TableFacts, published: Published, questions: Sequence[Summed]) -> Answer:
+def _from_found(
+    table: TableFacts, published: Published, path: Path, questions: Sequence[Summed]
+) -> Answer:
     """From a table of the cells that the release found: others are not in the sum."""
-    found = [tables.weighed(published.path(table), question.rows)[0] for question in questions]
+    found = [tables.weighed(path, question.rows)[0] for question in questions]
     cells = sum(map(len, found))
     if not cells:
         raise UsageError(
