@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from pathlib import Path
 
 from crowdtally.errors import InputError
 from crowdtally.published import Published, regular
@@ -16,11 +17,12 @@ class Watched:
 
     def __init__(self, published: Published) -> None:
         self._published = published
+        self._paths = [published.folder / name for name in published.files]
         self._sound: _Identity | None = None
 
     def check(self) -> None:
         """Raise an InputError where a file was changed, replaced or taken away."""
-        found = self._identity()
+        found = tuple(map(_identity, self._paths))
         if found == self._sound:
             return
         path = self._published.folder / "release.json"
@@ -34,16 +36,13 @@ class Watched:
             self._published.path(table)
         self._sound = found
 
-    def _identity(self) -> _Identity:
-        return tuple(map(self._of, self._published.files))
 
-    def _of(self, name: str) -> tuple[int, ...]:
-        path = self._published.folder / name
-        try:
-            found = os.stat(path)
-        except OSError as error:
-            raise _gone(path) from error
-        return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+def _identity(path: Path) -> tuple[int, ...]:
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise _gone(path) from error
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _gone(path: os.PathLike[str]) -> InputError:
