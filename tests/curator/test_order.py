@@ -66,7 +66,7 @@ def release(folder: Path, source: Any = ROWS, **options: Any) -> ct.Release:
     "options",
     [
         {}, {"bounding": "dpsense", "count": "users", "max_records": 2}, {"pairs": True},
-        {"roles": {"user_per_row": True, "item": "item"}},
+        {"roles": {"user_per_row": True, "item": "item"}, "max_records": None},
         {"discover_items": True, "delta": "1e-3"}, {"publishing": "filter", "cut": 1},
     ],
     ids=["sample", "scaled rows", "pairs", "rows", "discovery", "summary"],

@@ -236,7 +236,7 @@ def test_a_uniform_sample_of_records_whatever_they_count(stored: bool, start_eng
         columns["id"] = np.arange(4 * USERS)
     with start_engine() as engine:
         held = engine.load("held", columns)
-        told = Prepared(held, DOMAIN, held).rows_told_by(3)
+        told = Prepared(held, DOMAIN, held, {}).rows_told_by(3)
         found = engine.columns(
             SRA(2).keep(engine, told, cells=3 * DOMAIN.size, key=KEY, what="records").rows
         )

@@ -23,8 +23,8 @@ from crowdtally.values.domain import Axis
 from crowdtally.values.sql import DEEPEST
 
 LISTS = {name: AxisLookup.of(Axis.of(name, [1, 2, 3])) for name in ("a", "x", "int")}
-PER_LETTER, AT_LEAST = 0.001, 0.1
-"""Seconds of the processor."""
+PER_LETTER, AT_LEAST = 0.005, 5
+"""Seconds of the processor: generous on a busy machine, nothing to what doubles with a bracket."""
 OPENING = (
     "array[", "[", "(", "case when a then ", "case when ", "cast(", "f(", "f(a, ", "{a: ",
     "map {1: ", "x[", "not ", "not (", "- ", "a between ", "a = ", "a = (", "interval ", "x -> ",

@@ -313,7 +313,7 @@ def test_quantities_persons_and_conditions_are_as_in_a_release() -> None:
     persons = pandas.DataFrame({"u": list("abc"), "p": list("112")})
     read = ct.read(
         table, user="u", item="i", quantity="q", max_quantity=4, where="q < 5",
-        same_person=(persons, "p"),
+        same_person=(persons, "p"), types={"q": "int64"},
     )  # fmt: skip
     frame = lab.compare(
         read, ct.Domain(["x", "y"]), epsilon=10**6, methods="declared,lpa,sra", max_records=1,
