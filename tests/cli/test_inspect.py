@@ -41,6 +41,19 @@ def test_it_says_first_that_it_is_private(town: Town) -> None:
     assert not town.ledger.exists()
 
 
+def test_types_of_a_csv_file_are_shown_to_copy(town: Town) -> None:
+    """Those that all values fit; of a mixed column, or one without values, none."""
+    rows = "u,place,stars,day,at,mixed,none", "1,bar,4,2024-01-01,2024-01-01 10:00:00,7,"
+    town.write("rows.csv", "\n".join([*rows, "2,bar,4.5,2024-01-02,2024-01-02 11:00:00,x,", ""]))
+    ended = crowdtally(
+        "inspect", str(town.folder / "rows.csv"), "--user", "u", "--item", "place", "--items",
+        str(town.folder / "places.csv"), "--type", "u=text",
+    )  # fmt: skip
+    assert ended.code == 0, str(ended)
+    shown = " ".join(ended.out.split())
+    assert shown.endswith("--type stars=float64 --type day=date --type at=timestamp")
+
+
 def test_the_ledger_that_exists_is_left_as_it_is(town: Town) -> None:
     assert crowdtally(*town.arguments()).code == 0
     inspected(town, epsilon="1000")  # more than any budget: nobody is asked for it

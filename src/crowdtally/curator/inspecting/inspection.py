@@ -13,15 +13,17 @@ from typing import Any
 from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.census import Dropped
+from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared, prepare
-from crowdtally.curator.engine.typed import suggested
+from crowdtally.curator.engine.typed import TYPES, suggested, typed
 from crowdtally.curator.inspecting.reasons import Reason, reasons
 from crowdtally.curator.inspecting.spread import Spread, spread
 from crowdtally.curator.inspecting.words import WARNING, lines, wrapped
 from crowdtally.curator.request.request import Subject
 from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.stages import reading
+from crowdtally.values.sql import quoted
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,29 @@ def inspect(
             _persons(engine, prepared) if subject.records.weight is not None else None,
             None if isinstance(method.rule, Everyone) else method.rule.limit,
             method.rule.name,
-            suggested(prepared.columns),
+            _types(engine, prepared, subject),
             subject.records.unit.who,
         )
+
+
+def _types(engine: Engine, prepared: Prepared, subject: Subject) -> dict[str, str]:
+    """The types that undeclared columns have, or of a CSV file could have: all their values fit."""
+    found = suggested(prepared.columns)
+    if subject.sources.records.kind != "csv" or not isinstance(engine, DuckDBEngine):
+        return found
+    undeclared = [name for name in engine.schema("source") if name not in subject.records.types]
+    fitting = {name: _fitting(engine, quoted(name)) for name in undeclared}
+    return found | {name: kind for name, kind in fitting.items() if kind is not None}
+
+
+def _fitting(engine: Engine, value: str) -> str | None:
+    """The first type that all values of a text column fit; None without values."""
+    kinds = [kind for kind in TYPES if kind != "text"]
+    counts = [f"count({typed(value, kind)}) AS {quoted(kind)}" for kind in kinds]
+    filled = f"count(nullif(trim({value}), '')) AS filled"
+    engine.define("fitting", f"SELECT {', '.join([filled, *counts])} FROM {quoted('source')}")
+    fits = {name: int(number[0]) for name, number in engine.arrays(engine.table("fitting")).items()}
+    return next((kind for kind in kinds if 0 < fits["filled"] == fits[kind]), None)
 
 
 def _persons(engine: Engine, prepared: Prepared) -> int:

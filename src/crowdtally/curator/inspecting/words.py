@@ -31,9 +31,8 @@ _MATCHES_NOTHING = {
 
 
 _UNDECLARED = (
-    "Columns that are text to an expression, because no schema declares their type, and the types "
-    "that they have in these rows. Declare those that expressions need, as they are known without "
-    "the rows:"
+    "Columns that are text to an expression, because no schema declares their type, and types that "
+    "fit these rows. Declare those that expressions need, as they are known without the rows:"
 )
 
 
