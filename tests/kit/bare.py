@@ -78,7 +78,8 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
         "prepare": lambda *_: None,
         "steps_of": lambda _: (nothing,),
         "finish": finish,
-        "describe": lambda _request, _dataset, reservation, *_: {"entry": reservation.id},
+        "declared": lambda *_: {},
+        "describe": lambda _said, _request, _dataset, reservation, *_: {"entry": reservation.id},
     }
     with (
         mock.patch.multiple(main_line, **fakes),

@@ -18,7 +18,7 @@ from crowdtally.curator.bounding.rule import Rule
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.step import Bound, Released
+from crowdtally.curator.steps.step import Released
 from crowdtally.published import SCHEMA
 from crowdtally.published.metadata import promise
 from crowdtally.values.domain import Axis
@@ -27,6 +27,11 @@ from crowdtally.values.rational import show
 from crowdtally.values.records import Records
 
 _LISTED = 10_000
+_ORDER = (
+    "schema", "id", "created", "guarantee", "records", "counted", "method", "split", "tables",
+    "domain", "charged", "versions", "other",
+)  # fmt: skip
+"""How a reader of the file meets them."""
 _PACKAGES = ("crowdtally", "duckdb", "ibis-framework", "numpy", "python-flint", "cryptography")
 
 
@@ -36,34 +41,54 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
 
 
-def describe(
-    request: Request,
-    dataset: Dataset,
-    reservation: Reservation,
-    released: Released,
-    began: datetime,
-) -> dict[str, Any]:
-    """The contents of ``release.json``: public parameters, never anything read off the records.
+def declared(request: Request, began: datetime) -> dict[str, Any]:
+    """What ``release.json`` says of the request alone, written down before anything is charged.
+
+    Made here because it can fail, on a number too long to be written for instance: after the draw a
+    failure would cost the charge.
 
     ``began`` is a moment before the records were read: how long they took says how many they are.
     """
     facts: dict[str, Any] = {
         "schema": SCHEMA,
-        "id": reservation.charge.release_id,
         "created": began.isoformat(timespec="seconds"),
         "guarantee": _guarantee(request),
         "records": _records(request.records),
         "counted": _counted(request.method),
-        "method": _method(request.method, request.records.record_id, released.bounds),
+        "method": _method(request.method, request.records.record_id),
         "split": {name: show(share) for name, share in request.shares.items()},
+        "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
+    }
+    return facts | {"guarantee": {"words": promise(facts), **facts["guarantee"]}}
+
+
+def describe(
+    said: Mapping[str, Any],
+    request: Request,
+    dataset: Dataset,
+    reservation: Reservation,
+    released: Released,
+) -> dict[str, Any]:
+    """The contents of ``release.json``: public parameters, never anything read off the records.
+
+    ``said`` is what was ``declared``. The ledger's sums are short by its own rule.
+    """
+    bounds = {
+        table: {"bound": bound.limit, "scaling": show(bound.scaling)}
+        for table, bound in released.bounds.items()
+    }
+    facts = {
+        **said,
+        "id": reservation.charge.release_id,
+        "method": said["method"] | {"bounds": bounds},
         "tables": [table.description() for table in released.tables],
         "domain": _domain(request, released),
         "charged": _charged(request, dataset, reservation),
-        "versions": versions(),  # not the charge's: a charge taken up may be of an earlier version
     }
-    facts["guarantee"] = {"words": promise(facts), **facts["guarantee"]}
     facts |= {"other": dict(released.other)} if released.other is not None else {}
-    return facts | _auto(request.method.rule, released)
+    return {name: facts[name] for name in _ORDER if name in facts} | _auto(
+        request.method.rule, released
+    )
 
 
 def _charged(request: Request, dataset: Dataset, reservation: Reservation) -> dict[str, Any]:
@@ -94,7 +119,8 @@ def _charged(request: Request, dataset: Dataset, reservation: Reservation) -> di
 
 def _sums(amount: Loss) -> dict[str, str]:
     return {
-        "epsilon": show(amount.epsilon), "delta": show(amount.delta), "rho": show(amount.rho)
+        "epsilon": show(amount.epsilon), "delta": show(amount.delta), "rho": show(amount.rho),
+        "pure_rho": show(amount.pure_rho),
     }  # fmt: skip
 
 
@@ -150,13 +176,10 @@ def _records(records: Records) -> dict[str, Any]:
     return facts | {"quantity": quantity}
 
 
-def _method(method: Method, record_id: str | None, bounds: Mapping[str, Bound]) -> dict[str, Any]:
-    facts = {
+def _method(method: Method, record_id: str | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {
         "bounding": method.rule.name,
-        "bounds": {
-            table: {"bound": bound.limit, "scaling": show(bound.scaling)}
-            for table, bound in bounds.items()
-        },
+        "bounds": {},  # known when they were chosen
         "chosen_by": method.choose,
         "largest_candidate": method.rule.limit if method.choose else None,
         "popularity_records": method.popularity_records,

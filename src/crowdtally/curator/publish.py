@@ -21,7 +21,7 @@ from crowdtally.budget.retrying import made_before
 from crowdtally.curator.again import show_again, unless_made_meanwhile
 from crowdtally.curator.asked import asked_of
 from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing, tell_unspent
-from crowdtally.curator.describe import describe, versions
+from crowdtally.curator.describe import declared, describe, versions
 from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.engine import Engine
@@ -75,6 +75,7 @@ def publish(request: Request, outside: Outside) -> Published:
         request, source=to.source, output=None if outside.temporary else target,
         purpose=outside.purpose, request_id=key,
     )  # fmt: skip
+    said = declared(request, began)  # of release.json, what can be written before the charge
     look_up = partial(made_before, ledger.request, to.name, Reserved(unit, charge, asked))
     earlier = look_up()
     if earlier is not None and earlier.state == "published":
@@ -109,7 +110,7 @@ def publish(request: Request, outside: Outside) -> Published:
         with making(reservation, staged, key):
             released = finish(steps, counted, records, outside.draws, outside.stage)  # with noise
             outside.stage("writing")
-            metadata = describe(request, to, reservation, released, began)
+            metadata = describe(said, request, to, reservation, released)
             digest = staged.write(metadata, released.tables)  # under a temporary name
             staged.ready()
         with marking(reservation, staged, key):
