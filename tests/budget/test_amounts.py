@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdtally.budget.amounts import for_people, from_text, to_text
+from crowdtally.budget.amounts import LONGEST, for_people, from_text, is_long, to_text
+from crowdtally.values.rational import short
 
 
 @given(st.fractions())
@@ -16,14 +17,32 @@ def test_text_and_back(amount: Fraction) -> None:
     assert from_text(to_text(amount)) == amount
 
 
-@pytest.mark.parametrize("digits", [3999, 4000, 4001, 8000, 20_001])
-def test_more_digits_than_python_converts_at_once(digits: int) -> None:
-    amount = Fraction(10 ** (digits - 1) + 7, 3 ** (2 * digits))
-    text = to_text(amount)
-    assert len(text.split("/")[0]) == digits
-    assert from_text(text) == amount
-    assert from_text(to_text(-amount)) == -amount
-    assert for_people(amount).startswith("about ")
+@given(st.integers(1, 10**1200), st.integers(1, 10**1200))
+def test_a_long_sum_is_rounded_up_and_hardly(top: int, bottom: int) -> None:
+    exact = Fraction(top, bottom)
+    found = short(exact)
+    assert max(len(str(exact.numerator)), len(str(exact.denominator))) > 700 or found == exact
+    assert found >= exact
+    assert found - exact <= max(exact / 10**58, Fraction(1, 10**360))
+    assert len(str(found.denominator)) <= 700
+    assert from_text(to_text(found)) == found
+
+
+@pytest.mark.parametrize("power", [699, 700, 701, 4301, 20_000])
+def test_digits_are_counted_at_powers_of_ten(power: int) -> None:
+    for number in (10**power - 1, 10**power, 10**power + 1):
+        digits = power + (number >= 10**power)
+        assert (short(Fraction(1, number)) == Fraction(1, number)) == (digits <= 700)
+        assert is_long(Fraction(number)) == (digits + 1 > LONGEST)
+
+
+def test_what_is_less_than_anybody_types_is_rounded_up_too() -> None:
+    assert short(Fraction(1, 10**998)) == Fraction(1, 10**360)
+
+
+def test_a_text_that_no_amount_has_is_not_read() -> None:
+    with pytest.raises(ValueError, match="more digits than any"):
+        from_text("1/" + "3" * 4000)
 
 
 @pytest.mark.parametrize(

@@ -110,11 +110,11 @@ def test_a_pure_request_is_judged_by_epsilon_alone() -> None:
 
 def test_more_delta_than_the_limit_is_refused_with_a_hint_that_works() -> None:
     balance = after_delta_was_spent(Loss(Fraction(2)))
-    with pytest.raises(OverBudgetError, match=r"remaining 0, .*Ask for a method without δ\.$"):
+    with pytest.raises(OverBudgetError, match=r"remaining 0, .*a method without δ\. .*--delta D"):
         after(balance, "d", Reserved(USER, charge(1, "1e-12")))
     spend(balance, 1)
     wider = after_delta_was_spent(Loss(Fraction(2), Fraction(3, 10**9)))
-    with pytest.raises(OverBudgetError, match=r"ε of at most 1\.5\. Ask for δ of at most 2e-9\.$"):
+    with pytest.raises(OverBudgetError, match=r"ε of at most 1\.5\. Ask for δ of at most 2e-9\. "):
         after(wider, "d", Reserved(USER, charge(2, "3e-9")))
 
 

@@ -43,6 +43,8 @@ from crowdtally.budget import (
 )
 from crowdtally.budget.book import Book
 from crowdtally.errors import UsageError
+from crowdtally.values.epsilon import Epsilon
+from crowdtally.values.rational import show
 from crowdtally.values.unit import PrivacyUnit
 
 
@@ -269,18 +271,30 @@ def test_names_of_every_script(ledger: Ledger) -> None:
     assert ledger.verify().ok
 
 
-def test_sums_that_outgrow_pythons_digits_stay_exact(ledger: Ledger) -> None:
-    total = Fraction(0)
-    for step in range(6):
-        epsilon = Fraction(1, 3**1700 + 2**step)
-        ledger.reserve("deep", USER, charge(epsilon), new_dataset=True)
-        total += epsilon
-    assert total.denominator > 10**4300
-    assert ledger.balance("deep").spent.epsilon == total
+def test_coprime_amounts_do_not_make_a_sum_grow_without_end(ledger: Ledger) -> None:
+    """Whoever charges next must be able to read, judge and show what was spent before."""
+    exact, made = Fraction(0), []
+    for step in range(12):
+        epsilon = Fraction(3**899, 3**900 + 2**step)
+        made.append(ledger.reserve("deep", USER, charge(epsilon), new_dataset=True))
+        exact += epsilon
+    spent = ledger.balance("deep").spent.epsilon
+    assert exact < spent < exact * (1 + Fraction(1, 10**50))
+    assert len(show(spent)) < 1500
+    for reservation in made:
+        ledger.void(reservation.id, "nothing left the machine")
+    assert 0 <= ledger.balance("deep").spent.epsilon < Fraction(1, 10**50)
     assert ledger.verify().ok
     ledger.set_limit("deep", epsilon=1, reason="decided")
-    with pytest.raises(OverBudgetError, match="remaining about 1"):
-        ledger.reserve("deep", USER, charge(1))
+    with pytest.raises(OverBudgetError, match="ledger limit deep --epsilon E --reason TEXT"):
+        ledger.reserve("deep", USER, charge(2))
+
+
+def test_an_amount_of_too_many_digits_is_refused(ledger: Ledger) -> None:
+    long = Epsilon(Fraction(1, 3**7000))  # a product, say: nobody can type it
+    with pytest.raises(UsageError, match="more than 3,000 digits"):
+        ledger.reserve("deep", USER, charge(long), new_dataset=True)
+    assert ledger.head().number == 0
 
 
 def test_an_export_can_be_checked_without_our_code(ledger: Ledger) -> None:

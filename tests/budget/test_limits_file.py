@@ -626,7 +626,7 @@ def test_limits_of_rho(office: Office) -> None:
     office.write('[visits]\nrho = 0.01\ndelta = 1e-9\neach_rho = "1/250"\nreason = "r"\n')
     ledger = office.start()
     assert ledger.balance("visits").accountant == "zcdp"  # as the file's limits need it
-    ledger.reserve("visits", USER, gaussian("0.004", "1e-10"))
+    ledger.reserve("visits", USER, gaussian("0.004"))
     with pytest.raises(TooMuchAtOnceError):
         ledger.reserve("visits", USER, gaussian("0.005"))
     office.write('[visits]\nepsilon = 1\ndelta = 1e-9\nreason = "r"\n')

@@ -242,7 +242,11 @@ def unchecked_sum(patch: Patch) -> None:
 
 
 def delta_ignored(patch: Patch) -> None:
-    patch.setattr(Loss, "within", lambda self, other: self.epsilon <= other.epsilon)
+    patch.setattr(
+        SequentialComposition,
+        "fits",
+        lambda self, spent, cost, limit: (spent + cost).epsilon <= limit.epsilon,
+    )
 
 
 def unit_ignored(patch: Patch) -> None:
@@ -258,7 +262,9 @@ def exact_fit_refused(patch: Patch) -> None:
         if self.each and requested.epsilon >= self.each.epsilon:
             raise TooMuchAtOnceError(self.dataset, requested, self.each)
         if self.limit and requested.epsilon >= (self.limit - self.spent).epsilon:
-            raise OverBudgetError(self.dataset, requested, self.limit - self.spent)
+            raise OverBudgetError(
+                self.dataset, requested, self.limit - self.spent, raise_it="nothing"
+            )
 
     patch.setattr(Balance, "require", require)
 

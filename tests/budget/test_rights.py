@@ -38,6 +38,7 @@ from crowdtally.budget import (
     TooMuchAtOnceError,
 )
 from crowdtally.errors import UsageError
+from crowdtally.values.unit import NEIGHBOURS, Kind, PrivacyUnit
 from kit.command import crowdtally
 
 __all__ = ["folder", "server", "team"]
@@ -256,6 +257,34 @@ def test_nothing_is_added_to_a_closed_ledger(team: Team) -> None:
     with team.connect("ana") as analyst, pytest.raises(psycopg.Error, match="closed"):
         analyst.execute(APPEND, charging(analyst, "1").values())
     assert team.state() == before
+
+
+@pytest.mark.parametrize("kind", NEIGHBOURS)
+def test_the_server_knows_every_unit(team: Team, kind: Kind) -> None:
+    named = kind in ("user", "same-person", "person")
+    with team.open("officer") as officers:
+        officers.create("fresh", epsilon=1)
+    with team.open("ana") as ana:
+        ana.reserve("fresh", PrivacyUnit(kind, "column" if named else None), charge("0.1"))
+        assert ana.verify().ok
+
+
+def test_the_server_rounds_long_sums_as_the_client_does(team: Team) -> None:
+    """Coprime amounts: each next sum would have the digits of all of them."""
+    with team.open("ana") as ana:
+        made = [
+            ana.reserve(
+                "data", USER, charge(Fraction(3**899, 3**900 + 2**step), release=f"release-{step}")
+            )
+            for step in range(5)
+        ]
+    with team.open("officer") as officers:
+        for reservation in made[1:3]:
+            officers.void(reservation.id, "nothing left the machine")
+        spent = officers.balance("data").spent.epsilon
+        assert spent > sum(Fraction(3**899, 3**900 + 2**step) for step in (0, 3, 4))
+        assert spent < 1 + Fraction(1, 10**50)
+        assert officers.verify().ok
 
 
 def test_the_last_one_that_fits_and_the_first_that_does_not(team: Team) -> None:

@@ -18,7 +18,8 @@ from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 __all__ = ["team"]
 
-TABLE = Part("items", None, "discrete-gaussian", {}, Delta.of("1e-10"), rho=Rho.of("0.002"))
+TABLE = Part("items", None, "discrete-gaussian", rho=Rho.of("0.002"))
+FOUND = Part("items", None, "discrete-gaussian", {}, Delta.of("1e-10"), rho=Rho.of("0.002"))
 BOUND = Part("bound", Epsilon.of("0.02"), "exponential", selects=True)
 PURE = Part("popularity", Epsilon.of("0.1"), "discrete-laplace")
 
@@ -39,8 +40,8 @@ def test_from_a_first_charge_to_a_void(team: Team) -> None:
         first = books.reserve("gauss", USER, Charge.by_rho("r1", [TABLE, BOUND, PURE]))
         books.start_drawing(first.id)
         books.mark_published(first.id, SHA)
-        second = books.reserve("gauss", USER, charge("0.1"))
-        books.reserve("rho", USER, Charge.by_rho("r2", [TABLE, BOUND, PURE]))
+        second = books.reserve("gauss", USER, charge("0.05"))
+        books.reserve("rho", USER, Charge.by_rho("r2", [FOUND, BOUND, PURE]))
         selecting = Charge("r3", Epsilon.of("0.1"), (BOUND,))
         books.reserve("other", USER, selecting)  # pure: a selection costs its ε
         books.reserve("gauss", USER, selecting)
@@ -49,8 +50,8 @@ def test_from_a_first_charge_to_a_void(team: Team) -> None:
     with team.open("officer") as officers:
         before = officers.balance("gauss").spent
         after = officers.void(second.id, "nothing left").spent
-        assert (before - after).epsilon == Fraction(1, 10)
-        assert (before - after).pure_rho == Fraction(1, 200)
+        assert (before - after).epsilon == Fraction(1, 20)
+        assert (before - after).pure_rho == Fraction(1, 800)
         assert officers.verify().ok
 
 
@@ -124,6 +125,15 @@ FORGERIES: dict[str, tuple[dict[str, Any], Change, str]] = {
         {**GAUSSIAN, "rho": "1/500", "delta": "1/100000000000",
          "parts": [{**PART, "delta": "1/100000000000"}] * 2},
         _spent(rho="1/500", delta="1/100000000000"), "more than it states",
+    ),
+    "a delta beside epsilon and delta": (
+        {**GAUSSIAN, "delta": "1/100000000000", "parts": [{**PART, "delta": "1/100000000000"}]},
+        _spent(rho="1/1000", delta="1/100000000000"), "does not fit",
+    ),
+    "pure epsilon taken off first": (
+        {"version": 4, "epsilon": "1/2", "rho": "1/1000", "parts": [
+            {**PART, "rho": "0", "epsilon": "1/2"}, PART]},
+        _spent(epsilon="1/2", rho="1/1000", pure_rho="1/8"), "does not fit",
     ),
     "pure epsilon in the room that rho left": (
         {"version": 4, "epsilon": "9/10", "rho": "1/100", "parts": [

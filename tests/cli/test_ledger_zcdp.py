@@ -24,9 +24,9 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return where
 
 
-def spend(path: Path, dataset: str) -> None:
+def spend(path: Path, dataset: str, delta: object = 0) -> None:
     parts = [
-        Part("items", None, "discrete-gaussian", {}, Delta.of("1e-10"), rho=Rho.of("0.003")),
+        Part("items", None, "discrete-gaussian", {}, Delta.of(delta), rho=Rho.of("0.003")),
         Part("bound", Epsilon.of("0.1"), "exponential", selects=True),
         Part("popularity", Epsilon.of("0.05"), "discrete-laplace"),
     ]
@@ -44,27 +44,27 @@ def test_an_epsilon_delta_budget(path: Path) -> None:
     assert "A single release may cost ε = 0.9, δ = 1e-9." in made.out
     spend(path, "taxi")
     told = " ".join(crowdtally("ledger", "show").out.split())
-    assert "spent so far ε = 0.570841684472, δ = 1e-9 (ρ = 0.00425, pure ε = 0.05, δ of" in told
-    assert "remaining ρ = 0.0093843371834, or else pure ε = 0.429158315528." in told
+    assert "spent so far ε = 0.593578966617, δ = 1e-9 (ρ = 0.00425, pure ε = 0.05) of" in told
+    assert "remaining ρ = 0.0094730576735, or else pure ε = 0.137644888561." in told
     assert "accountant: zcdp" in told
-    assert "epsilon 0.05 rho 0.00425 delta 1e-10 reserved" in told
+    assert "epsilon 0.05 rho 0.00425 reserved" in told
     facts = shown("taxi")
     assert facts["accountant"] == "zcdp"
     assert facts["spent"] == {
-        "epsilon": "1/20", "delta": "1/10000000000", "rho": "17/4000", "pure_rho": "1/800"
+        "epsilon": "1/20", "delta": "0", "rho": "17/4000", "pure_rho": "1/800"
     }  # fmt: skip
-    assert facts["reported"] == {"epsilon": "71355210559/125000000000", "delta": "1/1000000000"}
-    assert facts["remaining"]["rho"] == "46921685917/5000000000000"
+    assert facts["reported"] == {"epsilon": "593578966617/1000000000000", "delta": "1/1000000000"}
+    assert facts["remaining"]["rho"] == "18946115347/2000000000000"
     assert facts["charges"][0]["rho"] == "17/4000"
     groups = crowdtally("ledger", "show", "--by", "unit").out
-    assert "ε = 0.05, ρ = 0.00425, δ = 1e-10, 1 charge: user:driver" in groups
+    assert "ε = 0.05, ρ = 0.00425, 1 charge: user:driver" in groups
     assert crowdtally("ledger", "verify").code == 0
 
 
 def test_a_budget_of_rho(path: Path) -> None:
     made = crowdtally("ledger", "create", "taxi", "--rho", "0.01", "--delta", "1e-9")
     assert "spent so far ρ = 0 of ρ = 0.01, δ = 1e-9; remaining ρ = 0.01, or" in made.out
-    spend(path, "taxi")
+    spend(path, "taxi", "1e-10")
     told = crowdtally("ledger", "show", "taxi").out.replace("\n", " ")
     assert "spent so far ρ = 0.0055, δ = 1e-10 (ρ = 0.00425, pure ε = 0.05," in told
     less = crowdtally("ledger", "limit", "taxi", "--rho", "0.006", "--reason", "decided")
@@ -72,7 +72,8 @@ def test_a_budget_of_rho(path: Path) -> None:
     limits = crowdtally("ledger", "limit", "taxi", "--each-rho", "0.001", "--reason", "decided")
     assert "A single release may cost ρ = 0.001." in limits.out
     other = crowdtally("ledger", "limit", "taxi", *LIMIT[:4], "--reason", "decided")
-    assert "of ε = 1, δ = 1e-9" in other.out
+    assert other.code == 2
+    assert "give --rho R --delta D in place of --epsilon" in other.err
     assert "ρ = 0.01, δ = 1e-9 → ρ = 0.006" in crowdtally("ledger", "show").out
     assert crowdtally("ledger", "verify").code == 0
 
@@ -125,20 +126,22 @@ def test_a_release_says_all_that_was_spent(path: Path, tmp_path: Path) -> None:
     crowdtally("ledger", "create", "taxi", "--epsilon", "9", "--delta", "1e-9", *LIMIT[4:])
     typed = (
         "release", str(records), "--user", "driver", "--item", "place", "--items",
-        str(tmp_path / "places.csv"), "--epsilon", "1", "--dataset", "taxi", "--max-records", "1",
+        str(tmp_path / "places.csv"), "--epsilon", "1/2", "--dataset", "taxi", "--max-records", "1",
     )  # fmt: skip
     first = crowdtally(*typed, "-o", str(tmp_path / "one"))
     assert first.code == 0, str(first)
     charged = json.loads((tmp_path / "one" / "release.json").read_text())["charged"]
-    nothing = {"epsilon": "0", "delta": "0", "rho": "0"}
+    nothing = {"epsilon": "0", "delta": "0", "rho": "0", "pure_rho": "0"}
     assert charged["spent_before"] == nothing
-    assert charged["spent_after"] == nothing | {"epsilon": "1"}
+    assert charged["spent_after"] == nothing | {"epsilon": "0.5", "pure_rho": "0.125"}
     spend_unit = PrivacyUnit("user", "driver")
     noise = Part("items", None, "discrete-gaussian", rho=Rho.of("0.003"))
     Ledger.open(path).reserve("taxi", spend_unit, Charge.by_rho("release-1", [noise]))
     second = crowdtally(*typed, "-o", str(tmp_path / "two"))
     assert second.code == 0, str(second)
     charged = json.loads((tmp_path / "two" / "release.json").read_text())["charged"]
-    assert charged["spent_before"] == {"epsilon": "1", "delta": "0", "rho": "0.003"}
-    assert charged["spent_after"] == {"epsilon": "2", "delta": "0", "rho": "0.003"}
-    assert charged["limit"] == {"epsilon": "9", "delta": "1e-9", "rho": "0"}
+    assert charged["spent_before"] == nothing | {
+        "epsilon": "0.5", "rho": "0.003", "pure_rho": "0.125"
+    }  # fmt: skip
+    assert charged["spent_after"] == nothing | {"epsilon": "1", "rho": "0.003", "pure_rho": "0.25"}
+    assert charged["limit"] == nothing | {"epsilon": "9", "delta": "1e-9"}

@@ -127,3 +127,10 @@ def test_delta() -> None:
     for wrong in (1, "1", "1.5", -1, "-1e-9"):
         with pytest.raises(UsageError, match="at least 0 and below 1"):
             Delta.of(wrong)
+
+
+def test_a_number_of_too_many_digits_is_refused() -> None:
+    """Whatever shows or records it would fail, perhaps after the charge."""
+    for number in (Fraction(1, 3**5000), 2 + Fraction(1, 10**1100)):
+        with pytest.raises(UsageError, match="more than 1,000 digits"):
+            ct.Epsilon.of(number)

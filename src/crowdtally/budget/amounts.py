@@ -1,8 +1,6 @@
-"""Exact amounts as text: one form for the record, one for people.
+"""Amounts as text: one form for the record, one for people.
 
-The record's form is canonical, ``"1/3"`` or ``"2"``, so that equal amounts have equal hashes. Its
-length has no bound: a sum over many denominators can outgrow the number of digits that Python's
-``str`` and ``int`` accept, and a ledger must neither round it nor stop.
+The record's form is canonical, ``"1/3"`` or ``"2"``, so that equal amounts have equal hashes.
 """
 
 from __future__ import annotations
@@ -11,13 +9,19 @@ import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from crowdtally.values.rational import show
+from crowdtally.values.rational import digits, show
 
-_CHUNK = 4000  # digits; Python converts up to 4300 at once
-_BASE = 10**_CHUNK
+LONGEST = 3000
+"""Digits of an amount that a charge states, those of a denominator of 1 among them."""
+_LONGEST_READ = 4000
 _CANONICAL = re.compile(r"(0|-?[1-9][0-9]*)(?:/([1-9][0-9]*))?")
 _SHOWN_BITS = 4096
 _SHOWN_LENGTH = 80
+
+
+def is_long(amount: Fraction) -> bool:
+    """Whether it has more digits than a charge may state."""
+    return digits(amount.numerator) + digits(amount.denominator) > LONGEST
 
 
 def to_text(amount: Fraction) -> str:
@@ -26,8 +30,7 @@ def to_text(amount: Fraction) -> str:
     >>> to_text(Fraction(2, 6)), to_text(Fraction(4))
     ('1/3', '4')
     """
-    numerator = _digits(amount.numerator)
-    return numerator if amount.denominator == 1 else f"{numerator}/{_digits(amount.denominator)}"
+    return str(amount)
 
 
 def from_text(text: object) -> Fraction:
@@ -39,8 +42,10 @@ def from_text(text: object) -> Fraction:
     match = _CANONICAL.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         raise ValueError("not an exact amount in canonical form")
-    denominator = _integer(match[2]) if match[2] else 1
-    amount = Fraction(_integer(match[1]), denominator)
+    if len(match[0]) > _LONGEST_READ:
+        raise ValueError("an amount with more digits than any has")
+    denominator = int(match[2] or 1)
+    amount = Fraction(int(match[1]), denominator)
     if amount.denominator != denominator or match[2] == "1":
         raise ValueError("not an amount in lowest terms")
     return amount
@@ -64,23 +69,3 @@ def _rounded(amount: Fraction) -> str:
         context.prec = 12
         ratio = Decimal(amount.numerator) / Decimal(amount.denominator)
         return f"{ratio.normalize():g}"
-
-
-def _digits(number: int) -> str:
-    if number < 0:
-        return "-" + _digits(-number)
-    chunks: list[str] = []
-    while number >= _BASE:
-        number, low = divmod(number, _BASE)
-        chunks.append(str(low).rjust(_CHUNK, "0"))
-    return str(number) + "".join(reversed(chunks))
-
-
-def _integer(digits: str) -> int:
-    if digits.startswith("-"):
-        return -_integer(digits[1:])
-    first = len(digits) % _CHUNK
-    number = int(digits[:first] or "0")
-    for start in range(first, len(digits), _CHUNK):
-        number = number * _BASE + int(digits[start : start + _CHUNK])
-    return number

@@ -67,7 +67,7 @@ class OverBudgetError(BudgetError):
     """The charge does not fit in what remains; nothing was charged."""
 
     def __init__(
-        self, dataset: str, requested: Loss, remaining: Loss, *, either: bool = False
+        self, dataset: str, requested: Loss, remaining: Loss, *, either: bool = False, raise_it: str
     ) -> None:
         self.dataset = dataset
         self.requested = requested
@@ -79,7 +79,8 @@ class OverBudgetError(BudgetError):
         said = self._compared() if either else " ".join(self._lines())
         super().__init__(
             f"the privacy budget of dataset {dataset!r} does not allow this. "
-            f"{said} Nothing was charged. {self._advice(either)}"
+            f"{said} Nothing was charged. {self._advice(either)} Whoever keeps the limits can "
+            f"change them: {raise_it}"
         )
 
     def _lines(self) -> Iterator[str]:
@@ -102,7 +103,7 @@ class OverBudgetError(BudgetError):
     def _advice(self, either: bool) -> str:
         left, asked = self.remaining, self.requested
         if not left.epsilon and not left.rho:
-            return "The budget is used up: nothing more can be released from this dataset."
+            return "The budget is used up."
         wishes = []
         if asked.rho > left.rho or (either and asked.rho):
             most = f"Ask for ρ of at most {for_people(left.rho)}." if left.rho else "No ρ is left."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from crowdtally.values.epsilon import Delta, Epsilon, Rho
+from crowdtally.values.rational import short
 
 _NOTHING = Fraction(0)
 
@@ -58,6 +59,10 @@ class Loss:
             max(self.epsilon, _NOTHING), max(self.delta, _NOTHING), max(self.rho, _NOTHING),
             max(self.pure_rho, _NOTHING),
         )  # fmt: skip
+
+    def short(self) -> Loss:
+        """The same, or a little more of few digits: see ``short`` of ``values/rational.py``."""
+        return Loss(short(self.epsilon), short(self.delta), short(self.rho), short(self.pure_rho))
 
     @property
     def has_rho(self) -> bool:

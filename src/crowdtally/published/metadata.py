@@ -10,7 +10,7 @@ from typing import Any
 from crowdtally.laws.zcdp import epsilon_of
 from crowdtally.published.numbers import exact_number, maybe_number
 from crowdtally.values.epsilon import Epsilon, Price, Rho
-from crowdtally.values.rational import show
+from crowdtally.values.rational import short, show
 from crowdtally.values.unit import NEIGHBOURS
 
 AUTO = "auto"
@@ -234,29 +234,34 @@ class Standing:
     """δ; where zCDP is kept, that of unknown cells."""
     rho: Fraction = Fraction(0)
     """ρ of zCDP."""
+    pure_rho: Fraction = Fraction(0)
+    """What the pure ε costs as ρ, where zCDP is kept."""
 
     @classmethod
     def from_json(cls, facts: Any, what: str) -> Standing:
         """A text is an ε; else the sums by their names."""
         if not isinstance(facts, Mapping):
             return cls(exact_number(facts, what))
-        return cls(*(exact_number(facts[name], what) for name in ("epsilon", "delta", "rho")))
+        names = ("epsilon", "delta", "rho", "pure_rho")
+        return cls(*(exact_number(facts.get(name, "0"), what) for name in names))
 
     def epsilon_at(self, delta: Fraction) -> Fraction | None:
         """An ε that covers all of it with this δ, rounded up; None where δ is too small for that.
 
+        By the bound that the ledger's limits hold by.
+
         >>> Standing(Fraction(1, 2)).epsilon_at(Fraction(0))
         Fraction(1, 2)
         """
-        if not self.rho:
-            return self.epsilon if self.delta <= delta else None
         left = delta - self.delta
-        return self.epsilon + epsilon_of(self.rho, left) if left > 0 else None
+        if not self.rho and left >= 0:
+            return self.epsilon
+        return epsilon_of(self.rho + self.pure_rho, left) if left > 0 else None
 
-    def __sub__(self, other: Standing) -> Standing:
-        return Standing(
-            self.epsilon - other.epsilon, self.delta - other.delta, self.rho - other.rho
-        )
+    def plus(self, epsilon: Fraction, delta: Fraction, rho: Fraction) -> Standing:
+        """The sums after one more charge, as a ledger adds them; all but what ε costs as ρ."""
+        sums = (self.epsilon, epsilon), (self.delta, delta), (self.rho, rho)
+        return Standing(*(short(spent + short(cost)) for spent, cost in sums))
 
 
 @dataclass(frozen=True)

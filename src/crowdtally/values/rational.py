@@ -17,6 +17,9 @@ Number = str | int | float | Fraction
 # Beyond these a number is a slip of the keyboard, and its digits alone could fill the memory.
 _MAX_EXPONENT = 400
 _MAX_DIGITS = 1000
+_MAX_BITS = 3500  # of a numerator or denominator: what 1,000 digits and an exponent can mean
+_EXACT, _KEPT = 700, 60
+_PLACES = 360  # decimal places: what is smaller than anything that a person can type is not kept
 _MAX_RECORDED = 8600  # a ratio of the longest integers that Python reads
 _DECIMAL = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE](?P<exponent>[+-]?\d+))?", re.ASCII)
 _RATIO = re.compile(r"[+-]?\d+/\d+", re.ASCII)
@@ -34,6 +37,8 @@ def exact(value: object, name: str) -> Fraction:
     if isinstance(value, float):
         value = repr(float(value))
     number = _parse(value, name) if isinstance(value, str) else Fraction(value)
+    if max(number.numerator.bit_length(), number.denominator.bit_length()) > _MAX_BITS:
+        raise UsageError(f"{name} has more than {_MAX_DIGITS:,} digits: give a shorter number.")
     if abs(number) >= LARGEST:
         raise UsageError(
             f"{name} is too large: received {_clip(value)}; give a number below 1e308."
@@ -91,6 +96,32 @@ def _clip(value: object) -> str:
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
+def short(amount: Fraction) -> Fraction:
+    """A sum that is not negative: exact up to 700 digits, else a little more, of 60 digits.
+
+    A sum has the digits of all its parts: ten charges of coprime ratios would need 10,000 of them,
+    and whatever shows or judges the sum would fail or take seconds, for everybody who charges
+    later. Rounded **up**, it is at least what was spent; adding and taking back keep that order.
+    ``postgres_functions.sql`` rounds in the same way.
+
+    >>> short(Fraction(1, 3)), short(Fraction(1, 3**2000)) - Fraction(1, 3**2000) >= 0
+    (Fraction(1, 3), True)
+    """
+    top, bottom = digits(amount.numerator), digits(amount.denominator)
+    if max(top, bottom) <= _EXACT:
+        return amount
+    scale = 10 ** min(max(0, _KEPT + bottom - top), _PLACES)
+    return Fraction(-(-amount.numerator * scale // amount.denominator), scale)
+
+
+def digits(number: int) -> int:
+    """How many decimal digits a number has; ``str`` refuses more than 4,300 of them."""
+    found = number.bit_length() * 30103 // 100000  # log10(2), a little too large or exact
+    while 10**found > number and found:
+        found -= 1
+    return found + 1
+
+
 def show(number: Fraction) -> str:
     """The number exactly: as a decimal where a short one exists, else as a ratio.
 
@@ -98,10 +129,10 @@ def show(number: Fraction) -> str:
     ('0.1', '1/3', '1e-9', '2')
     """
     if number.denominator == 1:
-        digits = str(number.numerator)
-        stripped = digits.rstrip("0")
-        zeros = len(digits) - len(stripped)
-        return f"{stripped}e{zeros}" if zeros > 15 else digits
+        plain = str(number.numerator)
+        stripped = plain.rstrip("0")
+        zeros = len(plain) - len(stripped)
+        return f"{stripped}e{zeros}" if zeros > 15 else plain
     twos = fives = 0
     rest = number.denominator
     while rest % 2 == 0:
@@ -109,12 +140,12 @@ def show(number: Fraction) -> str:
     while rest % 5 == 0:
         rest, fives = rest // 5, fives + 1
     places = max(twos, fives)
-    digits = str(abs(number.numerator) * 10**places // number.denominator)
-    if rest != 1 or len(digits) > 30:
+    plain = str(abs(number.numerator) * 10**places // number.denominator)
+    if rest != 1 or len(plain) > 30:
         return f"{number.numerator}/{number.denominator}"
     sign = "-" if number < 0 else ""
-    if places - len(digits) >= 4:
-        mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
-        return f"{sign}{mantissa}e-{places - len(digits) + 1}"
-    digits = digits.rjust(places + 1, "0")
-    return f"{sign}{digits[:-places]}.{digits[-places:]}"
+    if places - len(plain) >= 4:
+        mantissa = plain[0] + ("." + plain[1:] if len(plain) > 1 else "")
+        return f"{sign}{mantissa}e-{places - len(plain) + 1}"
+    plain = plain.rjust(places + 1, "0")
+    return f"{sign}{plain[:-places]}.{plain[-places:]}"

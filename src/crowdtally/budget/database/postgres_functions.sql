@@ -120,7 +120,7 @@ BEGIN
         AND json_typeof(said -> 'kind') = 'string'
         AND CASE WHEN said ->> 'kind' IN ('user', 'same-person', 'person')
             THEN json_typeof(said -> 'column') = 'string'
-            ELSE said ->> 'kind' IN ('row', 'item') AND json_typeof(said -> 'column') = 'null' END;
+            ELSE said ->> 'kind' IN ('row', 'bounded-elsewhere', 'item') AND json_typeof(said -> 'column') = 'null' END;
 END $$;
 
 -- An amount such as "1/3" as a numerator and a denominator, if it is not negative and in lowest
@@ -132,7 +132,7 @@ DECLARE
     ratio numeric[];
 BEGIN
     PERFORM @schema@.crowdtally_require(
-        length(said::text) <= 40000, 'an amount is missing, or has more than 40,000 digits');
+        length(said::text) <= 4002, 'an amount is missing, or has more than 4,000 digits');
     digits := regexp_match(said::text, '^"(0|[1-9][0-9]*)(?:/([1-9][0-9]*))?"$');
     ratio := ARRAY[digits[1]::numeric, coalesce(digits[2]::numeric, 1)];
     PERFORM @schema@.crowdtally_require(
@@ -169,13 +169,12 @@ RETURNS numeric[] LANGUAGE plpgsql AS $$
 DECLARE
     cost numeric[];
 BEGIN
-    -- Every later sum has the digits of all its charges: a few long ones would make each next
-    -- charge to the dataset take seconds, for good.
-    PERFORM @schema@.crowdtally_require(
-        length((said -> 'epsilon')::text) <= 1000 AND length((said -> 'delta')::text) <= 1000
-        AND (said -> 'rho' IS NULL OR length((said -> 'rho')::text) <= 1000),
-        'an amount is missing, or has more than 1,000 digits');
     cost := @schema@.crowdtally_loss(said);
+    FOR place IN 1..5 BY 2 LOOP
+        PERFORM @schema@.crowdtally_require(
+            length(cost[place]::text) + length(cost[place + 1]::text) <= 3000,
+            'an amount of a charge has more than 3,000 digits');
+    END LOOP;
     PERFORM @schema@.crowdtally_require(
         (cost[1] > 0 OR cost[5] > 0) AND cost[3] < cost[4],
         'an epsilon must be above 0, and a delta below 1');
@@ -195,6 +194,31 @@ BEGIN
         total := total || ARRAY[div(top, common), div(a[place + 1] * b[place + 1], common)];
     END LOOP;
     RETURN total;
+END $$;
+
+-- The same amounts, or a little more of few digits, as values/rational.py makes them: without it a sum has
+-- the digits of all its charges, and whatever reads it takes seconds or fails, for good.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_short(a numeric[])
+RETURNS numeric[] LANGUAGE plpgsql AS $$
+DECLARE
+    kept numeric[] := ARRAY[]::numeric[];
+    top numeric;
+    bottom numeric;
+    scale numeric;
+BEGIN
+    FOR place IN 1..7 BY 2 LOOP
+        top := a[place];
+        bottom := a[place + 1];
+        IF greatest(length(top::text), length(bottom::text)) > 700 THEN
+            scale := ('1e' || least(greatest(
+                0, 60 + length(bottom::text) - length(top::text)), 360))::numeric;
+            top := div(top * scale + bottom - 1, bottom);
+            bottom := div(scale, gcd(top, scale));
+            top := div(top, gcd(top, scale));
+        END IF;
+        kept := kept || ARRAY[top, bottom];
+    END LOOP;
+    RETURN kept;
 END $$;
 
 -- Whether neither epsilon nor delta nor rho of a exceeds that of b.
@@ -263,7 +287,7 @@ BEGIN
         stated := @schema@.crowdtally_sum(
             stated, ARRAY[0, 1, 0, 1, 0, 1, rest[1] * rest[1], 2 * rest[2] * rest[2]]);
     END IF;
-    RETURN stated;
+    RETURN @schema@.crowdtally_short(stated);
 END $$;
 
 -- A ratio as a decimal of 60 digits, rounded down, plus so many of its last digit.
@@ -311,13 +335,13 @@ BEGIN
         <= ln(@schema@.crowdtally_decimal(delta[1], delta[2], 0)) + 1e-12;
 END $$;
 
--- Whether so much is within a limit, as in accountant.py and zcdp.py; cost is the last of it.
+-- Whether so much is within a limit, as in accountant.py and zcdp.py, although amounts may have been
+-- chosen after earlier outputs; cost is the last of it.
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_fits(
     spent numeric[], cost numeric[], most numeric[], accountant text
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     together numeric[];
-    room numeric[];
 BEGIN
     -- As in balance.py: a charge without delta is judged by epsilon, or by rho, alone.
     IF accountant = 'sequential' THEN
@@ -330,10 +354,28 @@ BEGIN
         RETURN together[5] * most[6] <= most[5] * together[6]
             AND (cost[3] = 0 OR spent[3] * most[4] <= most[3] * spent[4]);
     END IF;
+    RETURN spent[3] = 0 AND (
+        (spent[5] = 0 AND spent[1] * most[2] <= most[1] * spent[2])
+        OR @schema@.crowdtally_private(together[5:6], most[1:2], most[3:4]));
+END $$;
+
+-- Whether one charge, whose amounts are fixed together, is within a limit.
+CREATE OR REPLACE FUNCTION @schema@.crowdtally_fits_alone(
+    cost numeric[], most numeric[], accountant text
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    together numeric[];
+    room numeric[];
+BEGIN
+    IF accountant = 'sequential' OR most[5] > 0 THEN
+        RETURN @schema@.crowdtally_fits(cost, cost, most, accountant);
+    END IF;
+    together := @schema@.crowdtally_sum(
+        ARRAY[0, 1, 0, 1, cost[5], cost[6], 0, 1], ARRAY[0, 1, 0, 1, cost[7], cost[8], 0, 1]);
     room := @schema@.crowdtally_sum(
-        most, ARRAY[-spent[1], spent[2], -spent[3], spent[4], 0, 1, 0, 1]);
+        most, ARRAY[-cost[1], cost[2], -cost[3], cost[4], 0, 1, 0, 1]);
     RETURN @schema@.crowdtally_private(together[5:6], most[1:2], room[3:4])
-        OR @schema@.crowdtally_private(spent[5:6], room[1:2], room[3:4]);
+        OR @schema@.crowdtally_private(cost[5:6], room[1:2], room[3:4]);
 END $$;
 
 -- Whether two balances agree on everything but what was spent and the unit.
@@ -418,7 +460,8 @@ BEGIN
     spent := @schema@.crowdtally_loss(after -> 'spent');
     PERFORM @schema@.crowdtally_require(
         @schema@.crowdtally_amount(after -> 'spent')
-        AND spent = @schema@.crowdtally_sum(@schema@.crowdtally_loss(before -> 'spent'), cost),
+        AND spent = @schema@.crowdtally_short(
+            @schema@.crowdtally_sum(@schema@.crowdtally_loss(before -> 'spent'), cost)),
         'the sum after a charge is not the sum before it and the charge');
     IF json_typeof(before -> 'limit') IS DISTINCT FROM 'null' THEN
         PERFORM @schema@.crowdtally_require(
@@ -428,7 +471,8 @@ BEGIN
     END IF;
     IF json_typeof(coalesce(before -> 'each', 'null'::json)) IS DISTINCT FROM 'null' THEN
         PERFORM @schema@.crowdtally_require(
-            @schema@.crowdtally_fits(cost, cost, @schema@.crowdtally_loss(before -> 'each'), rule),
+            @schema@.crowdtally_fits_alone(
+                cost, @schema@.crowdtally_loss(before -> 'each'), rule),
             'the charge is more than a single release may cost');
     END IF;
 END $$;
@@ -468,7 +512,7 @@ BEGIN
     recorded := (charge.event -> 'version')::text IN ('3', '4');
     IF $2 = 'voided' THEN
         cost := CASE before ->> 'accountant' WHEN 'sequential'
-            THEN @schema@.crowdtally_loss(charge.event)
+            THEN @schema@.crowdtally_short(@schema@.crowdtally_loss(charge.event))
             ELSE @schema@.crowdtally_price(charge.event, before ->> 'accountant') END;
     END IF;
     past := ARRAY(SELECT e.kind FROM @schema@.crowdtally_entries AS e
@@ -508,10 +552,11 @@ BEGIN
     PERFORM @schema@.crowdtally_require(
         (before -> 'unit')::text = (after -> 'unit')::text
         AND @schema@.crowdtally_amount(after -> 'spent')
-        AND @schema@.crowdtally_loss(before -> 'spent') = CASE $2
-            WHEN 'voided'
-            THEN @schema@.crowdtally_sum(@schema@.crowdtally_loss(after -> 'spent'), cost)
-            ELSE @schema@.crowdtally_loss(after -> 'spent') END,
+        AND @schema@.crowdtally_loss(after -> 'spent') = CASE $2
+            WHEN 'voided' THEN @schema@.crowdtally_short(@schema@.crowdtally_sum(
+                @schema@.crowdtally_loss(before -> 'spent'),
+                ARRAY[-cost[1], cost[2], -cost[3], cost[4], -cost[5], cost[6], -cost[7], cost[8]]))
+            ELSE @schema@.crowdtally_loss(before -> 'spent') END,
         'the sum after an entry does not follow from the sum before it');
 END $$;
 

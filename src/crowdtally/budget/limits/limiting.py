@@ -139,9 +139,7 @@ def _file(book: Book) -> OfficerFile | None:
 
 def _with_limits(file: OfficerFile, balance: Balance) -> Balance:
     allowed = file.allowance(balance.dataset)
-    balance.require_limit(allowed.total)
-    if allowed.each is not None:
-        balance.require_limit(allowed.each)
+    balance.require_limits(allowed.total, allowed.each)
     return replace(balance, limit=allowed.total, each=allowed.each, limits_file=file.sha256)
 
 

@@ -28,19 +28,26 @@ class Accountant(Protocol):
         ...
 
     def add(self, spent: Loss, cost: Loss) -> Loss:
-        """The sum after one more charge."""
+        """The sum after one more charge, never less than exact."""
         ...
 
     def take_back(self, spent: Loss, cost: Loss) -> Loss:
         """The sum after a charge was voided."""
         ...
 
-    def require_limit(self, dataset: str, limit: Loss) -> None:
-        """Refuse a limit that its sums cannot be compared with."""
+    def require_limit(self, dataset: str, limit: Loss, spent: Loss) -> None:
+        """Refuse a limit that what was spent cannot be compared with."""
         ...
 
     def fits(self, spent: Loss, cost: Loss, limit: Loss) -> bool:
-        """Whether a cost fits beside what was spent; exactly the limit does."""
+        """Whether a cost fits beside what was spent; exactly the limit does.
+
+        The limit holds although each amount may be chosen after earlier outputs were seen.
+        """
+        ...
+
+    def fits_alone(self, cost: Loss, limit: Loss) -> bool:
+        """Whether one charge, whose amounts are fixed together, is within a limit."""
         ...
 
     def remaining(self, spent: Loss, limit: Loss) -> Loss:
@@ -75,17 +82,17 @@ class SequentialComposition:
                 f"ε = {for_people(stated.epsilon)}, δ = {for_people(stated.delta)}. "
                 "State at least their sum."
             )
-        return stated
+        return stated.short()
 
     def add(self, spent: Loss, cost: Loss) -> Loss:
-        """The exact sum."""
-        return spent + cost
+        """The sum."""
+        return (spent + cost).short()
 
     def take_back(self, spent: Loss, cost: Loss) -> Loss:
-        """The exact difference."""
-        return spent - cost
+        """The difference."""
+        return (spent - cost).short()
 
-    def require_limit(self, dataset: str, limit: Loss) -> None:
+    def require_limit(self, dataset: str, limit: Loss, spent: Loss) -> None:
         """ε and δ of any size; ρ is another currency."""
         if limit.has_rho:
             raise UsageError(_no_rho(f"a limit of rho was given for dataset {dataset!r}"))
@@ -93,10 +100,15 @@ class SequentialComposition:
     def fits(self, spent: Loss, cost: Loss, limit: Loss) -> bool:
         """By ε and δ, each by itself.
 
-        A limit can be set below what was spent. What remains is then nothing, not a debt: a request
-        without δ is judged by ε alone, also where more δ was spent than the limit now allows.
+        A limit can be set below what was spent. A request without δ is then judged by ε alone, also
+        where more δ was spent than the limit now allows.
         """
-        return cost.within(self.remaining(spent, limit))
+        after = self.add(spent, cost)
+        return after.epsilon <= limit.epsilon and (not cost.delta or after.delta <= limit.delta)
+
+    def fits_alone(self, cost: Loss, limit: Loss) -> bool:
+        """By ε and δ, each by itself."""
+        return cost.within(limit)
 
     def remaining(self, spent: Loss, limit: Loss) -> Loss:
         """The exact difference, nothing where it is negative."""
@@ -146,7 +158,7 @@ def require_limits(dataset: str, typed: str | None, *limits: Loss | None) -> Non
     rule = accountant(chosen(typed, *limits))
     for limit in limits:
         if limit is not None:
-            rule.require_limit(dataset, limit)
+            rule.require_limit(dataset, limit, Loss())
 
 
 def needed(charge: Charge) -> str:

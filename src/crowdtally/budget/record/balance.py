@@ -67,22 +67,24 @@ class Balance:
     def require(self, requested: Loss) -> None:
         """Refuse a request that does not fit, at once or in total; one that fits exactly does."""
         rule = self._rule
-        if self.each is not None and not rule.fits(Loss(), requested, self.each):
+        if self.each is not None and not rule.fits_alone(requested, self.each):
             said = rule.reported(requested, self.each)
             raise TooMuchAtOnceError(self.dataset, said, self.each)
         if self.limit is not None and not rule.fits(self.spent, requested, self.limit):
             raise OverBudgetError(
                 self.dataset, requested, rule.remaining(self.spent, self.limit),
-                either=self.counts_by_zcdp,
+                either=self.counts_by_zcdp, raise_it=self._how_to_raise(requested),
             )  # fmt: skip
 
     def cost(self, charge: Charge) -> Loss:
         """What a charge costs here."""
         return self._rule.cost(charge)
 
-    def require_limit(self, limit: Loss) -> None:
-        """Refuse a limit that what is spent here cannot be compared with."""
-        self._rule.require_limit(self.dataset, limit)
+    def require_limits(self, total: Loss | None, each: Loss | None) -> None:
+        """Refuse a limit that what is spent here, or by one charge, cannot be compared with."""
+        for limit, spent in ((total, self.spent), (each, Loss())):
+            if limit is not None:
+                self._rule.require_limit(self.dataset, limit, spent)
 
     def require_unit(self, unit: PrivacyUnit) -> None:
         """Refuse another unit: its ε says something else, and the sum would say nothing."""
@@ -124,6 +126,15 @@ class Balance:
         where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
         name = shlex.quote(self.dataset)
         return f"crowdtally ledger limit {name} --epsilon E{delta} --reason TEXT{where}"
+
+    def _how_to_raise(self, requested: Loss) -> str:
+        """The command that changes a limit; with δ where that is what is missing."""
+        name, limit = shlex.quote(self.dataset), self.limit or Loss()
+        if self.counts_by_zcdp and (limit.rho or requested.delta):
+            # δ of single charges needs a limit in which it has a part of its own: see ``zcdp``.
+            return f"crowdtally ledger limit {name} --rho R --delta D --reason TEXT"
+        delta = " --delta D" if self.counts_by_zcdp or limit.delta or requested.delta else ""
+        return f"crowdtally ledger limit {name} --epsilon E{delta} --reason TEXT"
 
     def warning(self) -> str | None:
         """A sentence where at least 80% of the limit is spent; else ``None``."""
@@ -175,14 +186,16 @@ def after(balance: Balance | None, dataset: str, event: Event) -> Balance:
     if isinstance(event, Created):
         if balance is not None:
             raise UsageError(f"dataset {dataset!r} exists already. {balance.describe()}")
-        _require_limits(event.accountant, dataset, event)
-        return Balance(dataset, event.unit, event.accountant, Loss(), event.limit, event.each)
+        accountant(event.accountant)  # refuses an unknown kind
+        made = Balance(dataset, event.unit, event.accountant, Loss(), event.limit, event.each)
+        made.require_limits(event.limit, event.each)
+        return made
     if isinstance(event, LimitsFile):
         return balance or Balance(dataset)
     if balance is None:
         raise UsageError(f"there is no dataset {dataset!r} yet.")
     if isinstance(event, LimitSet):
-        _require_limits(balance.accountant, dataset, event)
+        balance.require_limits(event.limit, event.each)
         return replace(balance, limit=event.limit, each=event.each, limits_file=event.file)
     if isinstance(event, Reserved):
         return _charged(balance, event)
@@ -198,10 +211,3 @@ def _charged(balance: Balance, event: Reserved) -> Balance:
     balance.require_unit(event.unit)
     balance.require(cost)
     return replace(balance, unit=event.unit, spent=rule.add(balance.spent, cost))
-
-
-def _require_limits(kind: str, dataset: str, event: Created | LimitSet) -> None:
-    rule = accountant(kind)
-    for limit in (event.limit, event.each):
-        if limit is not None:
-            rule.require_limit(dataset, limit)

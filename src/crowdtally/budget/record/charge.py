@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.budget.amounts import to_text
+from crowdtally.budget.amounts import LONGEST, is_long, to_text
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.canonical import Json, exact_json
 from crowdtally.budget.record.fields import words
@@ -145,8 +145,15 @@ def _set_amounts(stated: Part | Charge) -> None:
     """Each amount as its validated type, from whatever number it was given as."""
     for name, kind in (("epsilon", Epsilon), ("rho", Rho), ("delta", Delta)):
         value = getattr(stated, name)
-        if value is not None:
-            object.__setattr__(stated, name, kind.of(value))
+        if value is None:
+            continue
+        amount = kind.of(value)
+        if is_long(amount.value):
+            raise UsageError(
+                f"the {name} of a charge, or of a part of it, has more than {LONGEST:,} digits: "
+                "give a number of fewer digits."
+            )
+        object.__setattr__(stated, name, amount)
 
 
 @dataclass(frozen=True)

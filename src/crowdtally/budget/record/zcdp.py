@@ -1,30 +1,35 @@
 """What events cost by zero-concentrated differential privacy (zCDP): ρ adds, δ₂ adds.
 
-Guarantee. Let the charges of a dataset be made of pure mechanisms with ε_1, ε_2, … (each perhaps
-with a δ of its own), and of mechanisms that are δ₂-approximate ρ-zCDP, for one unit, in any order,
-each chosen after the outputs of the earlier ones were seen. Write E = Σ ε_i, R = Σ ρ, S = Σ ε_i²/2
-and D = Σ δ₂ (with the δ of the pure ones). All their outputs together are (ε, δ)-differentially
-private for every ε ≥ 0 with δ = D + the smaller of
+The charges of a dataset are made of pure mechanisms with ε_1, ε_2, … (each perhaps with a δ of its
+own), and of mechanisms that are δ₂-approximate ρ-zCDP, for one unit, in any order. Write E = Σ
+ε_i, R = Σ ρ, S = Σ ε_i²/2 and D = Σ δ₂ (with the δ of the pure ones); conv(ρ, ε) is the bound of
+``laws/zcdp.py``, Z the privacy loss of all outputs together: they are (ε, δ)-differentially
+private if E[(1 − e^(ε−Z))+] ≤ δ, for Z of either of two neighbours.
 
-    (1) conv(R + S, ε)         everything counted as ρ, and
-    (2) conv(R, ε − E)         pure ε taken off first, where E ≤ ε,
+**A limit holds for amounts that are chosen as one goes.** Whoever charges has seen the earlier
+outputs, and may let them decide what is charged next, and how much. A limit stops each such
+history:
 
-where conv(ρ, ε) is the bound of ``laws/zcdp.py``.
+- *ρ, with a δ for unknown cells*: R + S ≤ ρ and D ≤ δ. Given any past, a step with ρ multiplies
+  the moment E[e^((a−1)Z)] by at most e^((a−1)aρ), and ε_i-DP is ε_i²/2-zCDP; so e^((a−1)(Z −
+  a(R+S))) is a supermartingale for each order a, and stopped while R + S ≤ ρ it gives
+  E[e^((a−1)Z)] ≤ e^((a−1)aρ) (Feldman and Zrnic 2021). An approximate step obeys this but for a
+  part of probability δ₂ of each of the two laws (for (ε, δ)-DP: Kairouz, Oh, Viswanath 2015);
+  along every history these add up to ≤ δ.
+- *(ε, δ)*: D = 0, and (A) conv(R + S, ε) ≤ δ, or (B) R = 0 and E ≤ ε. Proof: all sums grow along a
+  history, so one that ends in A was in A throughout. Cut every history where it would leave A: by
+  the first case the cut ones contribute at most δ to E[(1 − e^(ε−Z))+], so those that end in A,
+  which were not cut, contribute at most δ. One that ends outside A is in B: Z ≤ E ≤ ε, and it
+  contributes nothing. Both together: at most δ.
 
-Proof. First let D = 0. The privacy loss of the whole is the sum of those of the steps, each given
-the steps before it. (1) ε_i-DP is ε_i²/2-zCDP, and zCDP adds along adaptive compositions: given any
-past, a step with ρ multiplies the moment E[e^((a−1)Z)] by at most e^((a−1)aρ). (2) The pure steps'
-share of the loss is at most E whatever came out. The share Z' of the others has E[e^((a−1)Z')] ≤
-e^((a−1)aR), by the same induction: a pure step in between changes which past is given, and no
-bound, which holds for every past. So E[(1 − e^(ε−Z))+] ≤ E[(1 − e^((ε−E)−Z'))+] ≤ conv(R, ε − E).
-Neither needs the steps in order. With δ₂: an approximate step is, but for a part of probability δ₂
-of each of the two laws, one that obeys the bound without it (for (ε, δ)-DP: Kairouz, Oh, Viswanath
-2015); over all steps these parts weigh at most D, and δ grows by no more.
+  Why no more than this. The bound (C) D + conv(R, ε − E), pure ε taken off first, holds for
+  amounts that are fixed in advance. "A or C", or δ₂ beside A, may spend twice: after a rare,
+  telling output one history goes on to the edge of A, and all others use up δ in the other way. So
+  δ₂ needs a limit in which it has a part of its own: ρ with δ.
 
-The two bounds are about amounts (ε_i, ρ, δ₂ of each charge) that do not depend on what earlier
-outputs said; what is counted, and how, may. A limit of ρ alone holds for amounts so chosen, too:
-the moment of each order is a supermartingale that is stopped before Σρ exceeds the limit (Feldman
-and Zrnic 2021).
+**One charge** (``each``) fixes its amounts together, before any output: it is (ε, δ) with δ = D +
+the smaller of conv(R + S, ε) and conv(R, ε − E). For the second: the pure steps' share of Z is at
+most E whatever came out, and the share Z' of the others has E[e^((a−1)Z')] ≤ e^((a−1)aR) as above.
 """
 
 from __future__ import annotations
@@ -50,11 +55,10 @@ from crowdtally.laws.zcdp import (
 from crowdtally.values.epsilon import Delta
 
 _NOTHING = Fraction(0)
-_STEP = 1 - Fraction(1, 10**11)
 
 
 class ZeroConcentrated:
-    """ρ and δ₂ add up, exactly; pure ε is counted the better one of two ways.
+    """ρ and δ₂ add up; pure ε counts as ε²/2 of ρ, and as itself where there is nothing else.
 
     A limit is (ε, δ), which what was spent is converted to, or ρ, with the δ that unknown cells may
     spend. Contract and proof: the module's own text.
@@ -78,20 +82,26 @@ class ZeroConcentrated:
                 f"{_words(stated)} that it states for them. State at least their sum."
             )
         rest = stated.epsilon - parts.epsilon
-        return stated + Loss(pure_rho=parts.pure_rho + pure_rho(rest))
+        return (stated + Loss(pure_rho=parts.pure_rho + pure_rho(rest))).short()
 
     def add(self, spent: Loss, cost: Loss) -> Loss:
-        """The exact sums."""
-        return spent + cost
+        """The sums."""
+        return (spent + cost).short()
 
     def take_back(self, spent: Loss, cost: Loss) -> Loss:
-        """The exact differences."""
-        return spent - cost
+        """The differences."""
+        return (spent - cost).short()
 
-    def require_limit(self, dataset: str, limit: Loss) -> None:
-        """(ε, δ) with a δ above 0 and at most 1/10, or ρ."""
+    def require_limit(self, dataset: str, limit: Loss, spent: Loss) -> None:
+        """(ε, δ) with a δ above 0 and at most 1/10, where no δ₂ was spent; or ρ."""
         if not limit.rho:
             approximate(Delta(limit.delta))
+            if spent.delta:
+                raise UsageError(
+                    f"single charges have spent δ = {for_people(spent.delta)} of dataset "
+                    f"{dataset!r}, so its limit needs a delta for them alone: give --rho R "
+                    "--delta D in place of --epsilon."
+                )
         elif limit.epsilon or limit.pure_rho:
             raise UsageError(f"a limit of dataset {dataset!r} is epsilon with delta, or rho.")
         elif limit.delta:
@@ -102,11 +112,21 @@ class ZeroConcentrated:
 
         With a limit of ρ, a charge without δ is judged by ρ alone, as pure ε is.
         """
-        after = spent + cost
+        after = self.add(spent, cost)
+        in_rho = after.rho + after.pure_rho
         if limit.rho:
-            in_rho = after.rho + after.pure_rho <= limit.rho
-            return in_rho and (not cost.delta or after.delta <= limit.delta)
-        return delta_at(after, limit.epsilon) <= limit.delta
+            return in_rho <= limit.rho and (not cost.delta or after.delta <= limit.delta)
+        if after.delta:
+            return False
+        if not after.rho and after.epsilon <= limit.epsilon:
+            return True
+        return delta_of(in_rho, limit.epsilon) <= limit.delta
+
+    def fits_alone(self, cost: Loss, limit: Loss) -> bool:
+        """By the better one of two bounds: all amounts are fixed before the first output."""
+        if limit.rho:
+            return self.fits(Loss(), cost, limit)
+        return delta_at(cost, limit.epsilon) <= limit.delta
 
     def remaining(self, spent: Loss, limit: Loss) -> Loss:
         """As pure ε alone, as δ₂ alone, or as ρ alone: each would fit; the three do not add up.
@@ -117,50 +137,34 @@ class ZeroConcentrated:
             rho = max(limit.rho - spent.rho - spent.pure_rho, _NOTHING)
             delta = max(limit.delta - spent.delta, _NOTHING)
             return Loss(_root(2 * rho), delta, rho)
-        delta = rounded_down(limit.delta - delta_at(spent, limit.epsilon))
-        rho = rounded_down(_rho_left(spent, limit))
-        return Loss(self._pure_left(spent, limit), delta, rho)
+        if spent.delta:
+            return Loss()
+        granted = rho_of(limit.epsilon, limit.delta) - spent.rho - spent.pure_rho
+        rho, epsilon = rounded_down(granted), _root(2 * granted)
+        if not spent.rho:
+            epsilon = max(epsilon, limit.epsilon - spent.epsilon)
+        return Loss(epsilon, rho=rho)
 
     def reported(self, spent: Loss, limit: Loss | None) -> Loss:
-        """(ε, δ) at the limit's δ, rounded up; ρ with all pure ε in it, where the limit is one."""
+        """(ε, δ) at the limit's δ, rounded up; ρ with all pure ε in it, where the limit is one.
+
+        By the bound that the limit holds by, so that what is spent and what is left agree.
+        """
         if limit is None:
             return spent
         if limit.rho:
             return Loss(delta=spent.delta, rho=spent.rho + spent.pure_rho)
-        found = epsilon_at(spent, limit.delta)
-        # More δ was spent than there is: no ε says it any more.
-        return spent if found is None else Loss(rounded_up(found), limit.delta)
-
-    def _pure_left(self, spent: Loss, limit: Loss) -> Fraction:
-        """The most pure ε that fits, by either of the two bounds."""
-        room = limit.delta - spent.delta
-        first = _root(2 * (rho_of(limit.epsilon, room) - spent.rho - spent.pure_rho))
-        second = limit.epsilon - spent.epsilon
-        if spent.rho and room > 0:
-            second = rounded_down(second - epsilon_of(spent.rho, room))
-        for amount in sorted({first, second, rounded_down(second * _STEP)}, reverse=True):
-            cost = Loss(amount, pure_rho=pure_rho(amount))
-            if amount > 0 and self.fits(spent, cost, limit):
-                return amount
-        return _NOTHING
+        if spent.delta:  # the limit was set to this kind by another program: nothing is left
+            return spent
+        epsilon = rounded_up(epsilon_of(spent.rho + spent.pure_rho, limit.delta))
+        return Loss(epsilon if spent.rho else min(epsilon, spent.epsilon), limit.delta)
 
 
 def delta_at(spent: Loss, epsilon: Fraction) -> Fraction:
-    """A δ for which what was spent is (ε, δ)-differentially private, rounded up; at most 1."""
+    """A δ for which one charge is (ε, δ)-differentially private, rounded up; at most 1."""
     together = delta_of(spent.rho + spent.pure_rho, epsilon)
     apart = delta_of(spent.rho, epsilon - spent.epsilon)
     return min(spent.delta + min(together, apart), Fraction(1))
-
-
-def epsilon_at(spent: Loss, delta: Fraction) -> Fraction | None:
-    """An ε for which what was spent is (ε, δ)-differentially private, rounded up; None for none."""
-    room = delta - spent.delta
-    if room < 0 or (room == 0 and spent.rho):
-        return None
-    if room == 0:
-        return spent.epsilon
-    together = epsilon_of(spent.rho + spent.pure_rho, room)
-    return min(together, spent.epsilon + epsilon_of(spent.rho, room))
 
 
 def _part_cost(part: Part) -> Loss:
@@ -169,14 +173,6 @@ def _part_cost(part: Part) -> Loss:
     if part.selects and part.epsilon is not None:
         return Loss(rho=selection_rho(part.epsilon).value)
     return stated + Loss(pure_rho=pure_rho(stated.epsilon))
-
-
-def _rho_left(spent: Loss, limit: Loss) -> Fraction:
-    """The most ρ that fits, by either of the two bounds."""
-    room = limit.delta - spent.delta
-    together = rho_of(limit.epsilon, room) - spent.rho - spent.pure_rho
-    apart = rho_of(limit.epsilon - spent.epsilon, room) - spent.rho
-    return max(together, apart)
 
 
 def _root(square: Fraction) -> Fraction:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
 from math import isclose, prod
@@ -30,7 +31,6 @@ from crowdtally.published.metadata import (
     Guarantee,
     MethodFacts,
     RecordFacts,
-    Standing,
 )
 from crowdtally.published.numbers import price_of
 from crowdtally.published.table import SummaryFacts, TableFacts
@@ -198,17 +198,20 @@ def _cost(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 def _added(metadata: Mapping[str, Any], charged: Charged, promised: Guarantee) -> Iterator[str]:
     """What was spent before and the charge are what was spent after, in each of their sums."""
-    grown = charged.spent_after - charged.spent_before
+    before, after = charged.spent_before, replace(charged.spent_after, pure_rho=Fraction(0))
+    nothing = Fraction(0)
     if charged.rho is None:
-        cost = Standing(charged.epsilon, charged.delta if charged.by_zcdp else Fraction(0))
-        if grown != cost:
+        delta = charged.delta if charged.by_zcdp else nothing
+        if after != before.plus(charged.epsilon, delta, nothing):
             yield "charged.spent_after is not charged.spent_before and charged.epsilon together"
         return
     if promised.rho is None or charged.rho > promised.rho:
         yield "charged.rho is more than guarantee.rho"
-    if grown.epsilon or grown.rho != charged.rho:
+    least = before.plus(nothing, _unknown_delta(metadata), charged.rho)
+    most = before.plus(nothing, promised.delta, charged.rho)
+    if replace(after, delta=nothing) != replace(least, delta=nothing):
         yield "charged.spent_after is not charged.spent_before and charged.rho together"
-    if not _unknown_delta(metadata) <= grown.delta <= promised.delta:
+    if not least.delta <= after.delta <= most.delta:
         yield "charged.spent_after has another delta than charged.spent_before and the tables"
 
 

@@ -240,7 +240,9 @@ _OTHER = Having(
     Fields(_MASS | {"noise_scale": _POSITIVE}, {"table": choice(*KINDS)}),
 )
 _CHARGED: dict[str, Shape] = {"entry": _NAME, "epsilon": _POSITIVE, "delta": _SHARE}
-_SUMS = Fields({"epsilon": _NOT_NEGATIVE, "delta": _NOT_NEGATIVE, "rho": _NOT_NEGATIVE})
+_SUMS = Fields(
+    dict.fromkeys(("epsilon", "delta", "rho"), _NOT_NEGATIVE), {"pure_rho": _NOT_NEGATIVE}
+)
 _CHARGE = Having(
     "accountant",
     Fields(

@@ -66,7 +66,8 @@ def left_words(published: Published) -> str | None:
     if charged.limit is None:
         return None
     if charged.limit.rho:
-        return f"ρ {show(max(charged.limit.rho - charged.spent_after.rho, Fraction(0)))}"
+        spent = charged.spent_after.rho + charged.spent_after.pure_rho
+        return f"ρ {show(max(charged.limit.rho - spent, Fraction(0)))}"
     if after is None:
         return None
     left = max(charged.limit.epsilon - after, Fraction(0))
@@ -83,4 +84,10 @@ def _belief(published: Published) -> str:
     half = belief_after(published)
     if half is None:
         return ""
-    return f" By all of them together a belief of 50% can become {half} at most."
+    # Their sum is no limit: it was not there to stop anybody.
+    given = (
+        ", unless what earlier ones said decided how much later ones cost"
+        if published.charged.by_zcdp and published.charged.limit is None
+        else ""
+    )
+    return f" By all of them together a belief of 50% can become {half} at most{given}."
