@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -15,6 +16,14 @@ from crowdtally.curator.engine.sources import locate
 def engine() -> Iterator[DuckDBEngine]:
     with DuckDBEngine() as opened:
         yield opened
+
+
+def test_objects_are_read_one_by_one(engine: DuckDBEngine) -> None:
+    """As they are read in a column of their own type, whatever stands beside them."""
+    mixed = pd.Series([7, 7.0, True, Decimal("7.00"), "07"], dtype=object)
+    engine.open(locate(pd.DataFrame({"user": mixed})), "records")
+    users = engine.columns(engine.table("records"))["user"].tolist()
+    assert users == ["7", "7", "true", "7", "07"]
 
 
 @pytest.mark.parametrize("last", [7, "guest", 2**40, None])
