@@ -246,6 +246,11 @@ def test_a_key_that_a_schema_declares_meets_one_that_was_inferred(tmp_path):
     domain = ct.Domain(["x"], {"age": [30, 40, 50]}, item="i")
     found = kept(tmp_path / "r.parquet", domain, contexts=["age"], joins=[(ages, "u")])
     assert found == Counter({0: 1, 1: 1})
+    days = "SELECT DATE '2024-02-29' AS u, 'x' AS i"
+    duckdb.sql(days).write_parquet(str(tmp_path / "days.parquet"))
+    ages = pa.table({"u": ["2024-02-29", "guest"], "age": [40, 50]})
+    found = kept(tmp_path / "days.parquet", domain, contexts=["age"], joins=[(ages, "u")])
+    assert found == Counter({1: 1})
 
 
 def test_the_curator_hears_of_values_that_cannot_be_vouched_for():
