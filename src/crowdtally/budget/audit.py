@@ -14,8 +14,8 @@ from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.record.balance import Balance, after
 from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, number_of
 from crowdtally.budget.record.events import AboutReservation, LimitsFile, Reserved
+from crowdtally.budget.record.fast_reader import Reader
 from crowdtally.budget.record.names import WHOLE_LEDGER
-from crowdtally.budget.record.reading import Reader
 from crowdtally.budget.record.tracing import Trace
 from crowdtally.errors import CrowdtallyError
 

@@ -19,7 +19,7 @@ from crowdtally.budget.record.events import (
     Reserved,
     Voided,
 )
-from crowdtally.budget.record.reading import Reader
+from crowdtally.budget.record.fast_reader import Reader
 from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.values.unit import PrivacyUnit
 

@@ -11,10 +11,9 @@ import pytest
 
 from budget.ledger_kit import ROW, USER, charge, old_charge, publish
 from crowdtally.budget import Asked, Charge, Ledger, Part
-from crowdtally.budget.record import charge_reading, reading
+from crowdtally.budget.record import fast_reader
 from crowdtally.budget.record.chain import Entry, Row, genesis, read
-from crowdtally.budget.record.pieces import Keys, Known, value_of
-from crowdtally.budget.record.reading import Reader
+from crowdtally.budget.record.fast_reader import Keys, Known, Reader, value_of
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.epsilon import Epsilon, Rho
 
@@ -138,9 +137,9 @@ def test_what_repeats_is_parsed_once(folder: Path, monkeypatch: pytest.MonkeyPat
         asked = Asked("x.csv", f"/out/{number}", {"k": "v"}, "weekly", f"id-{number}")
         ledger.reserve("a", USER, charge("1/7"), asked=asked)
     calls: list[object] = []
-    part = charge_reading.part
-    monkeypatch.setattr(charge_reading, "part", lambda fields: calls.append(fields) or part(fields))
-    monkeypatch.setattr(reading, "read", None)
+    part = fast_reader.part
+    monkeypatch.setattr(fast_reader, "part", lambda fields: calls.append(fields) or part(fields))
+    monkeypatch.setattr(fast_reader, "read", None)
     assert len(ledger.entries()) == 41
     assert len(calls) == 1
     assert ledger.verify().ok

@@ -1,0 +1,283 @@
+"""Read many entries fast: parse what repeats in them once.
+
+An entry's canonical text is cut at its keys, and each piece is looked up among those that were read
+before. Pieces that are each the canonical text of a value, put together between the keys of an
+object in their order, are the canonical text of that object. So it does not matter how the cuts
+were found: if every piece is canonical, they are the right ones.
+
+Each piece is read by the function that ``parsing`` reads it by, and compared with what would be
+recorded of it. This reader only ever accepts. Where anything is unusual, ``chain.read`` reads the
+whole entry, decides, and finds the words.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from crowdtally.budget.amounts import from_text
+from crowdtally.budget.loss import Loss
+from crowdtally.budget.record.authors import Author
+from crowdtally.budget.record.balance import Balance
+from crowdtally.budget.record.canonical import canonical, exact_json
+from crowdtally.budget.record.chain import Entry, Row, columns, link, read
+from crowdtally.budget.record.charge import Asked, Charge, Part
+from crowdtally.budget.record.events import Event, Reserved
+from crowdtally.budget.record.fields import read_amount, read_unit, unit_fields
+from crowdtally.budget.record.parsing import parse, part, positive_epsilon, positive_rho
+from crowdtally.errors import CrowdtallyError
+from crowdtally.values.epsilon import Delta
+from crowdtally.values.unit import PrivacyUnit
+
+_MOST = 4096
+_LONGEST = 2000  # characters; longer texts are read each time, so that the memory stays bounded
+T = TypeVar("T")
+
+
+def value_of(text: str) -> Any:
+    """The value that a canonical text stands for; a ``ValueError`` where it is not canonical.
+
+    >>> value_of('{"a":1}')
+    {'a': 1}
+    """
+    inside = text[1:-1]
+    # Most texts by far: printable ASCII without an escape stands for itself.
+    if (
+        text == f'"{inside}"'
+        and inside.isascii()
+        and inside.isprintable()
+        and '"' not in inside
+        and "\\" not in inside
+    ):
+        return inside
+    value = json.loads(text)
+    if canonical(value) != text:
+        raise ValueError("not in canonical form")
+    return value
+
+
+class Keys:
+    """The keys of an object in canonical form, at which its text is cut."""
+
+    def __init__(self, *keys: str) -> None:
+        self._first = f'{{"{keys[0]}":'
+        self._others = [f',"{key}":' for key in reversed(keys[1:])]
+
+    def cut(self, text: str) -> list[str]:
+        """The texts of the members, in order; a ``ValueError`` where a key is not found.
+
+        A key is looked for from the end. One that occurs again, deeper in the member of its own
+        name or after it, leads to a wrong cut, and that to a piece that is no JSON.
+
+        >>> Keys("a", "b").cut('{"a":{"b":1},"b":[2]}')
+        ['{"b":1}', '[2]']
+        """
+        end, found = len(text) - 1, []
+        for key in self._others:
+            start = text.rindex(key, 0, end)
+            found.append(text[start + len(key) : end])
+            end = start
+        if not text.startswith(self._first) or not text.endswith("}"):
+            raise ValueError("other keys")
+        found.append(text[len(self._first) : end])
+        found.reverse()
+        return found
+
+
+class Known(Generic[T]):
+    """What was made of values, by their canonical texts: the same text is read once."""
+
+    def __init__(self, made: Callable[[Any], T]) -> None:
+        self._made = made
+        self._found: dict[str, T] = {}
+
+    def of(self, text: str) -> T:
+        """What is made of the value; a ``ValueError`` where the text is not canonical."""
+        try:
+            return self._found[text]
+        except KeyError:
+            pass
+        found = self._made(value_of(text))
+        if len(text) <= _LONGEST:
+            if len(self._found) >= _MOST:
+                self._found.clear()
+            self._found[text] = found
+        return found
+
+
+_START = '{"asked":'
+_PLAIN = Keys(
+    "asked", "delta", "epsilon", "kind", "parts", "release", "unit", "version", "versions"
+)
+_ZCDP = Keys(
+    "asked", "delta", "epsilon", "kind", "parts", "release", "rho", "unit", "version", "versions"
+)
+_ASKED = Keys("output", "parameters", "purpose", "request_id", "source")
+_KIND = f'"{Reserved.kind}"'
+
+
+class ChargeReader:
+    """Reads events ``reserved``, of the versions that say what was asked for."""
+
+    def __init__(self) -> None:
+        self._plain = _Amounts(zcdp=False)
+        self._zcdp = _Amounts(zcdp=True)
+        self._units = Known(_unit)
+        self._exact = Known(_exact)
+
+    def read(self, text: str) -> Reserved | None:
+        """The charge in a canonical text; ``None`` where it has to be read as a whole."""
+        if not text.startswith(_START):
+            return None
+        pieces = _PLAIN.cut(text)
+        if pieces[7] == "3":
+            return self._charge(pieces, self._plain, "0")
+        pieces = _ZCDP.cut(text)
+        rho = pieces.pop(6)
+        return self._charge(pieces, self._zcdp, rho) if pieces[7] == "4" else None
+
+    def _charge(self, pieces: list[str], amounts: _Amounts, rho: str) -> Reserved | None:
+        asked, delta, epsilon, kind, parts, release, unit, version, versions = pieces
+        charge = Charge(
+            value_of(release),
+            amounts.epsilon.of(epsilon),
+            amounts.parts.of(parts),
+            amounts.delta.of(delta),
+            self._exact.of(versions),
+            rho=amounts.rho.of(rho) if amounts.knows_rho else None,
+        )
+        event = Reserved(self._units.of(unit), charge, self._asked(asked))
+        # Of another version it would be recorded otherwise.
+        return event if (kind, version) == (_KIND, str(event.version)) else None
+
+    def _asked(self, text: str) -> Asked:
+        output, parameters, purpose, request_id, source = _ASKED.cut(text)
+        return Asked(
+            value_of(source), value_of(output), self._exact.of(parameters), value_of(purpose),
+            value_of(request_id),
+        )  # fmt: skip
+
+
+class _Amounts:
+    """The amounts and parts of a version that knows ρ, or of one that does not."""
+
+    def __init__(self, *, zcdp: bool) -> None:
+        self.knows_rho = zcdp
+        self.delta = Known(lambda text: Delta(from_text(text)))
+        self.epsilon = Known(lambda text: positive_epsilon(text, may_be_none=zcdp))
+        self.rho = Known(positive_rho)
+        self.parts = Known(self._parts)
+
+    def _parts(self, recorded: Any) -> tuple[Part, ...]:
+        found = tuple(part(fields) for fields in recorded)
+        if [one.fields(zcdp=self.knows_rho) for one in found] != recorded:
+            raise ValueError("parts with other fields")
+        return found
+
+
+def _unit(recorded: Any) -> PrivacyUnit:
+    unit = read_unit(recorded)
+    if unit is None or unit_fields(unit) != recorded:
+        raise ValueError("a unit with other fields")
+    return unit
+
+
+def _exact(recorded: Any) -> dict[str, Any]:
+    if not isinstance(recorded, dict) or exact_json(recorded, "parameters") != recorded:
+        raise ValueError("not recorded exactly")
+    return recorded
+
+
+_BALANCE, _BY, _DATASET, _EVENT, _NUMBER, _TIME = (
+    '{"balance":', ',"by":', ',"dataset":', ',"event":', ',"number":', ',"time":',
+)  # fmt: skip
+
+
+_SPENT = '"spent":'
+_LOSS = Keys("delta", "epsilon")
+
+
+class Reader:
+    """Reads entries one after the other, and remembers what most of them have in common."""
+
+    def __init__(self) -> None:
+        self._authors = Known(Author.read)
+        self._times = Known(lambda value: value)
+        self._charges = ChargeReader()
+        self._balances: dict[str, _Recorded] = {}
+
+    def read(self, row: Row, previous: str | None) -> Entry:
+        """The entry in a row, checked just as ``chain.read`` checks it."""
+        if previous is None or link(previous, row.body) == row.hash:
+            try:
+                return self._read(row)
+            except (
+                KeyError, TypeError, ValueError, AttributeError, RecursionError, CrowdtallyError
+            ):  # fmt: skip
+                pass
+        return read(row, previous)
+
+    def _read(self, row: Row) -> Entry:
+        body = row.body
+        # Of the keys on the left none stands deeper in what is before it, and none of the two on
+        # the right in what is after it; an event may hold any of them.
+        by = body.index(_BY)
+        dataset = body.index(_DATASET, by)
+        event = body.index(_EVENT, dataset)
+        time = body.rindex(_TIME)
+        number = body.rindex(_NUMBER, event, time)
+        if not (body.startswith(_BALANCE) and body.endswith("}")):
+            raise ValueError("other keys")
+        if body[number + len(_NUMBER) : time] != str(row.number):
+            raise ValueError("another number")
+        balance = self._balance(
+            row.dataset, body[dataset + len(_DATASET) : event], body[len(_BALANCE) : by]
+        )
+        made = self._event(body[event + len(_EVENT) : number])
+        if (row.dataset, row.kind, row.about, row.key) != columns(balance, made):
+            raise ValueError("other columns")
+        author = self._authors.of(body[by + len(_BY) : dataset])
+        when = self._times.of(body[time + len(_TIME) : -1])
+        return Entry(row.number, when, row.dataset, made, balance, row.hash, author)
+
+    def _balance(self, dataset: str, name: str, text: str) -> Balance:
+        """The balance; mostly that of the dataset's entry before, or the same but for the sum."""
+        known = self._balances.get(dataset)
+        if known is not None and known.name == name:
+            if known.text == text:
+                return known.balance
+            balance = known.with_another_sum(text)
+        else:
+            balance = None
+        if balance is None:
+            balance = Balance.read(value_of(name), value_of(text))
+        self._balances[dataset] = _Recorded(name, text, balance)
+        return balance
+
+    def _event(self, text: str) -> Event:
+        charge = self._charges.read(text)
+        return parse(value_of(text)) if charge is None else charge
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A balance, and the texts that it was read from."""
+
+    name: str
+    text: str
+    balance: Balance
+
+    def with_another_sum(self, text: str) -> Balance | None:
+        """The balance in a text that differs in its sum of ε and δ alone; else ``None``."""
+        start = text.index(_SPENT) + len(_SPENT)
+        end = text.index("}", start)
+        # The rest of the text, before and after, was read with the other sum.
+        if not (self.text.startswith(text[:start]) and self.text.endswith(text[end:])):
+            return None
+        if self.text.index("}", start) != len(self.text) - len(text) + end:
+            return None
+        delta, epsilon = _LOSS.cut(text[start : end + 1])
+        spent = Loss(read_amount(value_of(epsilon)), read_amount(value_of(delta)))
+        return replace(self.balance, spent=spent)
