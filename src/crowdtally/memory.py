@@ -1,7 +1,7 @@
 """Limits on this process's memory (``ulimit -v``), heeded before anything is charged.
 
-Where the address space ends, libraries below Python abort the process without a word. So the engine
-is told what is left, and where that is too little, it is said before any work.
+When the address space runs out, libraries below Python abort the process without a message. So the
+engine gets a limit that fits what is left, and too little memory is an error before any work.
 """
 
 from __future__ import annotations

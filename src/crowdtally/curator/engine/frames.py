@@ -33,8 +33,8 @@ def _refuse_same_names(columns: Iterable[object]) -> None:
     for column in map(str, columns):
         if column.lower() in seen:
             raise InputError(
-                f"the frame has columns {seen[column.lower()]!r} and {column!r}, which cannot be "
-                "told apart, since capitals do not count: rename one of them."
+                f"the frame has columns {seen[column.lower()]!r} and {column!r}, which are one "
+                "name to an engine, because it ignores capitals: rename one of them."
             )
         seen[column.lower()] = column
 

@@ -56,7 +56,7 @@ def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
     """The table of which ids are one person's, as (same_id, same_person), each id once.
 
     Rows without an id or without a person say nothing. Of an id that has several persons, or one
-    that cannot be read, the person is null: such an id is nobody's. What is said of an id depends
+    that cannot be read, the person is null: its records are dropped. What is said of an id depends
     on the rows about that id alone, and no such row decides whether there is a release.
     """
     declared = records.same_person
@@ -123,7 +123,7 @@ def _person_column(
 def _refuse_inexact(engine: Engine, records: Records, located: Located, name: str) -> None:
     """Refuse a table with an id that its column cannot vouch for, though a type is declared for it.
 
-    What does not fit the type is missing in the records too, and nobody's there. But a number of
+    What does not fit the type is missing in the records too, and dropped there. But a number of
     2^53 and beyond, which a frame may have lost, the records may hold.
     """
     if records.types.keys().isdisjoint(records.user_columns):
@@ -161,7 +161,7 @@ def _refuse_lost(engine: Engine, rows: Rows, name: str) -> None:
 def with_persons(rows: Rows, persons: Rows) -> Rows:
     """The same rows, the user replaced by the person; who is not in the table keeps the id.
 
-    A row of an id with several persons is nobody's. Under its own id it would be one person more.
+    Rows of an id with several persons are dropped: under the id they would be one person more.
     """
     found = rows.left_join(persons, rows.user == persons.same_id)
     user = either(found.same_id.isnull(), found.user, found.same_person)

@@ -27,7 +27,7 @@ _MATCHES_NOTHING = {
     ("join", "person"): _SEVERAL_PARTNERS,
     ("user", "person"): "Without a user, or of an id to which the table gives several persons.",
 }
-"""What rows lack that fall out because of a table beside them: by role, and who is protected."""
+"""Why a table beside the records drops rows, by role and by who is protected."""
 
 
 _UNDECLARED = (

@@ -94,7 +94,7 @@ class Export:
 
 
 def _refuse_ending(form: Form, place: Path, option: str) -> None:
-    """Refuse a name that says another format: a program that goes by it would stumble."""
+    """Refuse a file name with the ending of another format."""
     if place.suffix and place.suffix.lower() not in form.endings:
         raise UsageError(
             f"{option} writes {form.format}, and {place.name!r} says something else: name it "
