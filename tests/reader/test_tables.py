@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import InputError
+from crowdtally.reader import tables
 from kit.releases import axes_of, counts_of, release_of
 
 LOUD = "100000"
@@ -54,6 +55,42 @@ def test_a_damaged_table_is_said_to_be(tmp_path, form):
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(InputError, match=r"cells\.parquet' is damaged: .* Copy the release again"):
         release.sum("a < 10")
+
+
+@pytest.mark.parametrize(
+    "where", ["a < 3", "b = 'y'", "a in (1, 5) and b <> 'x'", "a = 2 or b = 'z'", "not (a = 0)"]
+)
+def test_sums_in_memory_are_those_of_the_file(tmp_path, monkeypatch, where):
+    table = np.random.default_rng(3).integers(-50, 50, 21)
+    release = released(tmp_path, {"a": range(7), "b": ["x", "y", "z"]}, table)
+    held = release.sum(where)
+    monkeypatch.setattr(tables, "HELD_ROWS", 0)
+    assert release.sum(where) == held
+
+
+def test_counts_of_another_file_are_not_kept(tmp_path, monkeypatch):
+    path, read = tmp_path / "cells.parquet", tables.column
+    released(tmp_path, {"a": [1, 2]}, [7, 0])
+    other = path.read_bytes()
+    release = released(tmp_path, {"a": [1, 2]}, [5, 0])
+    good = path.read_bytes()
+
+    def while_it_is_another(*asked):
+        path.write_bytes(other)
+        return read(*asked)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(tables, "column", while_it_is_another)
+        with pytest.raises(InputError, match="not the file that was released"):
+            release.sum(a=1)
+    path.write_bytes(good)
+    assert release.sum(a=1).value == 5
+
+
+def test_a_sum_beyond_64_bits_is_right(tmp_path):
+    large = 2**62
+    release = released(tmp_path, {"a": range(4)}, np.full(4, large))
+    assert release.sum("a < 3").value == pytest.approx(3 * large, abs=10)
 
 
 def _asks(release):

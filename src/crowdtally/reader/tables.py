@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.published.checks.files import digest_of
 from crowdtally.published.parquet import ask
+from crowdtally.published.words import damaged
 from crowdtally.values.sql import quoted
 
 Floats = NDArray[np.float64]
 FEW = 200
 """Values of a column that are looked for one by one."""
+HELD_ROWS = 4_000_000
+"""Rows of a table whose counts are kept in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +45,25 @@ def column(path: Path, name: str) -> NDArray[Any]:
     """One column, in the order of the file."""
     query = f"SELECT {quoted(name)} AS found FROM release ORDER BY file_row_number"
     return np.asarray(ask(path, query, ()).fetchnumpy()["found"])
+
+
+@lru_cache(2)
+def held_counts(path: Path, sha256: str) -> NDArray[np.int64] | None:
+    """The counts of a file in its order, kept in memory for later sums.
+
+    None where they are not whole, or where a sum of them could leave 64 bits.
+
+    Args:
+        path: the file.
+        sha256: its hash, so that another file at the same path is read again.
+    """
+    counts = column(path, "count")
+    if digest_of(path) != sha256:  # replaced while it was read: do not keep that
+        raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
+    if counts.dtype.kind != "i" or not len(counts):
+        return None
+    largest = max(abs(int(counts.min())), abs(int(counts.max())))
+    return counts if largest * len(counts) < 1 << 63 else None
 
 
 def weighed(

@@ -352,6 +352,7 @@ def test_places_that_are_taken_or_cannot_be(folder_of: Made, tmp_path: Path) -> 
 def test_somebody_was_quicker(
     folder_of: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    release = ct.load(folder_of("plain"))  # its ledger makes a link too
     target, link = tmp_path / "entry.yaml", os.link
 
     def late(source: Path, name: Path) -> None:
@@ -360,7 +361,7 @@ def test_somebody_was_quicker(
 
     monkeypatch.setattr(os, "link", late)
     with pytest.raises(ct.UsageError, match="exists, and is never replaced"):
-        ct.load(folder_of("plain")).export(registry=target)
+        release.export(registry=target)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [
         ("entry.yaml", "mine")
     ]

@@ -38,7 +38,7 @@ def check_table(folder: Path, domain: PublicDomain, table: TableFacts, *, seal: 
         seal: the SHA-256 of ``release.json``, by which what was checked before is known.
     """
     path = folder / table.file
-    digest = _digest(path)
+    digest = digest_of(path)
     if table.sha256 not in (None, digest):
         raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
     _check_columns(path, digest, domain, table)
@@ -72,7 +72,7 @@ def _opened(path: Path, digest: str) -> parquet.Opened:
     return parquet.opened(path)
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
     """The SHA-256 of a file, computed again only where it is another file or was changed."""
     try:
         identity = _identity(path)
