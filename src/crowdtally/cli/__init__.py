@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 
 from crowdtally import memory
 from crowdtally.cli.grouping import GROUPED, GroupedCommand
+from crowdtally.cli.plugins import as_command
 from crowdtally.cli.printing import printing, spelled_out
 from crowdtally.errors import CrowdtallyError, StoppedError
 
@@ -63,12 +64,8 @@ class _Commands(TyperGroup):
                 memory.require()
             module, _, name = _COMMANDS[cmd_name].partition(":")
             found = getattr(import_module(f"crowdtally.cli.{module}"), name)
-            if not isinstance(found, typer.Typer):
-                alone = typer.Typer(rich_markup_mode=None, add_completion=False)
-                alone.command(cmd_name, cls=GroupedCommand if cmd_name in GROUPED else None)(found)
-                found = alone
-            made = typer.main.get_command(found)
-            made.name, made.context_settings = cmd_name, dict(self.context_settings)
+            made = as_command(cmd_name, found, GroupedCommand if cmd_name in GROUPED else None)
+            made.context_settings = dict(self.context_settings)
             self.add_command(made, cmd_name)
         return self.commands[cmd_name]
 

@@ -10,8 +10,10 @@ from crowdtally.cli.lab.compare import compare
 from crowdtally.cli.lab.lookalike import lookalike
 from crowdtally.cli.lab.recommend import recommend
 from crowdtally.cli.lab.reproduce import reproduce
+from crowdtally.cli.plugins import PluggableGroup
 
 app = typer.Typer(
+    cls=PluggableGroup,
     help="For researchers who hold the true data: nothing that it prints is private.",
     add_completion=False,
     no_args_is_help=True,
