@@ -63,8 +63,8 @@ $(VENV)/base: $(VENV)/bin/python pyproject.toml
 	$(BIN)/python -m pip install --quiet -e .
 	@touch $@
 
-$(VENV)/test: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[test]'
+$(VENV)/test: $(VENV)/bin/python pyproject.toml research/pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[test]' -e './research[recommenders]'
 	@touch $@ $(VENV)/base
 
 # Debian keeps venv in a package of its own: installed when root, else named.

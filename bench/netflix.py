@@ -31,7 +31,7 @@ def step(function: Callable[[Path, Path, str], float]) -> Callable[[Path, Path, 
 
 @step
 def generate(records: Path, folder: Path, scale: str) -> float:
-    from crowdtally.lab.lookalikes.writing import plan, write
+    from crowdtally_research.lookalikes.writing import plan, write
 
     planned = plan("netflix", records, scale, seed=1)
     start = time.perf_counter()
@@ -90,7 +90,7 @@ def one_step(name: str, records: str, folder: str, scale: str) -> None:
 
 def compared(records: Path, folder: Path, scale: str) -> dict[str, Any]:
     """What all steps took, and what they took over the plain count."""
-    from crowdtally.lab.lookalikes.statistics import statistics_of
+    from crowdtally_research.lookalikes.statistics import statistics_of
 
     numbers = statistics_of("netflix", scale)
     found = {name: measured(name, records, folder, scale) for name in STEPS}

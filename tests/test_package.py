@@ -11,21 +11,37 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-PROJECT = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text("utf-8"))
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+RESEARCH = tomllib.loads((ROOT / "research" / "pyproject.toml").read_text("utf-8"))
 ADVISORIES = tomllib.loads((Path(__file__).parent / "advisories.toml").read_text("utf-8"))
 
 
-def test_types_are_shipped_as_the_metadata_say() -> None:
-    assert "Typing :: Typed" in PROJECT["project"]["classifiers"]
-    assert files("crowdtally").joinpath("py.typed").is_file()
+@pytest.mark.parametrize("told", [PROJECT, RESEARCH], ids=lambda told: told["project"]["name"])
+def test_types_are_shipped_as_the_metadata_say(told: dict[str, Any]) -> None:
+    assert "Typing :: Typed" in told["project"]["classifiers"]
+    package = told["project"]["name"].replace("-", "_")
+    assert files(package).joinpath("py.typed").is_file()
+
+
+def test_research_needs_the_crowdtally_that_it_lies_beside() -> None:
+    (needed,) = (one for one in required() if one.name == PROJECT["project"]["name"])
+    assert needed.extras == {"lab"}
+    assert least(needed) <= Version(PROJECT["project"]["version"])
+    for one in required():
+        same = {least(other) for other in required() if other.name == one.name}
+        assert len(same) == 1, f"{one.name} has several lower bounds"
 
 
 def required() -> list[Requirement]:
-    """Of the package, of each extra and of the build; not the package's own extras."""
-    project = PROJECT["project"]
-    lists = [project["dependencies"], *project["optional-dependencies"].values()]
-    every = [Requirement(one) for one in sum(lists, PROJECT["build-system"]["requires"])]
-    return [one for one in every if one.name != project["name"]]
+    """Of both packages, of each extra and of the build; not a package's own extras."""
+    found: list[Requirement] = []
+    for told in (PROJECT, RESEARCH):
+        project = told["project"]
+        lists = [project["dependencies"], *project["optional-dependencies"].values()]
+        every = [Requirement(one) for one in sum(lists, told["build-system"]["requires"])]
+        found += [one for one in every if one.name != project["name"]]
+    return found
 
 
 def least(requirement: Requirement) -> Version:

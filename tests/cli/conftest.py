@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,4 @@ from kit.town import Town
 
 @pytest.fixture
 def town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Town:
-    built = Town.build(tmp_path)
-    monkeypatch.chdir(built.folder)
-    monkeypatch.setenv("CROWDTALLY_LEDGER", str(built.ledger))
-    monkeypatch.setenv("TMPDIR", str(built.scratch))
-    monkeypatch.setattr(tempfile, "tempdir", None)  # read $TMPDIR anew
-    return built
+    return Town.entered(tmp_path, monkeypatch)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
+from crowdtally.cli import plugins
 from crowdtally.cli.plugins import GROUP
 from kit.command import Ended, crowdtally
 from kit.documents import ROOT
@@ -147,6 +148,16 @@ def test_two_with_one_name_are_both_refused(install: Install) -> None:
     install("a-nother", "another_f", GREET, greet="another_f:greet")
     refused(crowdtally("lab", "greet", "you"), "a-nother and greeter both have", "`lab greet`")
     assert listed("lab")["greet"] == "Cannot be used: a-nother and greeter both have it."
+
+
+@pytest.mark.parametrize("name", ["lookalike", "recommend", "reproduce"])
+def test_without_research_its_commands_say_what_to_install(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_entries", list)
+    for typed in ([], ["--help"], ["-o", "there", "--all"]):
+        refused(crowdtally("lab", name, *typed), f"`lab {name}`", "pip install crowdtally-research")
+    assert list(listed("lab")) == ["compare", "audit", "audit-request"]
 
 
 def test_an_unknown_command_stays_one() -> None:

@@ -1,4 +1,4 @@
-"""The tables of docs/api.md, docs/cli.md and docs/answers.md, from the code that they are about.
+"""The tables of docs/{api,cli,answers}.md and research/docs, from the code that they are about.
 
 ``python tests/docs/render.py`` writes them into the pages; tests hold the pages to them.
 """
@@ -25,6 +25,7 @@ _DOCS = Path(__file__).parent.parent.parent / "docs"
 PAGE = _DOCS / "api.md"
 COMMANDS_PAGE = _DOCS / "cli.md"
 ANSWERS_PAGE = _DOCS / "answers.md"
+RESEARCH_DOCS = _DOCS.parent / "research" / "docs"
 REQUEST = "request"
 """The table of what release, plan and inspect share."""
 COMPARED = "lab compare"
@@ -44,12 +45,15 @@ _FLAT = (
     "person levels",
     "person show",
     "person page",
-    "lab lookalike",
-    "lab recommend",
-    "lab reproduce",
     "lab audit",
     "check",
 )
+RESEARCH = {
+    "lab lookalike": "lookalikes.md",
+    "lab recommend": "recommending.md",
+    "lab reproduce": "reproducing.md",
+}
+"""Commands of research, each with its page in ``research/docs``."""
 _EVERYWHERE = {"--help", "--debug"}
 _APART = {"--json", "--quiet", "--engine", "--engine-setting"}
 """Options that say how a command runs, and not what is asked for."""
@@ -93,6 +97,16 @@ def command_tables() -> dict[str, str]:
     own = {"--epsilon", "--max-records"}  # lists, there
     found[COMPARED] = _table(p for p in compared if p.opts[0] not in shared - own)
     return found | {name: "\n".join(_rows(options[name])) for name in _FLAT}
+
+
+def research_tables() -> dict[Path, dict[str, str]]:
+    """The tables of each page on a command of research."""
+    from kit.command import COMMANDS
+
+    return {
+        RESEARCH_DOCS / page: {name: "\n".join(_rows(_options_of(COMMANDS[f"crowdtally {name}"])))}
+        for name, page in RESEARCH.items()
+    }
 
 
 def _options_of(command: Any) -> list[Any]:
@@ -145,3 +159,5 @@ if __name__ == "__main__":
     COMMANDS_PAGE.write_text(rendered(text, command_tables()), encoding="utf-8")
     text = ANSWERS_PAGE.read_text(encoding="utf-8")
     ANSWERS_PAGE.write_text(rendered(text, answer_tables()), encoding="utf-8")
+    for page, made in research_tables().items():
+        page.write_text(rendered(page.read_text(encoding="utf-8"), made), encoding="utf-8")

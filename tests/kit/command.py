@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,12 +18,15 @@ from unittest import mock
 import typer.main
 
 from crowdtally import cli
+from crowdtally.cli.plugins import GROUP
 from kit.warm import start
 
 PROGRAM: Any
 """What ``cli.app`` builds anew at each start: here once, for all commands of a run."""
 COMMANDS: dict[str, Any]
 """Every command by its whole name, found by looking at the program."""
+PLUGGED: set[str]
+"""Those of them that another distribution adds."""
 INSTALLED = Path(sys.executable).parent / "crowdtally"
 """The program that was installed beside this Python."""
 
@@ -95,3 +99,4 @@ def _commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
 
 PROGRAM = typer.main.get_command(cli.app)
 COMMANDS = dict(_commands(PROGRAM, ("crowdtally",)))
+PLUGGED = {f"crowdtally lab {entry.name}" for entry in entry_points(group=GROUP)}

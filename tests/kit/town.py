@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+import pytest
 
 from crowdtally.budget import Ledger
 from kit.command import Ended, crowdtally
@@ -48,6 +50,16 @@ class Town:
     """The ledger, outside the folder."""
     scratch: Path
     """Where temporary files go, outside the folder."""
+
+    @classmethod
+    def entered(cls, base: Path, patch: pytest.MonkeyPatch) -> Town:
+        """A new town, with its folder, ledger and scratch in use until the test ends."""
+        town = cls.build(base)
+        patch.chdir(town.folder)
+        patch.setenv("CROWDTALLY_LEDGER", str(town.ledger))
+        patch.setenv("TMPDIR", str(town.scratch))
+        patch.setattr(tempfile, "tempdir", None)  # read $TMPDIR anew
+        return town
 
     @classmethod
     def build(cls, base: Path) -> Town:

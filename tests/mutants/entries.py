@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+FOLDERS = ("tests/mutants", "research/tests/mutants")
+"""Where the files of entries are, from the root of the project."""
 _KINDS: dict[str, type] = {
     "name": str, "file": str, "old": str, "new": str, "tests": list, "may_hang": bool,
 }  # fmt: skip
@@ -48,10 +50,10 @@ class Invalid(Exception):
     """An entry that says nothing, or that the project has outgrown."""
 
 
-def read(folder: Path) -> list[Mutant]:
-    """All entries of all files, in order; a wrong one is an :class:`Invalid`."""
+def read(root: Path) -> list[Mutant]:
+    """All entries of all files of a project, in order; a wrong one is an :class:`Invalid`."""
     found: list[Mutant] = []
-    for path in sorted(folder.glob("*.toml")):
+    for path in [path for folder in FOLDERS for path in sorted((root / folder).glob("*.toml"))]:
         try:
             content = tomllib.loads(path.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:

@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     began = time.monotonic()
     try:
-        mutants = read(options.root / "tests" / "mutants")
+        mutants = read(options.root)
         if options.sample is not None:
             print(f"seed {options.seed}", flush=True)
         mutants = chosen(mutants, options.only, options.sample, options.seed)

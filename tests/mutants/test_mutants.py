@@ -27,7 +27,7 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
 def test_every_entry_still_applies() -> None:
     """Code that moves must take its mutants along: one that does not apply tests nothing."""
     root = Path(__file__).parents[2]
-    faults = {str(one): problem(one, root) for one in read(RUNNER.parent)}
+    faults = {str(one): problem(one, root) for one in read(root)}
     assert {name: fault for name, fault in faults.items() if fault is not None} == {}
 
 
@@ -95,6 +95,25 @@ def test_a_mutant_that_is_noticed(toy: Path) -> None:
     assert len(lines) == 1
     assert lines[0].startswith("1 of 1 mutants killed in ")
     assert (toy / "src/toy/numbers.py").read_text() == SOURCE
+
+
+def test_a_mutant_of_research_is_noticed(toy: Path) -> None:
+    """A second package beside the first: its own source, tests and entries."""
+    files = {
+        "research/src/toys/__init__.py": "",
+        "research/src/toys/numbers.py": SOURCE,
+        "research/tests/test_toys.py": TESTS.replace("from toy.", "from toys."),
+        "research/tests/mutants/toys.toml": entry(
+            file='"research/src/toys/numbers.py"',
+            tests='["research/tests/test_toys.py::test_larger"]',
+        ),
+    }
+    for name, text in files.items():
+        (toy / name).parent.mkdir(parents=True, exist_ok=True)
+        (toy / name).write_text(text)
+    code, lines = tried(toy, entry())
+    assert (code, len(lines)) == (0, 1), lines
+    assert lines[0].startswith("2 of 2 mutants killed in ")
 
 
 def test_a_survivor_is_reported_among_others(toy: Path) -> None:

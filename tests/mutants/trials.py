@@ -19,7 +19,9 @@ from mutants.entries import Mutant
 
 TIME_LIMIT = 120.0
 """Seconds for the tests of one mutant; the listed ones take a few."""
-_COPIED = ("src", "tests", "pyproject.toml", "docs", "README.md")
+SOURCES = ("src", "research/src")
+"""Where packages are; the second need not exist."""
+_COPIED = ("src", "tests", "research", "pyproject.toml", "docs", "README.md")
 _WRONG_PACKAGE, _NO_IMPORT = 90, 91
 _PASSED, _FAILED = 0, 1
 
@@ -28,10 +30,10 @@ _PASSED, _FAILED = 0, 1
 _TRIAL = f"""
 import importlib, importlib.util, os, sys
 root, module, *arguments = sys.argv[1:]
-source = os.path.join(root, "src")
-for package in os.listdir(source):
-    found = importlib.util.find_spec(package)
-    if found is None or not str(found.origin).startswith(os.path.join(source, package) + os.sep):
+sources = filter(os.path.isdir, (os.path.join(root, source) for source in {SOURCES}))
+for folder in [os.path.join(source, name) for source in sources for name in os.listdir(source)]:
+    found = importlib.util.find_spec(os.path.basename(folder))
+    if found is None or not str(found.origin).startswith(folder + os.sep):
         print("not the copy:", found and found.origin)
         sys.stdout.flush()
         os._exit({_WRONG_PACKAGE})
@@ -105,7 +107,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 def _environment(folder: Path) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     return kept | {
-        "PYTHONPATH": str(folder / "src"),
+        "PYTHONPATH": os.pathsep.join(str(folder / source) for source in SOURCES),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",  # none is needed, and each takes time to start
         "CI": "true",  # what a machine lacks fails: a test that is skipped notices nothing
@@ -124,7 +126,7 @@ def copy_project(root: Path, target: Path) -> Path:
             shutil.copy2(path, target / name)
     # Checked by content: a mutant may change a file within one tick of the clock.
     mode = py_compile.PycInvalidationMode.CHECKED_HASH
-    for name in ("src", "tests/kit"):  # of the tests' own files a run imports one or two
+    for name in (*SOURCES, "tests/kit"):  # of the tests' own files a run imports one or two
         compileall.compile_dir(target / name, quiet=2, invalidation_mode=mode)
     return target
 
@@ -173,9 +175,10 @@ def _verdict(mutant: Mutant, code: int | None, output: str, seconds: float) -> V
 
 
 def _module(file: str) -> str:
-    """The module that a file of ``src/`` is; nothing for other files, such as a page's template."""
+    """The module that a file of a package is; nothing for others, such as a page's template."""
     path = Path(file)
-    first, *parts = path.with_suffix("").parts
-    if first != "src" or path.suffix != ".py":
-        return ""
-    return ".".join(parts).removesuffix(".__init__")
+    for source in SOURCES:
+        if path.is_relative_to(source) and path.suffix == ".py":
+            parts = path.relative_to(source).with_suffix("").parts
+            return ".".join(parts).removesuffix(".__init__")
+    return ""

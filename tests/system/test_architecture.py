@@ -53,7 +53,7 @@ def test_few_calls_lead_to_where_a_record_is_kept(
 
 
 def test_every_folder_and_file_it_names_exists() -> None:
-    named = set(re.findall(r"`((?:src|tests|docs|bench)/[\w./-]+)`", TEXT))
+    named = set(re.findall(r"`((?:src|tests|docs|bench|research)/[\w./-]+)`", TEXT))
     assert len(named) > 10
     assert [name for name in sorted(named) if not (ROOT / name).exists()] == []
 

@@ -19,6 +19,7 @@ import pytest
 from kit.documents import ROOT, Place, marked, sessions, shape
 
 PACKAGE = ROOT / "src" / "crowdtally"
+RESEARCH = ROOT / "research" / "src" / "crowdtally_research"
 
 
 def pip(*arguments: object) -> None:
@@ -37,13 +38,23 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ``bin`` folder of an environment in which the wheel is installed."""
+def research(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of crowdtally-research, built in the same way."""
+    folder = tmp_path_factory.mktemp("research")
+    offline = ("--no-deps", "--no-build-isolation", "--no-index")
+    pip("wheel", *offline, "--wheel-dir", folder, ROOT / "research")
+    (found,) = folder.glob("crowdtally_research-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def programs(wheel: Path, research: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ``bin`` folder of an environment in which both wheels are installed."""
     folder = tmp_path_factory.mktemp("environment") / "venv"
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
-    pip("--python", python, "install", "--no-deps", "--no-index", wheel)
-    # After the wheel: pip would take what is installed beside these libraries for an older one.
+    pip("--python", python, "install", "--no-deps", "--no-index", wheel, research)
+    # After the wheels: pip would take what is installed beside these libraries for an older one.
     (site,) = folder.glob("lib/python*/site-packages")
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n", encoding="utf-8")
     return folder / "bin"
@@ -54,15 +65,22 @@ def names(wheel: Path) -> set[str]:
         return {name for name in archive.namelist() if not name.endswith("/")}
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
-    """Every module, the proofs beside them, the mark of its types; no test, no page of docs."""
-    wanted = {
-        str(Path("crowdtally") / path.relative_to(PACKAGE))
-        for path in PACKAGE.rglob("*")
+def modules(wheel: Path) -> set[str]:
+    return {name for name in names(wheel) if ".dist-info/" not in name}
+
+
+def files_of(package: Path) -> set[str]:
+    return {
+        str(path.relative_to(package.parent))
+        for path in package.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    found = {name for name in names(wheel) if ".dist-info/" not in name}
-    assert found == wanted
+
+
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+    """Every module, the proofs beside them, the mark of its types; no test, no page of docs."""
+    found = modules(wheel)
+    assert found == files_of(PACKAGE)
     assert "crowdtally/py.typed" in found
     kinds = {Path(name).suffix for name in found}
     assert kinds == {".css", ".html", ".js", ".md", ".py", ".sql", ".svg", ".typed"}
@@ -115,3 +133,21 @@ def test_the_demonstration_is_among_the_commands_of_the_readme() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert "\t$(BIN)/crowdtally demo\n" in makefile
     assert any("crowdtally demo " in block.text for block in marked(ROOT / "README.md"))
+
+
+def test_research_is_a_wheel_of_its_own_whose_commands_join_the_lab(
+    programs: Path, research: Path, tmp_path: Path
+) -> None:
+    assert modules(research) == files_of(RESEARCH)
+    assert any(name.endswith("licenses/LICENSE") for name in names(research))
+    place = Place.empty(tmp_path, programs, ("TMPDIR",))
+    code = "import crowdtally_research; print(crowdtally_research.__file__)"
+    where = place.run([str(programs / "python"), "-c", code])
+    assert Path(where.strip()).is_relative_to(programs.parent)
+    shown = place.run(["crowdtally", "lab", "--help"])
+    assert "Cannot be" not in shown
+    for name in ("lookalike", "recommend", "reproduce"):
+        assert f"\n  {name} " in shown
+    assert "fan-jin" in place.run(["crowdtally", "lab", "reproduce"])
+    made = ["lab", "lookalike", "gowalla", "-o", "gowalla.parquet", "--scale", "0.01"]
+    assert place.run(["crowdtally", *made]) == "gowalla.parquet\n"

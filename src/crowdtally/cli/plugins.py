@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 GROUP = "crowdtally.commands"
 """The entry point group: name of the command = function or Typer app."""
+_RESEARCH = ("lookalike", "recommend", "reproduce")
+"""Commands of crowdtally-research, for whoever has not installed it."""
 
 
 class PluggableGroup(TyperGroup):
@@ -53,6 +55,12 @@ def _entries() -> list[EntryPoint]:
 
 def _plugged(name: str) -> Any:
     match [entry for entry in _entries() if entry.name == name]:
+        case [] if name in _RESEARCH:
+            return _refusal(
+                name,
+                "Needs crowdtally-research.",
+                f"`lab {name}` is in a package of its own: pip install crowdtally-research.",
+            )
         case []:
             return None
         case [entry]:

@@ -11,10 +11,7 @@ _HOMES: dict[str, str] = {
     "audit": "auditing.attack",
     "audit_request": "auditing.own",
     "compare": "comparing.comparison",
-    "lookalike": "lookalikes.writing",
     "measured": "metrics",
-    "recommend": "recommenders.experiment",
-    "reproduce": "reproducing.reproduction",
 }
 
 __all__ = list(_HOMES)

@@ -7,9 +7,6 @@ import typer
 from crowdtally.cli.grouping import GroupedCommand
 from crowdtally.cli.lab.audit import audit, audit_request
 from crowdtally.cli.lab.compare import compare
-from crowdtally.cli.lab.lookalike import lookalike
-from crowdtally.cli.lab.recommend import recommend
-from crowdtally.cli.lab.reproduce import reproduce
 from crowdtally.cli.plugins import PluggableGroup
 
 app = typer.Typer(
@@ -27,8 +24,5 @@ def lab() -> None:
 
 
 app.command("compare", cls=GroupedCommand)(compare)
-app.command()(lookalike)
-app.command("recommend")(recommend)
-app.command("reproduce")(reproduce)
 app.command("audit")(audit)
 app.command("audit-request", cls=GroupedCommand)(audit_request)

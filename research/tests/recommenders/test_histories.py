@@ -1,0 +1,182 @@
+"""Kinds of histories: one release of each person, and public things."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from crowdtally.noise.draws import SystemDraws
+from crowdtally.person.catalogue import Catalogue
+from crowdtally.person.noisy import NoisyCategories
+from crowdtally.person.planning import Plan
+from crowdtally_research.recommenders import histories as made
+from crowdtally_research.recommenders.aggregates import categories_of, expected_error, uniform
+from crowdtally_research.recommenders.histories import DRAWN, PERTURBED, UNIFORM, WORDS, Histories
+from crowdtally_research.recommenders.learned import Learned
+from crowdtally_research.recommenders.posterior import Posterior, rounded
+from crowdtally_research.recommenders.splitting import split
+from crowdtally_research.recommenders.stocking import Stock
+from kit import tastes
+from kit.words import Seeded
+
+PEOPLE = 12
+
+
+@pytest.fixture(scope="module")
+def tried() -> Histories:
+    return Histories(tastes.catalogue(), split(tastes.people(90), PEOPLE, 3, seed=1))
+
+
+def drawn(tried: Histories, epsilon: object = 1, seed: int = 1) -> made.Drawn:
+    plan = Plan.of(tried.catalogue, epsilon)
+    return tried.drawn(plan, tried.learned(plan, Stock(Seeded(99))), Stock(Seeded(seed)))
+
+
+def test_every_kind_is_explained_and_made(tried: Histories) -> None:
+    assert list(drawn(tried).weights) == list(DRAWN)
+    assert set(DRAWN) < set(WORDS)
+
+
+def test_each_person_is_measured_once_with_each_kind_of_scales(tried: Histories) -> None:
+    with mock.patch.object(made, "measure", wraps=made.measure) as measured:
+        drawn(tried)
+    plans = [call.args[1] for call in measured.call_args_list]
+    assert len(plans) == 2 * PEOPLE
+    assert len({id(plan) for plan in plans}) == 2
+
+
+def test_a_prior_changes_nothing_that_was_drawn(tried: Histories) -> None:
+    """Other public people: the same noise, and the same history where no prior is used."""
+    others = tastes.people(78, seed=3)
+    changed = Histories(tried.catalogue, replace(tried.split, public=others[:, ::-1].tocsr()))
+    one, other = drawn(tried), drawn(changed)
+    for kind in (PERTURBED, UNIFORM):
+        assert (one.weights[kind] == other.weights[kind]).all()
+        assert (one.noise[kind] == other.noise[kind]).all()
+    for kind in ("popularity prior", "posterior", "learned"):
+        assert (one.weights[kind] != other.weights[kind]).any()
+
+
+def test_rebuilding_sees_noisy_counts_and_no_history(tried: Histories) -> None:
+    """Everybody is given the same noisy counts: then all rebuilt weights are alike."""
+    told = NoisyCategories(tried.catalogue.categories, (9, 3, 4, 2))
+    with mock.patch.object(made, "measure", return_value=told):
+        weights = drawn(tried).weights
+    for kind in ("posterior", "likely", "learned"):
+        assert (weights[kind] == weights[kind][0]).all()
+    counts = weights["popularity prior"] @ categories_of(tried.catalogue)
+    assert np.abs(counts - [9, 3, 4, 2]).max() <= 2  # a category's sum is off by its sets at most
+
+
+def test_without_noise_the_rebuilt_counts_are_the_true_ones(tried: Histories) -> None:
+    found = drawn(tried, epsilon=10**6)
+    assert (found.noise[PERTURBED] == 0).all()
+    assert found.rebuilt[PERTURBED].max() <= 2
+    exact = tried.had @ categories_of(tried.catalogue)
+    rebuilt = found.weights[PERTURBED] @ categories_of(tried.catalogue)
+    assert found.rebuilt[PERTURBED] == pytest.approx(np.abs(rebuilt - exact).mean(axis=1))
+
+
+def test_random_histories_are_as_long_and_blind(tried: Histories) -> None:
+    generator = np.random.default_rng(1)
+    draws = np.array([tried.random(generator) for _ in range(400)])
+    assert (draws.sum(axis=2) == tried.had.sum(axis=1)).all()
+    share = draws.mean(axis=(0, 1))  # 4,800 histories of 11 in 100 items
+    assert np.abs(share - 0.11).max() < 6 * np.sqrt(0.11 * 0.89 / 4800)
+
+
+def test_a_public_twin_is_found() -> None:
+    public = tastes.people(60, seed=2)
+    table = categories_of(tastes.catalogue())
+    posterior = Posterior.of(public, table)
+    counts = (public @ table).astype(int)
+    alone = next(n for n in range(60) if (counts == counts[n]).all(axis=1).sum() == 1)
+    told = NoisyCategories(tastes.TASTES, tuple(counts[alone].tolist()))
+    plan = Plan.of(tastes.catalogue(), 1000)
+    weights = posterior.weights([told], plan)[0]
+    assert weights.sum() == pytest.approx(14)  # a mean of histories, each of 14 items
+    own = public[alone].toarray()[0] > 0
+    assert weights[own].mean() > 3 * weights[~own].mean()
+
+
+def test_more_noise_means_odds_that_are_more_alike() -> None:
+    public = tastes.people(60, seed=2)
+    posterior = Posterior.of(public, categories_of(tastes.catalogue()))
+    told = [NoisyCategories(tastes.TASTES, (14, 1, 1, 2))]
+    mean = public.toarray().mean(axis=0)
+    off = [
+        np.abs(posterior.weights(told, Plan.of(tastes.catalogue(), epsilon))[0] - mean).sum()
+        for epsilon in ("10", "1", "0.1", "0.001")
+    ]
+    assert off == sorted(off, reverse=True)
+    assert off[-1] < 0.1 < 1 < off[0]
+
+
+def test_people_worked_out_in_parts_are_all_there() -> None:
+    public = tastes.people(30, seed=2)
+    posterior = Posterior.of(public, categories_of(tastes.catalogue()))
+    plan = Plan.of(tastes.catalogue(), 1)
+    told = [NoisyCategories(tastes.TASTES, (n, 2, 1, 0)) for n in range(150)]
+    together = posterior.weights(told, plan)
+    assert together.shape == (150, 100)
+    assert together[149] == pytest.approx(posterior.weights(told[149:], plan)[0])
+
+
+def test_a_rounded_history_has_the_likeliest_items() -> None:
+    weights = np.array([[0.4, 0.9, 0.8, 0.1], [0.1, 0.1, 0.1, 0.0]])
+    assert rounded(weights).tolist() == [[0, 1, 1, 0], [0, 0, 0, 0]]
+
+
+def test_a_regression_learns_which_items_go_with_a_category() -> None:
+    public = tastes.people(200, seed=4)
+    table = categories_of(tastes.catalogue())
+    plan = Plan.of(tastes.catalogue(), 4)
+    learned = Learned.of(public, np.asarray(public @ table, float), plan, Stock(Seeded(1)))
+    space = tuple(10 if taste == "space" else 1 for taste in tastes.TASTES)
+    weights = learned.weights([NoisyCategories(tastes.TASTES, space)])[0]
+    own = slice(2 * tastes.EACH, 3 * tastes.EACH)
+    assert weights[own].sum() > 2 * (weights.sum() - weights[own].sum())
+    assert weights[own][0] > weights[own][-1]  # the popular ones of the taste first
+
+
+def test_uniform_noise_has_the_global_sensitivity() -> None:
+    plan = Plan.of(tastes.catalogue(), "1/2")
+    alike = uniform(plan)
+    assert alike.rates == (Fraction(1, 4),) * 4  # two categories at most: 2/ε is 4
+    assert alike.mean_scale == pytest.approx(plan.mean_scale)  # all tastes are alike here
+
+
+def test_the_expected_error_of_the_methods_example() -> None:
+    """Five items, sets {1,2,3}, {1,3,4}, {1,5} and two inside them: mean scale 2.6109, not 3."""
+    sets = {"a": "123", "b": "134", "c": "15", "d": "13", "e": "12"}
+    plan = Plan.of(Catalogue.of({item: list(names) for item, names in sets.items()}), "0.001")
+    assert expected_error(plan) * 0.001 == pytest.approx(2.6109, abs=2e-4)
+    assert expected_error(uniform(plan)) * 0.001 == pytest.approx(3, abs=1e-4)
+
+
+def test_the_expected_error_is_that_of_the_discrete_law() -> None:
+    plan = uniform(Plan.of(Catalogue.of({"a": ["x"]}), 2))
+    k = np.arange(1, 60)
+    ratio = np.exp(-2.0)
+    direct = 2 * (k * ratio**k).sum() * (1 - ratio) / (1 + ratio)
+    assert expected_error(plan) == pytest.approx(direct)
+
+
+def test_noise_from_the_stock_is_handed_out_once_and_in_order() -> None:
+    stock, scale = Stock(Seeded(3)), Fraction(5)
+    handed = np.concatenate([stock.laplace(scale, n) for n in (1, 2, 1000, 7189)])
+    direct = SystemDraws(Seeded(3)).laplace(scale, 8192)
+    assert (handed == direct).all()
+    assert len(stock.laplace(scale, 9000)) == 9000
+
+
+def test_noise_of_two_scales_is_kept_apart() -> None:
+    stock = Stock(Seeded(3))
+    small, large = (stock.laplace(Fraction(scale), 1000) for scale in (1, 100))
+    again = stock.laplace(Fraction(1), 1000)
+    assert np.abs(large).mean() == pytest.approx(100, rel=0.3)
+    assert np.abs(small).mean() == pytest.approx(np.abs(again).mean(), rel=0.3)
