@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from crowdtally_research.lookalikes import making
+from crowdtally_research.lookalikes import writing
 from crowdtally_research.lookalikes.statistics import LOOKALIKES
 from kit.command import COMMANDS, crowdtally
 from kit.terminal import at_terminal
@@ -99,15 +99,15 @@ def test_quiet_prints_the_file_alone(town: Town) -> None:
 SLOW = """
 import time
 from crowdtally import cli
-from crowdtally_research.lookalikes import making
+from crowdtally_research.lookalikes import writing
 
-make, making._BLOCK = making.Maker._block, 4000
+make, writing._BLOCK = writing.Maker._block, 4000
 
 def slowly(*given):
     time.sleep(0.6)
     return make(*given)
 
-making.Maker._block = slowly
+writing.Maker._block = slowly
 cli.main()
 """
 
@@ -134,7 +134,7 @@ def test_an_interruption_names_no_ledger(town: Town, monkeypatch: pytest.MonkeyP
     def interrupted(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(making.Maker, "_block", interrupted)
+    monkeypatch.setattr(writing.Maker, "_block", interrupted)
     ended = crowdtally("lab", "lookalike", "gowalla", "-o", "a.parquet", "--scale", "0.0008")
     assert (ended.code, ended.err.splitlines()[-1]) == (
         130, "crowdtally: interrupted: nothing was written."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdtally_research.lookalikes.contexts import Demographics, Weekdays
+from crowdtally_research.lookalikes.drawing import Demographics, Weekdays
 
 WEEK = (0.10, 0.10, 0.10, 0.15, 0.15, 0.25, 0.15)
 ROWS = 200_000

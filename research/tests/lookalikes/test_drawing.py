@@ -11,8 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from crowdtally_research.lookalikes import drawing
-from crowdtally_research.lookalikes.drawing import distinct, returning
-from crowdtally_research.lookalikes.items import Popularity, Skew
+from crowdtally_research.lookalikes.drawing import Popularity, Skew, distinct, returning
 
 USERS = 40_000
 WEIGHTS = np.array([0.55, 0.25, 0.15, 0.05])

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from crowdtally_research.lookalikes.making import Maker
 from crowdtally_research.lookalikes.statistics import statistics_of
+from crowdtally_research.lookalikes.writing import Maker
 
 
 @dataclass(frozen=True)

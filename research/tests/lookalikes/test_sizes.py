@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally_research.lookalikes.shapes import SHAPES
-from crowdtally_research.lookalikes.sizes import records_per_user
+from crowdtally_research.lookalikes.drawing import SHAPES, records_per_user
 from crowdtally_research.lookalikes.statistics import LOOKALIKES, statistics_of
 
 PRINTED = {

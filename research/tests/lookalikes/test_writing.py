@@ -15,8 +15,8 @@ import pytest
 import crowdtally as ct
 import crowdtally_research
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally_research.lookalikes import making, writing
-from crowdtally_research.lookalikes.shapes import SHAPES
+from crowdtally_research.lookalikes import writing
+from crowdtally_research.lookalikes.drawing import SHAPES
 from crowdtally_research.lookalikes.statistics import LOOKALIKES, statistics_of
 
 SCALES = {
@@ -121,9 +121,9 @@ def test_the_same_seed_makes_the_same_file_and_another_another(tmp_path: Path) -
 
 def test_blocks_are_whole_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """With small blocks the same numbers hold."""
-    monkeypatch.setattr(making, "_BLOCK", 5_000)
+    monkeypatch.setattr(writing, "_BLOCK", 5_000)
     numbers = statistics_of("movielens", "0.03")
-    blocks = list(making.Maker(numbers, 1).blocks())
+    blocks = list(writing.Maker(numbers, 1).blocks())
     assert len(blocks) > 4
     users = [set(block["user_id"].tolist()) for block in blocks]
     assert sum(map(len, users)) == len(set().union(*users)) == numbers.users
@@ -134,9 +134,9 @@ def test_blocks_are_whole_users(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_block_repeats_another_ones_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Users of equal sizes, so that equal draws would make equal blocks."""
-    monkeypatch.setattr(making, "_BLOCK", 100)
+    monkeypatch.setattr(writing, "_BLOCK", 100)
     numbers = replace(LOOKALIKES["kosarak"], users=50, records=500, most=10, fewest=10)
-    blocks = list(making.Maker(numbers, 1).blocks())
+    blocks = list(writing.Maker(numbers, 1).blocks())
     assert len(blocks) == 5
     assert len({tuple(block["item_id"].tolist()) for block in blocks}) == 5
 
@@ -171,7 +171,7 @@ def test_an_interruption_leaves_nothing(
         rename(*given)
 
     if moment == "a block":
-        monkeypatch.setattr(making.Maker, "_block", interrupted)
+        monkeypatch.setattr(writing.Maker, "_block", interrupted)
     else:
         monkeypatch.setattr(writing.os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):

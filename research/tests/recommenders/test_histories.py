@@ -13,13 +13,22 @@ from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.noisy import NoisyCategories
 from crowdtally.person.planning import Plan
-from crowdtally_research.recommenders import histories as made
-from crowdtally_research.recommenders.aggregates import categories_of, expected_error, uniform
-from crowdtally_research.recommenders.histories import DRAWN, PERTURBED, UNIFORM, WORDS, Histories
-from crowdtally_research.recommenders.learned import Learned
-from crowdtally_research.recommenders.posterior import Posterior, rounded
-from crowdtally_research.recommenders.splitting import split
-from crowdtally_research.recommenders.stocking import Stock
+from crowdtally_research.recommenders import histories
+from crowdtally_research.recommenders.histories import (
+    DRAWN,
+    PERTURBED,
+    UNIFORM,
+    WORDS,
+    Histories,
+    Learned,
+    Posterior,
+    Stock,
+    categories_of,
+    expected_error,
+    rounded,
+    split,
+    uniform,
+)
 from kit import tastes
 from kit.words import Seeded
 
@@ -31,7 +40,7 @@ def tried() -> Histories:
     return Histories(tastes.catalogue(), split(tastes.people(90), PEOPLE, 3, seed=1))
 
 
-def drawn(tried: Histories, epsilon: object = 1, seed: int = 1) -> made.Drawn:
+def drawn(tried: Histories, epsilon: object = 1, seed: int = 1) -> histories.Drawn:
     plan = Plan.of(tried.catalogue, epsilon)
     return tried.drawn(plan, tried.learned(plan, Stock(Seeded(99))), Stock(Seeded(seed)))
 
@@ -42,7 +51,7 @@ def test_every_kind_is_explained_and_made(tried: Histories) -> None:
 
 
 def test_each_person_is_measured_once_with_each_kind_of_scales(tried: Histories) -> None:
-    with mock.patch.object(made, "measure", wraps=made.measure) as measured:
+    with mock.patch.object(histories, "measure", wraps=histories.measure) as measured:
         drawn(tried)
     plans = [call.args[1] for call in measured.call_args_list]
     assert len(plans) == 2 * PEOPLE
@@ -64,7 +73,7 @@ def test_a_prior_changes_nothing_that_was_drawn(tried: Histories) -> None:
 def test_rebuilding_sees_noisy_counts_and_no_history(tried: Histories) -> None:
     """Everybody is given the same noisy counts: then all rebuilt weights are alike."""
     told = NoisyCategories(tried.catalogue.categories, (9, 3, 4, 2))
-    with mock.patch.object(made, "measure", return_value=told):
+    with mock.patch.object(histories, "measure", return_value=told):
         weights = drawn(tried).weights
     for kind in ("posterior", "likely", "learned"):
         assert (weights[kind] == weights[kind][0]).all()

@@ -7,7 +7,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from crowdtally_research.recommenders.judging import best, hit_rate, ndcg
+from crowdtally_research.recommenders.models import best, hit_rate, ndcg
 
 NOBODY_CARES = np.zeros(5)
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from crowdtally_research.recommenders import models
+from crowdtally_research.recommenders.histories import split
 from crowdtally_research.recommenders.models import Factors, ItemBased, Popular
-from crowdtally_research.recommenders.splitting import split
 from kit import tastes
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally_research.recommenders.experiment import Question, tried
-from crowdtally_research.recommenders.reading import catalogue_of, read_visits
-from crowdtally_research.recommenders.stocking import Stock
+from crowdtally_research.recommenders.experiment import Question, catalogue_of, read_visits, tried
+from crowdtally_research.recommenders.histories import Stock
 from kit.words import Seeded
 
 FOLDER = Path(os.environ.get("CROWDTALLY_DATA", ""))

@@ -10,7 +10,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.errors import InputError, UsageError
-from crowdtally_research.recommenders.reading import catalogue_of, read_visits
+from crowdtally_research.recommenders.experiment import catalogue_of, read_visits
 
 CATALOGUE = "film,genre\n7,crime\n7,space\n11,space\n"
 

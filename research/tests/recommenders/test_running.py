@@ -10,12 +10,9 @@ import pytest
 import crowdtally as ct
 import crowdtally_research
 from crowdtally.errors import InputError, UsageError
-from crowdtally_research.recommenders.experiment import Question, tried
-from crowdtally_research.recommenders.found import Found
-from crowdtally_research.recommenders.histories import DRAWN
-from crowdtally_research.recommenders.reading import Visits
-from crowdtally_research.recommenders.running import Tally, _mean
-from crowdtally_research.recommenders.stocking import Stock
+from crowdtally_research.recommenders.experiment import Question, Visits, tried
+from crowdtally_research.recommenders.histories import DRAWN, Stock
+from crowdtally_research.recommenders.running import Found, Tally, _mean
 from kit import tastes
 from kit.words import Seeded
 

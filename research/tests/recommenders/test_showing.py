@@ -13,16 +13,18 @@ import pytest
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.lab.outputs import NOT_PRIVATE
 from crowdtally_research.recommenders import writing
-from crowdtally_research.recommenders.found import Aggregates, Facts, Found, Quality
 from crowdtally_research.recommenders.histories import DRAWN
-from crowdtally_research.recommenders.showing import (
+from crowdtally_research.recommenders.running import Aggregates, Facts, Found, Quality
+from crowdtally_research.recommenders.writing import (
     aggregates_table,
+    as_frame,
+    check_folder,
     lines,
     markdown,
     quality_table,
     sentences,
+    write,
 )
-from crowdtally_research.recommenders.writing import as_frame, check_folder, write
 
 GAINS = {"perturbed": -0.1, "uniform": -0.2, "posterior": 0.1}
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_matrix, vstack
 
 from crowdtally.errors import InputError
-from crowdtally_research.recommenders.splitting import split
+from crowdtally_research.recommenders.histories import split
 from kit import tastes
 
 

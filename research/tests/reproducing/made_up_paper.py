@@ -6,9 +6,18 @@ import os
 from collections.abc import Sequence
 
 from crowdtally.lab.compared.pictures.axes import Axis
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Claim, Figure, Given, Judged, Panel, Paper, Part
-from crowdtally_research.reproducing.numbers import Number, Numbers
+from crowdtally_research.reproducing.figure import (
+    Claim,
+    Data,
+    Figure,
+    Given,
+    Judged,
+    Number,
+    Numbers,
+    Panel,
+    Paper,
+    Part,
+)
 
 SQUARES, LISTS = "squares", "lists"
 

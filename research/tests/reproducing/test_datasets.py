@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from crowdtally_research.reproducing.datasets import REAL, Data
+from crowdtally_research.reproducing.figure import REAL, Data
 
 
 def test_a_lookalike_is_made_once(tmp_path: Path) -> None:

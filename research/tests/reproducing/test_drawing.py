@@ -7,9 +7,8 @@ from typing import Any
 from unittest import mock
 
 from crowdtally.lab.compared.pictures.axes import Axis
-from crowdtally_research.reproducing import drawing
-from crowdtally_research.reproducing.figure import Panel
-from crowdtally_research.reproducing.numbers import Number, Numbers
+from crowdtally_research.reproducing import writing
+from crowdtally_research.reproducing.figure import Number, Numbers, Panel
 from reproducing.made_up_paper import PAPER
 
 FIGURE = replace(
@@ -32,8 +31,8 @@ NUMBERS = Numbers(
 
 
 def _spec(is_real: bool = False) -> dict[str, Any]:
-    with mock.patch.object(drawing, "as_svg", lambda spec, name: spec):
-        spec: Any = drawing.picture(FIGURE, NUMBERS, "x", is_real=is_real)
+    with mock.patch.object(writing, "as_svg", lambda spec, name: spec):
+        spec: Any = writing.picture(FIGURE, NUMBERS, "x", is_real=is_real)
     return spec  # type: ignore[no-any-return]
 
 
@@ -70,6 +69,6 @@ def test_a_picture_says_whose_records_are_in_it() -> None:
 
 
 def test_it_is_drawn() -> None:
-    drawn = drawing.picture(FIGURE, NUMBERS, "x", is_real=False)
+    drawn = writing.picture(FIGURE, NUMBERS, "x", is_real=False)
     for words in ("Over l", "By data", "sra", "auto", "precision"):
         assert words in drawn

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from crowdtally_research.reproducing.numbers import Number, Numbers
+from crowdtally_research.reproducing.figure import Number, Numbers
 
 
 def test_a_mean_has_the_standard_error_of_independent_runs() -> None:

@@ -14,8 +14,7 @@ import pytest
 import crowdtally_research
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally_research.reproducing import reproduction
-from crowdtally_research.reproducing.datasets import REAL
-from crowdtally_research.reproducing.figure import Part
+from crowdtally_research.reproducing.figure import REAL, Part
 from kit.command import crowdtally
 from reproducing.made_up_paper import PAPER, failing
 

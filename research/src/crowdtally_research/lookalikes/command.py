@@ -46,8 +46,7 @@ def lookalike(
     """Make up records with the statistics that papers print of a dataset."""
     from crowdtally.cli.progress import Progress
     from crowdtally.errors import StoppedError
-    from crowdtally_research.lookalikes.parquet import MADE_UP
-    from crowdtally_research.lookalikes.writing import plan, write
+    from crowdtally_research.lookalikes.writing import MADE_UP, plan, write
 
     planned = plan(name, output, scale, seed)
     say = options.remark(quiet)

@@ -14,7 +14,7 @@ import typer
 from crowdtally.cli import options
 
 if TYPE_CHECKING:
-    from crowdtally_research.recommenders.found import Found
+    from crowdtally_research.recommenders.running import Found
 
 
 def _number(flag: str, metavar: str, words: str) -> typer.models.OptionInfo:
@@ -77,8 +77,13 @@ def recommend(
 
     print(NOT_PRIVATE, file=sys.stderr)
     check_libraries()  # before what is imported below, which cannot do without them
-    from crowdtally_research.recommenders.experiment import Question, check_implicit, tried
-    from crowdtally_research.recommenders.reading import catalogue_of, read_visits
+    from crowdtally_research.recommenders.experiment import (
+        Question,
+        catalogue_of,
+        check_implicit,
+        read_visits,
+        tried,
+    )
     from crowdtally_research.recommenders.writing import check_folder, write
 
     check_implicit()
@@ -118,8 +123,8 @@ def _interrupted() -> Iterator[None]:
 
 def _show(found: Found, output: Path, as_json: bool) -> None:
     from crowdtally.lab.outputs import NOT_PRIVATE
-    from crowdtally_research.recommenders.showing import lines
     from crowdtally_research.recommenders.writing import as_json as in_json
+    from crowdtally_research.recommenders.writing import lines
 
     if as_json:
         print(json.dumps(in_json(found), ensure_ascii=False))

@@ -63,7 +63,7 @@ def reproduce(
 
     check_libraries()  # before what is imported below, which cannot do without them
     from crowdtally_research.reproducing.reproduction import Question, listing, reproduced
-    from crowdtally_research.reproducing.storing import check_folder
+    from crowdtally_research.reproducing.results import check_folder
 
     if every and paper is not None:
         raise UsageError(f"--all makes every figure: remove {paper}, or --all.")

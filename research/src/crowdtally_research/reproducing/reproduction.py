@@ -15,9 +15,14 @@ from crowdtally.lab.libraries import check_libraries
 from crowdtally.lab.outputs import NOT_PRIVATE
 from crowdtally_research.reproducing.figure import Figure, Paper
 from crowdtally_research.reproducing.papers import papers
-from crowdtally_research.reproducing.results import Result, results
-from crowdtally_research.reproducing.running import Tell, run_parts
-from crowdtally_research.reproducing.storing import Folder, check_folder
+from crowdtally_research.reproducing.results import (
+    Folder,
+    Result,
+    Tell,
+    check_folder,
+    results,
+    run_parts,
+)
 from crowdtally_research.reproducing.writing import as_json, write
 
 FOLDER = "CROWDTALLY_DATA"

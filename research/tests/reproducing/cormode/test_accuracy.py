@@ -11,16 +11,20 @@ import pytest
 
 from crowdtally.lab.estimates import estimate
 from crowdtally_research.reproducing.figure import AUTO
-from crowdtally_research.reproducing.papers.cormode import accuracy, ways
-from crowdtally_research.reproducing.papers.cormode.accuracy import (
+from crowdtally_research.reproducing.papers.cormode import measuring, tables
+from crowdtally_research.reproducing.papers.cormode.measuring import (
     as_curves,
     batches,
     errors_of,
     errors_of_auto,
     level,
 )
-from crowdtally_research.reproducing.papers.cormode.persons import auto_estimates
-from crowdtally_research.reproducing.papers.cormode.sparse import Floats, Sparse, uniform
+from crowdtally_research.reproducing.papers.cormode.tables import (
+    Floats,
+    Sparse,
+    auto_estimates,
+    uniform,
+)
 
 
 def made(seed: int) -> Sparse:
@@ -29,7 +33,7 @@ def made(seed: int) -> Sparse:
 
 def test_geometric_errs_by_its_noise() -> None:
     """A sum of r cells has noise of √(2r)/ε, so its mean error is √(2/π) of that."""
-    seen = errors_of({"geometric": ways.geometric()}, made, [100, 1_000], 4)["geometric"]
+    seen = errors_of({"geometric": tables.geometric()}, made, [100, 1_000], 4)["geometric"]
     for size, errors in seen.errors.items():
         expected = 100 * sqrt(2 / np.pi) * 10 * sqrt(2 * size) / (size * 10)
         assert np.mean(errors) == pytest.approx(expected, rel=0.15)
@@ -43,10 +47,10 @@ def test_filters_keep_what_their_cut_says() -> None:
     noise = rng.geometric(1 - gone, (2, sparse.size))
     noisy = sparse.truth + noise[0] - noise[1]
     for way, kept in (
-        (ways.filtering(30), np.abs(noisy) >= 30),
-        (ways.filtering(30, "one"), noisy >= 30),
+        (tables.filtering(30), np.abs(noisy) >= 30),
+        (tables.filtering(30, "one"), noisy >= 30),
     ):
-        found = ways.published(sparse, way)
+        found = tables.published(sparse, way)
         assert len(found.values) == pytest.approx(kept.sum(), rel=0.1)
         assert (np.abs(found.values) >= 30).all()
         mean = estimate(found).mean()
@@ -54,15 +58,16 @@ def test_filters_keep_what_their_cut_says() -> None:
 
 
 @pytest.mark.parametrize(
-    "way", [ways.priority(1_500), ways.filter_priority(1_500, 30), ways.filter_priority(1_500)]
+    "way",
+    [tables.priority(1_500), tables.filter_priority(1_500, 30), tables.filter_priority(1_500)],
 )
 def test_priority_samples_have_their_size(way: object) -> None:
-    found = ways.published(made(1), way)  # type: ignore[arg-type]
+    found = tables.published(made(1), way)  # type: ignore[arg-type]
     assert len(found.values) == 1_500
 
 
 def test_threshold_samples_have_about_their_size() -> None:
-    found = ways.published(made(1), ways.sampling(1_500, made(1).persons))
+    found = tables.published(made(1), tables.sampling(1_500, made(1).persons))
     assert 1_200 < len(found.values) < 1_700
 
 
@@ -73,7 +78,7 @@ def test_each_run_has_data_of_its_own() -> None:
         seeds.append(seed)
         return made(seed)
 
-    errors_of({"filter": ways.filtering(50)}, noted, [100], 3)
+    errors_of({"filter": tables.filtering(50)}, noted, [100], 3)
     assert seeds == [0, 1, 2]
 
 
@@ -95,7 +100,7 @@ def test_errors_of_auto_are_of_all_runs() -> None:
         asked.append(runs)
         yield from [sparse.truth + 1.0] * runs
 
-    with mock.patch.object(accuracy, "auto_estimates", off_by_one):
+    with mock.patch.object(measuring, "auto_estimates", off_by_one):
         seen = errors_of_auto(lambda _: Sparse(4, np.arange(4), np.full(4, 50)), [1, 2], 6)
     assert asked == [5, 1]
     assert seen[AUTO].errors == {1: [2.0] * 6, 2: [2.0] * 6}
@@ -107,7 +112,7 @@ def test_five_runs_share_their_persons() -> None:
 
 
 def test_curves_and_levels() -> None:
-    seen = errors_of({"filter": ways.filtering(50)}, made, [100, 1_000], 2)
+    seen = errors_of({"filter": tables.filtering(50)}, made, [100, 1_000], 2)
     curve = as_curves("c", seen, lambda size: size / 1_000)
     assert [(one.panel, one.line, one.x, one.runs) for one in curve] == [
         ("c", "filter", 0.1, 2), ("c", "filter", 1.0, 2)

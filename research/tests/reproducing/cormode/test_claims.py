@@ -10,8 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from crowdtally_research.reproducing.figure import Claim
-from crowdtally_research.reproducing.numbers import Number, Numbers
+from crowdtally_research.reproducing.figure import Claim, Number, Numbers
 from crowdtally_research.reproducing.papers.cormode import PAPER
 
 Told = dict[tuple[str, str], dict[float | str, float]]

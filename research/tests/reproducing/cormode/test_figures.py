@@ -8,11 +8,9 @@ from unittest import mock
 
 import pytest
 
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Figure, Given
-from crowdtally_research.reproducing.numbers import Numbers
-from crowdtally_research.reproducing.papers.cormode import PAPER, accuracy, figure8
-from crowdtally_research.reproducing.papers.cormode.sparse import Sparse
+from crowdtally_research.reproducing.figure import Data, Figure, Given, Numbers
+from crowdtally_research.reproducing.papers.cormode import PAPER, figure8, measuring
+from crowdtally_research.reproducing.papers.cormode.tables import Sparse
 
 FIGURES = {figure.name: figure for figure in PAPER.figures}
 
@@ -60,7 +58,7 @@ def _exact(sparse: Sparse, runs: int) -> Iterator[object]:
 def test_quick_figures_can_be_judged(name: str, tmp_path: Path) -> None:
     figure = FIGURES[name]
     with (
-        mock.patch.object(accuracy, "auto_estimates", _exact),
+        mock.patch.object(measuring, "auto_estimates", _exact),
         mock.patch.object(figure8, "auto_estimates", _exact),
     ):
         numbers = _numbers(figure, tmp_path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crowdtally_research.reproducing.papers.cormode.queries import Ranges, Subsets, relative
+from crowdtally_research.reproducing.papers.cormode.tables import Ranges, Subsets, relative
 
 
 def test_subsets_are_sums_over_distinct_cells() -> None:

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Given
-from crowdtally_research.reproducing.papers.cormode import accuracy, on_real, real
+from crowdtally_research.reproducing.figure import Data, Given
+from crowdtally_research.reproducing.papers.cormode import judging, measuring, tables
 
 ATTRIBUTES = (
     "workclass", "education", "marital-status", "occupation", "relationship", "race", "gender"
@@ -38,7 +37,7 @@ def there(tmp_path: Path) -> Data:
 
 def test_blocks(there: Data) -> None:
     """Three places of work times two homes, in the order of their numbers."""
-    found = real.blocks(there)
+    found = tables.blocks(there)
     assert (found.size, found.cells.tolist(), found.values.tolist()) == (
         6,
         [0, 1, 2, 4],
@@ -47,21 +46,21 @@ def test_blocks(there: Data) -> None:
 
 
 def test_tracts_are_the_first_eleven_digits(there: Data) -> None:
-    found = real.tracts(there)
+    found = tables.tracts(there)
     assert (found.size, found.cells.tolist(), found.values.tolist()) == (2, [0, 1], [6, 4])
 
 
 def test_profiles_count_persons(there: Data) -> None:
-    found = real.profiles(there)
+    found = tables.profiles(there)
     assert (found.size, found.cells.tolist(), found.values.tolist()) == (4, [0, 3], [2, 1])
 
 
 @pytest.mark.parametrize(
     ("make", "size", "occupied"),
     [
-        (real.blocks, 143_147_466, 372_191),
-        (real.tracts, 58_081, 41_649),
-        (real.profiles, 907_200, 8_619),
+        (tables.blocks, 143_147_466, 372_191),
+        (tables.tracts, 58_081, 41_649),
+        (tables.profiles, 907_200, 8_619),
     ],
 )
 def test_made_up_tables_have_the_real_sizes(
@@ -76,7 +75,7 @@ def test_made_up_tables_have_the_real_sizes(
 
 
 def test_costs_and_what_the_table_is_like(tmp_path: Path) -> None:
-    found = on_real.cost(Given(Data(tmp_path), tmp_path), table="tracts", runs=2)
+    found = judging.cost(Given(Data(tmp_path), tmp_path), table="tracts", runs=2)
     by_place = {(one.panel, one.line, one.x): one.mean for one in found}
     lines = ["geometric", "filter", "priority", "filter-priority", "auto"]
     assert [line for panel, line, _ in by_place if panel == "a"] == lines
@@ -88,12 +87,12 @@ def test_costs_and_what_the_table_is_like(tmp_path: Path) -> None:
 
 def test_accuracy_by_the_share_of_cells(tmp_path: Path) -> None:
     given = Given(Data(tmp_path), tmp_path)
-    found = on_real.accuracy(given, table="tracts", size=10_890, cut=5, runs=2)
+    found = judging.accuracy(given, table="tracts", size=10_890, cut=5, runs=2)
     lines = ["geometric", "filter", "priority", "filter-priority"]
     assert list(dict.fromkeys(one.line for one in found)) == lines
     assert [one.x for one in found if one.line == "filter"] == [0.1, 0.5, 1.0, 5.0, 10.0, 25.0]
-    with mock.patch.object(accuracy, "auto_estimates", lambda one, runs: [one.truth * 2.0] * runs):
-        auto = on_real.auto(given, table="tracts", runs=1)
+    with mock.patch.object(measuring, "auto_estimates", lambda one, runs: [one.truth * 2.0] * runs):
+        auto = judging.auto(given, table="tracts", runs=1)
     assert [(one.line, one.x, one.mean) for one in auto] == [
         ("auto", share, pytest.approx(100)) for share in (0.1, 0.5, 1.0, 5.0, 10.0, 25.0)
     ]

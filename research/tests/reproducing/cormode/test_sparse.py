@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally_research.reproducing.papers.cormode.sparse import Sparse, clustered, uniform
+from crowdtally_research.reproducing.papers.cormode.tables import Sparse, clustered, uniform
 
 
 @pytest.mark.parametrize("make", [uniform, clustered])

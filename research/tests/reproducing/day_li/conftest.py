@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdtally_research.reproducing.datasets import Data
+from crowdtally_research.reproducing.figure import Data
 from crowdtally_research.reproducing.papers.day_li.bench import Bench, bench_on
 from kit.silent import SilentDraws
 

@@ -8,13 +8,11 @@ from math import exp
 
 import pytest
 
-from crowdtally_research.reproducing.figure import Claim
-from crowdtally_research.reproducing.numbers import Number, Numbers
-from crowdtally_research.reproducing.papers.day_li import claims1, claims_errors, panels, table2
-from crowdtally_research.reproducing.papers.day_li.budgets import BUDGETS, LARGE, SMALL, Budget
+from crowdtally_research.reproducing.figure import Claim, Number, Numbers
+from crowdtally_research.reproducing.papers.day_li import comparisons, experiment, figure1, panels
 from crowdtally_research.reproducing.papers.day_li.comparisons import MAE, TOP
-from crowdtally_research.reproducing.papers.day_li.experiment import OURS
-from crowdtally_research.reproducing.papers.day_li.setting import METHODS, SETS, Set
+from crowdtally_research.reproducing.papers.day_li.experiment import METHODS, OURS, SETS, Set
+from crowdtally_research.reproducing.papers.day_li.panels import BUDGETS, LARGE, SMALL, Budget
 
 TIMES = (0.25, 0.5, 1, 1.5, 2, 3, 4, 6, 8, 12, 16)
 ERRORS = {"dpsense": 5.0, "dpsense-s": 4.0, "gs": 8.0, "alpa": 9.0, "lpa": 20.0, "auto": 2.0}
@@ -27,7 +25,7 @@ def _quality(one: Set, times: float, budget: Budget) -> float:
     return one.mean * (1 - exp(-times * 1.5) - noise * times / 100)
 
 
-def figure1() -> Iterable[Number]:
+def made_for_1() -> Iterable[Number]:
     """Curves that are mirror images, of which everything holds that the paper says."""
     for one in SETS:
         for budget in BUDGETS:
@@ -46,7 +44,7 @@ def figure1() -> Iterable[Number]:
         yield Number(panels.SAMPLING, panels.error_line(LARGE), one.title, 1.01)
 
 
-def comparisons() -> Iterable[Number]:
+def made_for_errors() -> Iterable[Number]:
     """Errors of which everything holds."""
     for one in SETS:
         for budget in BUDGETS:
@@ -104,14 +102,14 @@ WRONG_1 = {
 
 @pytest.mark.parametrize("name", WRONG_1)
 def test_a_claim_of_figure_1_agrees_and_differs(name: str) -> None:
-    judge = getattr(claims1, name)
-    assert judge(Numbers(figure1())).verdict == "agrees"
-    assert judge(changed(figure1(), WRONG_1[name])).verdict == "differs"
-    assert judge in [claim.judge for claim in claims1.CLAIMS]
+    judge = getattr(figure1, name)
+    assert judge(Numbers(made_for_1())).verdict == "agrees"
+    assert judge(changed(made_for_1(), WRONG_1[name])).verdict == "differs"
+    assert judge in [claim.judge for claim in figure1.CLAIMS]
 
 
 def test_no_claim_of_figure_1_is_forgotten() -> None:
-    assert {claim.judge.__name__ for claim in claims1.CLAIMS} == set(WRONG_1)
+    assert {claim.judge.__name__ for claim in figure1.CLAIMS} == set(WRONG_1)
 
 
 def test_the_full_size_stands_for_a_set_that_was_made_smaller() -> None:
@@ -119,8 +117,8 @@ def test_the_full_size_stands_for_a_set_that_was_made_smaller() -> None:
     full = Number(panels.OPTIMUM, panels.quality_line(LARGE), place, 2.5)
     three = ("Document", "AOL", "Kosarak")
     small = where("optimum", "MAE, ln 3", lambda one: 0.8 if one.x in three else one.mean)
-    assert claims1.between(changed(figure1(), small)).verdict == "differs"
-    found = claims1.between(changed([*figure1(), full], small))
+    assert figure1.between(changed(made_for_1(), small)).verdict == "differs"
+    found = figure1.between(changed([*made_for_1(), full], small))
     assert found.verdict == "agrees"
     assert "Document 2.5" in found.found
     assert "0.05 of its rows" in found.found
@@ -136,9 +134,9 @@ WRONG_ERRORS = {
 
 @pytest.mark.parametrize("name", WRONG_ERRORS)
 def test_a_claim_of_the_comparisons_agrees_and_differs(name: str) -> None:
-    judge = getattr(claims_errors, name)
-    assert judge(Numbers(comparisons())).verdict == "agrees"
-    assert judge(changed(comparisons(), WRONG_ERRORS[name])).verdict == "differs"
+    judge = getattr(comparisons, name)
+    assert judge(Numbers(made_for_errors())).verdict == "agrees"
+    assert judge(changed(made_for_errors(), WRONG_ERRORS[name])).verdict == "differs"
 
 
 def _claim(claims: Iterable[Claim], words: str) -> Claim:
@@ -148,31 +146,31 @@ def _claim(claims: Iterable[Claim], words: str) -> Claim:
 
 def test_the_papers_methods_must_beat_all_others() -> None:
     claim = _claim(MAE.claims, "purpose")
-    assert claim.judge(Numbers(comparisons())).verdict == "agrees"
-    found = claim.judge(changed(comparisons(), where("mae", "gs", lambda one: 4.1)))
+    assert claim.judge(Numbers(made_for_errors())).verdict == "agrees"
+    found = claim.judge(changed(made_for_errors(), where("mae", "gs", lambda one: 4.1)))
     assert found.verdict == "differs"  # within two standard errors is no difference
     assert "gs on AOL" in found.found
 
 
 def test_a_share_is_better_where_it_is_larger() -> None:
     claim = _claim(TOP.claims, "purpose")
-    assert claim.judge(Numbers(comparisons())).verdict == "agrees"
-    found = claim.judge(changed(comparisons(), where("topk-", "lpa", lambda one: 1.0)))
+    assert claim.judge(Numbers(made_for_errors())).verdict == "agrees"
+    found = claim.judge(changed(made_for_errors(), where("topk-", "lpa", lambda one: 1.0)))
     assert found.verdict == "differs"
 
 
 def test_alpa_has_less_noise_than_lpa() -> None:
     claim = _claim(MAE.claims, "less noise")
-    assert claim.judge(Numbers(comparisons())).verdict == "agrees"
-    wrong = changed(comparisons(), where("mae", "alpa", lambda one: 40.0))
+    assert claim.judge(Numbers(made_for_errors())).verdict == "agrees"
+    wrong = changed(made_for_errors(), where("mae", "alpa", lambda one: 40.0))
     assert claim.judge(wrong).verdict == "differs"
 
 
 def test_what_is_missing_is_said_with_our_order() -> None:
-    found = _claim(MAE.claims, "5.3").judge(Numbers(comparisons()))
+    found = _claim(MAE.claims, "5.3").judge(Numbers(made_for_errors()))
     assert found.verdict == "cannot be checked"
     assert "Netflix: auto, dpsense-s, dpsense, gs, alpa, lpa" in found.found
-    listed = _claim(TOP.claims, "5.4").judge(Numbers(comparisons()))
+    listed = _claim(TOP.claims, "5.4").judge(Numbers(made_for_errors()))
     assert "AOL: auto, dpsense-s, dpsense, gs, alpa, lpa" in listed.found
 
 
@@ -183,7 +181,7 @@ def test_table_2_says_where_a_look_alike_is_smaller() -> None:
         for one in SETS
         for column in columns
     ]
-    assert "all are the same" in table2.made(Numbers(same)).found
+    assert "all are the same" in experiment.made(Numbers(same)).found
     less = changed(same, lambda one: replace(one, mean=5.0) if one.x == "AOL" else one)
-    found = table2.made(less)
+    found = experiment.made(less)
     assert (found.verdict, "AOL, Rows: 5 instead of" in found.found) == ("cannot be checked", True)

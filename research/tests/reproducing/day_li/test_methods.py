@@ -12,8 +12,8 @@ import pytest
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.lab.baselines.gs import width
 from crowdtally_research.reproducing.papers.day_li.bench import Bench, bench_on
-from crowdtally_research.reproducing.papers.day_li.budgets import BUDGETS, LARGE, SMALL
-from crowdtally_research.reproducing.papers.day_li.dpsense import Scaling, ScalingUp
+from crowdtally_research.reproducing.papers.day_li.methods import Scaling, ScalingUp
+from crowdtally_research.reproducing.papers.day_li.panels import BUDGETS, LARGE, SMALL
 from kit.recording import Recording
 
 

@@ -12,15 +12,16 @@ import pytest
 
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.lab.metrics import precision, top_mae
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Given
-from crowdtally_research.reproducing.numbers import Number, Numbers
-from crowdtally_research.reproducing.papers.day_li import PAPER, panels, setting
+from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
+from crowdtally_research.reproducing.papers.day_li import PAPER, experiment, panels
 from crowdtally_research.reproducing.papers.day_li.bench import Bench
-from crowdtally_research.reproducing.papers.day_li.budgets import BUDGETS, LARGE
-from crowdtally_research.reproducing.papers.day_li.curves import curve_numbers, full_size_numbers
-from crowdtally_research.reproducing.papers.day_li.errors import Comparison
-from crowdtally_research.reproducing.papers.day_li.sampling import sampling_numbers
+from crowdtally_research.reproducing.papers.day_li.methods import (
+    Comparison,
+    curve_numbers,
+    full_size_numbers,
+    sampling_numbers,
+)
+from crowdtally_research.reproducing.papers.day_li.panels import BUDGETS, LARGE
 from kit.silent import SilentDraws
 
 NAME, TITLE = "transaction", "Transaction"
@@ -104,13 +105,13 @@ def test_the_full_size_needs_lengths_alone() -> None:
 @pytest.fixture(scope="module")
 def measured(made: Data, tmp_path_factory: pytest.TempPathFactory) -> Sequence[Number]:
     """The quick run of one data set, under the names of all."""
-    parts = {part.name: part for part in setting.parts(made, True)}
+    parts = {part.name: part for part in experiment.parts(made, True)}
     part = parts[NAME]
     found = part.run(Given(made, tmp_path_factory.mktemp("own")), **part.arguments)
-    return [renamed for one in setting.SETS for renamed in _renamed(found, one)]
+    return [renamed for one in experiment.SETS for renamed in _renamed(found, one)]
 
 
-def _renamed(numbers: Sequence[Number], one: setting.Set) -> list[Number]:
+def _renamed(numbers: Sequence[Number], one: experiment.Set) -> list[Number]:
     return [
         replace(
             number,
@@ -126,7 +127,7 @@ def test_every_panel_has_numbers_and_every_claim_a_verdict(
     figure: object, measured: Sequence[Number], made: Data, tmp_path: Path
 ) -> None:
     parts = figure.parts(made, True)  # type: ignore[attr-defined]
-    others = [part for part in parts if part.name not in {one.name for one in setting.SETS}]
+    others = [part for part in parts if part.name not in {one.name for one in experiment.SETS}]
     beside = [n for part in others for n in part.run(Given(made, tmp_path), **part.arguments)]
     numbers = Numbers([*beside, *measured])
     for panel in figure.panels:  # type: ignore[attr-defined]
@@ -155,8 +156,8 @@ def test_what_the_private_choice_loses(measured: Sequence[Number]) -> None:
 
 
 def test_every_set_is_work_of_its_own(made: Data) -> None:
-    whole = {part.name: part.arguments for part in setting.parts(made, False)}
-    assert list(whole) == [one.name for one in setting.SETS]
+    whole = {part.name: part.arguments for part in experiment.parts(made, False)}
+    assert list(whole) == [one.name for one in experiment.SETS]
     assert {arguments["runs"] for arguments in whole.values()} == {30}
     assert whole["netflix"]["autos"] == 5  # of which a run takes a minute
     assert all(a["autos"] >= 20 for name, a in whole.items() if name != "netflix")

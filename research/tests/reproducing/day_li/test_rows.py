@@ -11,9 +11,8 @@ from crowdtally.curator.counting.rows import scaled_sums
 from crowdtally.curator.counting.tables import count_scaled
 from crowdtally.lab.baselines.baseline import Bounded, keyed
 from crowdtally.lab.truth import true_counts
-from crowdtally_research.reproducing.papers.day_li.bench import Bench, reading
-from crowdtally_research.reproducing.papers.day_li.budgets import LARGE
-from crowdtally_research.reproducing.papers.day_li.rows import BinaryRows
+from crowdtally_research.reproducing.papers.day_li.bench import Bench, BinaryRows, reading
+from crowdtally_research.reproducing.papers.day_li.panels import LARGE
 
 
 @pytest.mark.parametrize("theta", [1, 6, 7, 40, 1000])

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crowdtally_research.reproducing.figure import Figure
-from crowdtally_research.reproducing.numbers import Number, Numbers, Place
-from crowdtally_research.reproducing.papers.fan_jin import PAPER, recommending
-from crowdtally_research.reproducing.papers.fan_jin.comparing import KS, LIMITS, THEOREM
-from crowdtally_research.reproducing.papers.fan_jin.subjects import SOURCES
+from crowdtally_research.reproducing.figure import Figure, Number, Numbers, Place
+from crowdtally_research.reproducing.papers.fan_jin import PAPER, table5
+from crowdtally_research.reproducing.papers.fan_jin.work import KS, LIMITS, SOURCES, THEOREM
 
 At = tuple[str, str, Place]
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -89,11 +87,11 @@ def _week() -> dict[At, float]:
 def _titles() -> list[Number]:
     """The lists of table 5, with the places that the paper's movies have in the real file."""
     lists = {
-        recommending.TRUTH: (recommending.PRINTED, range(1, 11)),
-        recommending.PAPER_SRA: (
-            recommending.PRINTED_SRA, (1777, 1851, 830, 3288, 3, 2712, 3576, 1, 1085, 9),
+        table5.TRUTH: (table5.PRINTED, range(1, 11)),
+        table5.PAPER_SRA: (
+            table5.PRINTED_SRA, (1777, 1851, 830, 3288, 3, 2712, 3576, 1, 1085, 9),
         ),
-        recommending.PAPER_HPA: (recommending.PRINTED_HPA, (1, 2, 6, 3, 8, 4, 11, 32, 10, 7)),
+        table5.PAPER_HPA: (table5.PRINTED_HPA, (1, 2, 6, 3, 8, 4, 11, 32, 10, 7)),
     }  # fmt: skip
     return [
         Number("lists", line, float(place), float(rank), text=title)

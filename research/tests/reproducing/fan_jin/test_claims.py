@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crowdtally_research.reproducing.figure import Judged
-from crowdtally_research.reproducing.numbers import Number, Numbers
-from crowdtally_research.reproducing.papers.fan_jin.judging import Check, judged, larger, worse
+from crowdtally_research.reproducing.figure import Judged, Number, Numbers
+from crowdtally_research.reproducing.papers.fan_jin.shared import Check, judged, larger, worse
 from reproducing.fan_jin.stated import FIGURES, STATED, At, numbers
 
 MEN = "men under 25"

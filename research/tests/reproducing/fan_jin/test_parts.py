@@ -17,18 +17,9 @@ from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.lab.demo import DAYS
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Given
-from crowdtally_research.reproducing.numbers import Number, Numbers
-from crowdtally_research.reproducing.papers.fan_jin import (
-    PAPER,
-    comparing,
-    recommending,
-    sampling,
-    subjects,
-)
-from crowdtally_research.reproducing.papers.fan_jin.subjects import SOURCES, Read
-from crowdtally_research.reproducing.papers.fan_jin.theorem import Theorem, theorem_of
+from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
+from crowdtally_research.reproducing.papers.fan_jin import PAPER, table5, work
+from crowdtally_research.reproducing.papers.fan_jin.work import SOURCES, Read, Theorem, theorem_of
 from kit.silent import SilentDraws
 
 ITEMS = 40
@@ -48,7 +39,7 @@ def _read(name: str) -> Read:
     columns = ("user", "item", "gender", "age") if movies else ("user", "item", "weekday")
     rows = zip(*(FILMS if movies else WEEK), strict=True)
     table = pa.table(dict(zip(columns, map(list, rows), strict=True)))
-    contexts = subjects.SHAPES[name].contexts.values
+    contexts = work.SHAPES[name].contexts.values
     records = Records(table, "user", "item", dict.fromkeys(contexts))
     subject = make_subject(records, Domain(list(range(ITEMS)), contexts))
     titles = tuple(f"movie {item}" for item in range(ITEMS)) if movies else ()
@@ -64,8 +55,8 @@ def _few(data: Data, name: str) -> Iterator[Read]:
 def given(tmp_path: Path) -> Iterator[Given]:
     """A few records in the place of every data set."""
     with (
-        mock.patch.object(comparing, "read", _few),
-        mock.patch.object(sampling, "read", _few),
+        mock.patch.object(work, "read", _few),
+        mock.patch.object(work, "read", _few),
     ):
         yield Given(Data(tmp_path / "made"), tmp_path / "own")
 
@@ -74,8 +65,8 @@ def given(tmp_path: Path) -> Iterator[Given]:
 def silent() -> Iterator[None]:
     """No noise."""
     with (
-        mock.patch.object(sampling, "SystemDraws", SilentDraws),
-        mock.patch.object(recommending, "SystemDraws", SilentDraws),
+        mock.patch.object(work, "SystemDraws", SilentDraws),
+        mock.patch.object(table5, "SystemDraws", SilentDraws),
     ):
         yield
 
@@ -85,10 +76,10 @@ def _places(numbers: Sequence[Number], panel: str, line: str) -> list[float]:
 
 
 def test_the_papers_methods_are_measured_for_four_figures(given: Given) -> None:
-    found = comparing.methods(given, dataset="gowalla", runs=4)
+    found = work.methods(given, dataset="gowalla", runs=4)
     numbers = Numbers(found)
     for panel in ("items mse", "edges kl", "edges kl_reversed", "items precision"):
-        assert numbers.lines(panel) == list(comparing.METHODS)
+        assert numbers.lines(panel) == list(work.METHODS)
         assert numbers.at(panel, "gs", "Gowalla").runs == 4
     assert list(numbers.curve("top gowalla", "lpa")) == [1, 3, 10, 20, 30]  # of 40 items
     kept = sum(min(10, user + 1) for user in range(30)) / len(WEEK)
@@ -101,13 +92,13 @@ def test_the_papers_methods_are_measured_for_four_figures(given: Given) -> None:
 
 
 def test_auto_is_one_line_for_lists_and_a_flat_one_for_l(given: Given) -> None:
-    found = comparing.auto(given, dataset="foursquare", runs=2, epsilon="0.1,1")
+    found = work.auto(given, dataset="foursquare", runs=2, epsilon="0.1,1")
     numbers = Numbers(found)
     assert len(found) == len(numbers)  # none stands in the place of another
     assert {one.line for one in numbers} == {"auto"}
     for epsilon in ("0.1", "1"):
         flat = numbers.curve(f"l items {epsilon}", "auto")
-        assert list(flat) == list(comparing.LIMITS)
+        assert list(flat) == list(work.LIMITS)
         assert len({one.mean for one in flat.values()}) == 1
     own = numbers.mean("items mse", "auto", "Foursquare")
     assert numbers.mean("l items 1", "auto", 10.0) == own
@@ -120,15 +111,15 @@ def test_auto_is_one_line_for_lists_and_a_flat_one_for_l(given: Given) -> None:
 
 
 def test_every_l_is_tried_at_both_epsilons_beside_the_theorem(given: Given) -> None:
-    found = comparing.limits(given, dataset="foursquare", runs=2, tried=[1, 30])
+    found = work.limits(given, dataset="foursquare", runs=2, tried=[1, 30])
     numbers = Numbers(found)
     for table in ("items", "edges"):
         for epsilon in ("0.1", "1"):
             panel = f"l {table} {epsilon}"
-            assert numbers.lines(panel) == ["sra", "hpa", comparing.THEOREM]
+            assert numbers.lines(panel) == ["sra", "hpa", work.THEOREM]
             assert list(numbers.curve(panel, "hpa")) == [1.0, 30.0]
     # Nobody has more than 30 records, so all that is left at l = 30 is noise of scale l/(ε/2).
-    expected = numbers.mean("l edges 1", comparing.THEOREM, 30.0)
+    expected = numbers.mean("l edges 1", work.THEOREM, 30.0)
     assert expected == pytest.approx(2 * 60**2)
     assert numbers.mean("l edges 1", "sra", 30.0) == pytest.approx(expected, rel=0.5)
 
@@ -167,20 +158,20 @@ def test_the_theorem_reads_its_model_off_the_records() -> None:
 @pytest.mark.usefixtures("silent")
 def test_a_popularity_of_all_records_shows_the_true_list(given: Given) -> None:
     with mock.patch.object(Read, "options", return_value=_ALL):
-        found = sampling.popularity(given, dataset="netflix", keys=2, noises=3)
+        found = work.popularity(given, dataset="netflix", keys=2, noises=3)
     assert [(number.x, number.mean, number.runs) for number in found] == [
         (10.0, 1.0, 6), (20.0, 1.0, 6), (30.0, 1.0, 6),
     ]  # fmt: skip
 
 
 def test_a_popularity_of_one_record_with_noise_shows_little(given: Given) -> None:
-    found = sampling.popularity(given, dataset="netflix", keys=3, noises=2)
+    found = work.popularity(given, dataset="netflix", keys=3, noises=2)
     assert found[0].mean < 0.8  # noise of scale 10 on counts of about 1
     assert {(one.panel, one.line) for one in found} == {("popularity netflix", "popularity of hpa")}
 
 
 def test_the_weight_that_auto_counts_is_that_of_rows_scaled_to_some_bound(given: Given) -> None:
-    (found,) = sampling.weights(given, dataset="gowalla", runs=2)
+    (found,) = work.weights(given, dataset="gowalla", runs=2)
     assert (found.panel, found.line, found.x, found.runs) == ("kept", "auto", "Gowalla", 2)
     rows = np.arange(1, 31)
     able = [np.minimum(rows, theta).sum() / rows.sum() for theta in range(1, 31)]
@@ -190,7 +181,7 @@ def test_the_weight_that_auto_counts_is_that_of_rows_scaled_to_some_bound(given:
 
 @pytest.mark.usefixtures("silent")
 def test_a_week_is_counted_in_all_records_and_in_samples(given: Given) -> None:
-    found = sampling.week(given, dataset="foursquare", runs=3)
+    found = work.week(given, dataset="foursquare", runs=3)
     days = Counter(day for _, _, day in WEEK)
     original = _places(found, "week", "original")
     assert original == pytest.approx([100 * days[day] / len(WEEK) for day in DAYS])
@@ -208,7 +199,7 @@ def test_a_week_is_counted_in_all_records_and_in_samples(given: Given) -> None:
 
 @pytest.mark.usefixtures("silent")
 def test_without_noise_and_bound_every_list_is_the_true_one(given: Given) -> None:
-    found = recommending.recommendations(given, dataset="movielens", runs=2)
+    found = table5.recommendations(given, dataset="movielens", runs=2)
     numbers = Numbers(found)
     truth = [one.text for one in numbers.curve("lists", "truth").values()]
     men = Counter(item for user, item, gender, age in FILMS if (gender, age) == ("M", "Under 25"))
@@ -218,24 +209,24 @@ def test_without_noise_and_bound_every_list_is_the_true_one(given: Given) -> Non
     ]
     for line in ("sra", "hpa"):  # nobody has more than 20 movies: 30 of them cut nobody
         assert [one.text for one in numbers.curve("lists", line).values()] == truth
-        assert numbers.mean("found", line, recommending.MEN) == 10
+        assert numbers.mean("found", line, table5.MEN) == 10
     assert [one.mean for one in numbers.curve("lists", "truth").values()] == list(range(1, 11))
-    assert not numbers.has("lists", recommending.PAPER_SRA)
+    assert not numbers.has("lists", table5.PAPER_SRA)
 
 
 def test_places_count_from_one_and_equal_counts_share_no_place() -> None:
     counts = np.array([5, 9, 9, 0])
-    assert sorted(recommending.places(counts).tolist()) == [1, 2, 3, 4]
-    assert recommending.places(counts)[3] == 4
-    assert set(recommending.best(counts, 2).tolist()) == {1, 2}
+    assert sorted(table5.places(counts).tolist()) == [1, 2, 3, 4]
+    assert table5.places(counts)[3] == 4
+    assert set(table5.best(counts, 2).tolist()) == {1, 2}
 
 
 def test_the_printed_lists_have_as_many_of_the_true_ten_as_the_text_says() -> None:
-    true = set(recommending.PRINTED)
-    assert len(true & set(recommending.PRINTED_HPA)) == 8
-    assert len(true & set(recommending.PRINTED_SRA)) == 3
+    true = set(table5.PRINTED)
+    assert len(true & set(table5.PRINTED_HPA)) == 8
+    assert len(true & set(table5.PRINTED_SRA)) == 3
     assert all(len(set(column)) == 10 for column in (
-        recommending.PRINTED, recommending.PRINTED_SRA, recommending.PRINTED_HPA
+        table5.PRINTED, table5.PRINTED_SRA, table5.PRINTED_HPA
     ))  # fmt: skip
 
 
@@ -256,7 +247,7 @@ def test_releases_are_asked_for_with_the_papers_settings() -> None:
 
 
 def test_a_look_alike_is_read_with_its_list_and_its_contexts(tmp_path: Path) -> None:
-    with subjects.read(Data(tmp_path, is_quick=True), "gowalla") as found:
+    with work.read(Data(tmp_path, is_quick=True), "gowalla") as found:
         domain = found.subject.domain
         assert domain is not None
         assert len(domain.items) == 15_200

@@ -13,9 +13,7 @@ import pytest
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.planning import Plan
 from crowdtally.person.rounding import ONE
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Given
-from crowdtally_research.reproducing.numbers import Number, Numbers
+from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
 from crowdtally_research.reproducing.papers.shen_jin import PAPER, errors, example, figures
 from crowdtally_research.reproducing.papers.shen_jin.people import made_up, people_of
 from kit.silent import SilentDraws

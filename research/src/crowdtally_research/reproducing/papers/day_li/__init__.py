@@ -2,25 +2,22 @@
 
 ::
 
-    budgets, setting   the two ε, the data sets, and one part of work for each
-    rows               what DPSense counts at any θ, from one reading
-    bench, dpsense     the methods, each by the product's own steps
-    curves, sampling   the numbers of figure 1
-    errors             the numbers of the comparisons
-    experiment         all numbers of one data set
-    panels, judging    what numbers are called, and what claims are judged with
-    figure1, claims1, table2, comparisons, claims_errors   the figures
+    panels        the two ε, what numbers are called, and what claims are judged with
+    bench         what DPSense counts at any θ, from one reading; the methods it is held against
+    methods       DPSense and the numbers of figure 1 and of the comparisons
+    experiment    all numbers of one data set; the data sets; table 2
+    figure1, comparisons   the other figures, with their claims
 """
 
 from crowdtally_research.reproducing.figure import Paper
-from crowdtally_research.reproducing.papers.day_li import comparisons, figure1, table2
+from crowdtally_research.reproducing.papers.day_li import comparisons, experiment, figure1
 
 PAPER = Paper(
     "day-li",
     "Day & Li, Differentially Private Publishing of High-dimensional Data Using Sensitivity "
     "Control, ASIACCS 2015",
     (
-        table2.FIGURE,
+        experiment.FIGURE,
         figure1.FIGURE,
         comparisons.MAE,
         comparisons.MRE,

@@ -1,8 +1,40 @@
-"""What the numbers of every figure are called."""
+"""The budgets and panels of all figures, and how claims are judged."""
 
 from __future__ import annotations
 
-from crowdtally_research.reproducing.papers.day_li.budgets import Budget
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from crowdtally.lab.compared.rounding import alone
+from crowdtally.values.epsilon import Epsilon
+from crowdtally_research.reproducing.figure import Judged, Number, Verdict
+
+# The two ε of the paper, and what numbers at each of them are called.
+
+
+@dataclass(frozen=True)
+class Budget:
+    """An ε that is no rational: it is rounded down, so that no more is spent than was meant."""
+
+    words: str
+    """As the paper writes it."""
+    name: str
+    """In the name of a panel."""
+    value: str
+    """The rational that is spent."""
+
+    @property
+    def epsilon(self) -> Epsilon:
+        """The same, exact."""
+        return Epsilon.of(self.value)
+
+
+SMALL = Budget("ln 1.5", "ln1.5", "0.4054")
+LARGE = Budget("ln 3", "ln3", "1.0986")
+BUDGETS: Sequence[Budget] = (SMALL, LARGE)
+
+
+# What the numbers of every figure are called.
 
 KS = (10, 20, 50, 100, 200)
 """The lengths of lists."""
@@ -67,3 +99,36 @@ def scalings(budget: Budget) -> str:
 def table(column: str) -> str:
     """A column of Table 2."""
     return f"table-{column}"
+
+
+# What the claims of all figures are judged with.
+
+ERRORS = 2.0
+"""Standard errors of a difference within which two means are called equal."""
+
+
+def judged(holds: bool, found: str) -> Judged:
+    """Whether it holds here."""
+    verdict: Verdict = "agrees" if holds else "differs"
+    return Judged(verdict, found)
+
+
+def mostly(holds: Mapping[str, bool]) -> bool:
+    """Whether something holds on two of three data sets: what the paper calls a tendency."""
+    return 3 * sum(holds.values()) >= 2 * len(holds)
+
+
+def listed(values: Mapping[str, float], unit: str = "") -> str:
+    """A number for each data set: ``Netflix 1.2, AOL 3``."""
+    return ", ".join(f"{name} {short(value)}{unit}" for name, value in values.items())
+
+
+def short(value: float) -> str:
+    """A number to three digits."""
+    return alone(float(f"{value:.3g}"))
+
+
+def less(one: Number, other: Number) -> bool:
+    """Whether a mean is below another by more than chance makes likely."""
+    spread: float = (one.standard_error**2 + other.standard_error**2) ** 0.5
+    return other.mean - one.mean > ERRORS * spread

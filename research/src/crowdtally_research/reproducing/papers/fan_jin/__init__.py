@@ -2,11 +2,8 @@
 
 from crowdtally_research.reproducing.figure import Paper
 from crowdtally_research.reproducing.papers.fan_jin import (
-    figure5,
-    figure6,
-    figure9,
-    figure10,
-    figure11,
+    figures5and6,
+    figures9to11,
     table5,
     utility,
 )
@@ -16,13 +13,13 @@ PAPER = Paper(
     "Liyue Fan and Hongxia Jin, A Practical Framework for Privacy-Preserving Data Analytics, "
     "WWW 2015",
     (
-        figure5.FIGURE,
-        figure6.FIGURE,
+        figures5and6.FIGURE_5,
+        figures5and6.FIGURE_6,
         utility.FIGURE_7,
         utility.FIGURE_8,
-        figure9.FIGURE,
-        figure10.FIGURE,
-        figure11.FIGURE,
+        figures9to11.FIGURE_9,
+        figures9to11.FIGURE_10,
+        figures9to11.FIGURE_11,
         table5.FIGURE,
     ),
 )

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from crowdtally.lab.compared.pictures.axes import Axis
-from crowdtally_research.reproducing.figure import Claim, Figure, Judged, Panel
-from crowdtally_research.reproducing.numbers import Number, Numbers
-from crowdtally_research.reproducing.papers.fan_jin.comparing import panel_of
-from crowdtally_research.reproducing.papers.fan_jin.judging import (
+from crowdtally_research.reproducing.figure import Claim, Figure, Judged, Number, Numbers, Panel
+from crowdtally_research.reproducing.papers.fan_jin.shared import (
     ALL,
+    READ_OFF,
     SAID,
+    TOLD,
     Check,
     against,
+    all_methods,
     each,
     judged,
     larger,
     shown,
     worse,
 )
-from crowdtally_research.reproducing.papers.fan_jin.shared import READ_OFF, TOLD, all_methods
-from crowdtally_research.reproducing.papers.fan_jin.subjects import SOURCES
+from crowdtally_research.reproducing.papers.fan_jin.work import SOURCES, panel_of
 
 EXISTING = ("lpa", "dft", "gs")
 OURS = ("sra", "hpa")

@@ -19,10 +19,8 @@ from crowdtally.person.planning import Plan
 from crowdtally.person.quantify import Policy, quantify
 from crowdtally.person.rebuild import chosen, relaxed
 from crowdtally.person.rounding import ONE, in_widths
-from crowdtally_research.recommenders.posterior import Posterior
-from crowdtally_research.recommenders.stocking import Stock
-from crowdtally_research.reproducing.figure import Given
-from crowdtally_research.reproducing.numbers import Number
+from crowdtally_research.recommenders.histories import Posterior, Stock
+from crowdtally_research.reproducing.figure import Given, Number
 from crowdtally_research.reproducing.papers.shen_jin.example import expected_error, global_scale
 from crowdtally_research.reproducing.papers.shen_jin.people import People, people_of
 

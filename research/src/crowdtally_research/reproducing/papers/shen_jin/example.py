@@ -13,10 +13,18 @@ from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History
 from crowdtally.person.perturbing import counted, measure
 from crowdtally.person.planning import Plan
-from crowdtally_research.recommenders.stocking import Stock
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Claim, Figure, Given, Judged, Panel, Part
-from crowdtally_research.reproducing.numbers import Number, Numbers
+from crowdtally_research.recommenders.histories import Stock
+from crowdtally_research.reproducing.figure import (
+    Claim,
+    Data,
+    Figure,
+    Given,
+    Judged,
+    Number,
+    Numbers,
+    Panel,
+    Part,
+)
 
 ITEMS = {"item 1": "123", "item 2": "134", "item 3": "15", "item 4": "13", "item 5": "12"}
 """Their categories. The text gives those of item 1 alone: these give the printed numbers."""

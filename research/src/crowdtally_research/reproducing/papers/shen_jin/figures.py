@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from math import isclose
 
 from crowdtally.lab.compared.pictures.axes import Axis
-from crowdtally_research.reproducing.datasets import Data
-from crowdtally_research.reproducing.figure import Claim, Figure, Judged, Panel, Part
-from crowdtally_research.reproducing.numbers import Number, Numbers
+from crowdtally_research.reproducing.figure import (
+    Claim,
+    Data,
+    Figure,
+    Judged,
+    Number,
+    Numbers,
+    Panel,
+    Part,
+)
 from crowdtally_research.reproducing.papers.shen_jin.errors import (
     BOUND,
     BUDGET,

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.catalogue_file import read_catalogue
 from crowdtally.values.records import Records
-from crowdtally_research.recommenders.reading import read_visits
-from crowdtally_research.reproducing.datasets import Data
+from crowdtally_research.recommenders.experiment import read_visits
+from crowdtally_research.reproducing.figure import Data
 
 NAME = "movie-genres"
 _SEED = 20160
