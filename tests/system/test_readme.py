@@ -18,7 +18,12 @@ import pytest
 from kit.command import COMMANDS, INSTALLED
 from kit.documents import ROOT, Block, Place, blocks, marked, sessions, shape
 
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "research" / "README.md",
+    *sorted((ROOT / "research" / "docs").rglob("*.md")),
+]
 PASSED = ("PYTHONPATH", "TMPDIR")
 
 
