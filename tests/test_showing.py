@@ -16,8 +16,8 @@ from crowdtally.reader.asking.printing import printed
 from crowdtally.reader.asking.top_list import TopItem, TopList
 from kit.hamlet import hamlet
 from kit.made import made, visits
+from kit.stored import NAMES, stored
 
-CORPUS = Path(__file__).parent / "corpus" / "releases"
 EVIL = "<script>alert(1 & 2)</script>"
 FRAME = pa.table({"u": ["Nobody Else"], "i": ["secret place"]})
 
@@ -181,8 +181,8 @@ def test_long_things_are_cut_and_say_so() -> None:
 
 
 def test_a_release_of_any_form_is_shown() -> None:
-    for folder in sorted(CORPUS.iterdir()):
-        release = ct.load(folder)
+    for name in NAMES:
+        release = ct.load(stored(name))
         assert len(repr(release)) <= 100
         text = Page(release._repr_html_()).text
         for table in release.metadata["tables"]:

@@ -17,7 +17,8 @@ import pytest
 import crowdtally as ct
 from kit.browsing import DESK, PHONE, Browser, Looked
 from kit.hostile import CONTEXT, SCRIPT, hostile
-from kit.served import CORPUS, Served, of_kind, serving
+from kit.served import Served, of_kind, serving
+from kit.stored import stored
 
 QUICK = (
     f"/r/out/top?context={quote(CONTEXT)}%3D1", "/r/out/map", "/r/out/sum",
@@ -42,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("served")
     releases = [hostile(folder)]
     releases += [of_kind(folder, kind) for kind in ("auto", "attributes", "top-in-contexts")]
-    releases += [ct.load(CORPUS / one) for one in ("sra-one-context", "sra-record-id")]
+    releases += [ct.load(stored(one)) for one in ("sra-one-context", "sra-record-id")]
     with serving(releases) as found:
         yield found.until_ready()
 
@@ -148,7 +149,7 @@ def test_ticks_change_the_list_and_the_address(browser: Browser, server: Served)
 
 
 def test_the_order_can_be_changed(browser: Browser, server: Served) -> None:
-    release = ct.load(CORPUS / "sra-one-context")
+    release = ct.load(stored("sra-one-context"))
     with browser.looking(_at(server, "/r/sra-one-context/top")) as seen:
         page = seen.page
         assert _rows(page) == [str(row.item) for row in release.top(50).rows]
@@ -169,7 +170,7 @@ def test_the_order_can_be_changed(browser: Browser, server: Served) -> None:
 
 def test_what_is_shown_can_be_saved(browser: Browser, server: Served, tmp_path: Path) -> None:
     path = "/r/sra-one-context/top?context=day%3DFri"
-    wanted = ct.load(CORPUS / "sra-one-context").top(50, day="Fri")
+    wanted = ct.load(stored("sra-one-context")).top(50, day="Fri")
     with browser.looking(_at(server, path)) as seen:
         files = {}
         for name in ("CSV", "JSON", "Parquet", "SVG"):
@@ -186,8 +187,8 @@ def test_what_is_shown_can_be_saved(browser: Browser, server: Served, tmp_path: 
         with seen.page.expect_download() as saved:
             seen.page.get_by_role("link", name="items.parquet").click()
         saved.value.save_as(tmp_path / "items.parquet")
-        stored = (CORPUS / "sra-one-context" / "items.parquet").read_bytes()
-        assert (tmp_path / "items.parquet").read_bytes() == stored
+        released = (stored("sra-one-context") / "items.parquet").read_bytes()
+        assert (tmp_path / "items.parquet").read_bytes() == released
         _calm(seen)
 
 
@@ -203,7 +204,7 @@ def test_two_releases_are_compared_and_others_chosen(browser: Browser, server: S
         page.get_by_label("may be wrong").fill("0.9")
         page.get_by_role("button", name="Compare").click()
         page.wait_for_url("**fdr=0.9*")
-        found = ct.changes(CORPUS / "sra-one-context", CORPUS / "sra-record-id", fdr="0.9", k=50)
+        found = ct.changes(stored("sra-one-context"), stored("sra-record-id"), fdr="0.9", k=50)
         page.get_by_text(f"{found.discovered} changed").wait_for()
         page.get_by_role("heading", name="Side by side").wait_for()
         assert [one for one in seen.alarms if not REFUSED.search(one)] == []

@@ -14,8 +14,9 @@ import crowdtally as ct
 from crowdtally.cli import answering
 from kit.answered import top_list
 from kit.command import Ended, crowdtally
+from kit.stored import stored
 
-RELEASE = Path(__file__).parents[1] / "corpus" / "releases" / "sra-one-context"
+RELEASE = stored("sra-one-context")
 ITEMS = ["zoo", "arena", "O'Brien's", "café, old", "mill", "quay", "北京", "pier"]
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import crowdtally as ct
 from kit.command import crowdtally
+from kit.stored import stored
 
-CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
-PAIR = (str(CORPUS / "sra-one-context"), str(CORPUS / "sra-record-id"))
+PAIR = (str(stored("sra-one-context")), str(stored("sra-record-id")))
 
 
 def test_the_command_says_what_python_says(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_the_command_says_what_python_says(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ((PAIR[0], PAIR[0]), "the same release"),
-        ((PAIR[0], str(CORPUS / "sra-items")), "releases of two domains"),
+        ((PAIR[0], str(stored("sra-items"))), "releases of two domains"),
         ((*PAIR, "--context", "dy=Fri"), "no context 'dy'"),
         ((*PAIR, "--fdr", "2"), "between 0 and 1"),
         ((*PAIR, "--fdr", "x"), "exact finite number"),

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from kit.command import crowdtally
+from kit.stored import stored
 
-CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
-RELEASE = CORPUS / "sra-one-context"
+RELEASE = stored("sra-one-context")
 
 
 def test_a_release_is_described() -> None:
@@ -74,10 +74,3 @@ def test_what_is_no_release_is_refused(tmp_path: Path) -> None:
     assert ended.out == ""
     assert "is not a release: it has no release.json" in ended.err
     assert crowdtally("describe").code == 2
-
-
-def test_an_older_release_is_described_with_a_remark() -> None:
-    ended = crowdtally("describe", CORPUS / "older-pairs")
-    assert ended.code == 0
-    assert "of an older version" in ended.err
-    assert "unordered pair" in " ".join(ended.out.split())

@@ -10,8 +10,9 @@ import pytest
 
 import crowdtally as ct
 from kit.command import crowdtally
+from kit.stored import stored
 
-RELEASE = Path(__file__).parents[1] / "corpus" / "releases" / "sra-items"
+RELEASE = stored("sra-items")
 
 
 def test_a_page_and_its_facts(tmp_path: Path) -> None:

@@ -18,10 +18,11 @@ from unittest import mock
 import pytest
 
 from kit.command import INSTALLED, Ended, crowdtally
-from kit.served import CORPUS, Served
+from kit.served import Served
+from kit.stored import stored
 
-RELEASE = CORPUS / "sra-one-context"
-OTHER = CORPUS / "sra-record-id"
+RELEASE = stored("sra-one-context")
+OTHER = stored("sra-record-id")
 
 
 @contextmanager

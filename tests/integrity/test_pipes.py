@@ -16,7 +16,8 @@ import crowdtally as ct
 from crowdtally.errors import InputError
 from crowdtally.published import parquet, regular
 from kit.command import crowdtally
-from kit.served import CORPUS, serving
+from kit.served import serving
+from kit.stored import stored
 
 SECONDS = 20
 Fresh = Callable[..., Path]
@@ -128,7 +129,7 @@ def test_two_tables_in_turn_are_not_mixed_up(fresh: Fresh, tmp_path: Path) -> No
 def test_a_server_answers_others_meanwhile(name: str, fresh: Fresh) -> None:
     """Each question to such a folder took a thread for ever."""
     folder = fresh("plain")
-    releases = [ct.load(folder), ct.load(CORPUS / "sra-one-context")]
+    releases = [ct.load(folder), ct.load(stored("sra-one-context"))]
     with serving(releases) as server:
         server.until_ready()
         _replaced(folder / name, "pipe")

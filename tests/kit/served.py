@@ -28,18 +28,17 @@ from kit.auto_made import release_way
 from kit.hamlet import PLACES, hamlet
 from kit.hostile import hostile
 from kit.made import made, visits
+from kit.stored import stored
 
-CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 STORED = (
     "sra-two-contexts", "sra-attributes", "pairs", "filter-one", "discovered", "discovered-none",
     "haar-items", "sketch-wide", "sra-integers-and-context", "sra-one-context", "sra-record-id",
-    "older-pairs",
 )  # fmt: skip
-"""Kinds of release that are stored."""
+"""Kinds that many tests share."""
 MADE = (
     "auto", "tastes", "top", "top-in-contexts", "attributes", "labels", "hostile", "found-cells",
 )  # fmt: skip
-"""Kinds that are made when tests run."""
+"""Kinds that are made here."""
 KINDS = (*MADE, *STORED)
 """By the names that they have in addresses."""
 LABELS = {"zoo": "The old Zoo", "arena": "Arène", "mill": "Mill 100%_wide"}
@@ -199,7 +198,7 @@ def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
 def of_kind(folder: Path, kind: str) -> ct.Release:
     """A small release of a kind, in a folder of that name."""
     if kind in STORED:
-        return ct.load(CORPUS / kind)
+        return ct.load(stored(kind))
     if kind == "auto":
         return ct.load(adaptive(folder, kind, rows=False, for_="recommend"))
     if kind == "labels":
@@ -209,8 +208,8 @@ def of_kind(folder: Path, kind: str) -> ct.Release:
     if kind == "hostile":
         inside = folder / kind
         inside.mkdir()
-        stored = hostile(inside)
-        stored.folder.rename(folder / "hostile-labels")
+        made_there = hostile(inside)
+        made_there.folder.rename(folder / "hostile-labels")
         return ct.load((folder / "hostile-labels").rename(inside / "hostile"))
     if kind == "found-cells":
         return made(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,7 @@ from crowdtally.published.table import TableFacts
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.rational import recorded
 from crowdtally.values.table_kinds import HEADS, KINDS, PAIRS, STEPS
-
-CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
-NAMES = sorted(folder.name for folder in CORPUS.iterdir())
+from kit.stored import NAMES, stored
 
 
 def number(text: str | None) -> Fraction | None:
@@ -71,8 +68,8 @@ def check_summary(table: TableFacts, facts: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_they_say_what_the_file_says(name: str) -> None:
-    facts = json.loads((CORPUS / name / "release.json").read_text(encoding="utf-8"))
-    release = published.load(CORPUS / name)
+    facts = json.loads((stored(name) / "release.json").read_text(encoding="utf-8"))
+    release = published.load(stored(name))
     assert release.metadata == facts
     assert (release.schema, release.id) == (facts["schema"], facts["id"])
     assert release.counted == facts["counted"]
@@ -98,7 +95,7 @@ def test_they_say_what_the_file_says(name: str) -> None:
 
 
 def test_they_are_parsed_once_and_cannot_be_changed() -> None:
-    release = published.load(CORPUS / "sra-one-context")
+    release = published.load(stored("sra-one-context"))
     assert release.tables is release.tables
     assert release.domain is release.domain
     with pytest.raises(FrozenInstanceError):
@@ -106,14 +103,14 @@ def test_they_are_parsed_once_and_cannot_be_changed() -> None:
 
 
 def test_every_kind_of_table_is_met_in_the_stored_releases() -> None:
-    met = {table.name for name in NAMES for table in published.load(CORPUS / name).tables}
+    met = {table.name for name in NAMES for table in published.load(stored(name)).tables}
     # Those of auto and of top items are met in releases that tests make (``test_auto.py``).
     assert met == set(KINDS) - {kind.name for kind in (*STEPS, HEADS)}
 
 
-@pytest.mark.parametrize("name", ["pairs", "older-pairs", "pairs-text-hpa"])
+@pytest.mark.parametrize("name", ["pairs", "pairs-text-hpa"])
 def test_a_pair_has_its_list_twice(name: str) -> None:
-    release = published.load(CORPUS / name)
+    release = published.load(stored(name))
     (table,) = (table for table in release.tables if table.kind is PAIRS)
     (item,) = release.domain.names
     assert table.axes == table.columns == (item, f"other_{item}")

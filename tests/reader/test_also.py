@@ -13,9 +13,9 @@ import crowdtally as ct
 from crowdtally.noise.draws import SystemDraws
 from kit.made import made
 from kit.silent import SilentDraws
+from kit.stored import stored
 from kit.words import Seeded
 
-CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 ITEMS = [f"film {n}" for n in range(30)]
 USERS, EACH = 1200, 4
 
@@ -120,9 +120,9 @@ def test_chances_and_intervals_of_lifts_hold(
             assert abs(probability[some].mean() - right[some].mean()) <= slack
 
 
-@pytest.mark.parametrize("name", ["pairs", "pairs-filter", "pairs-priority", "older-pairs"])
+@pytest.mark.parametrize("name", ["pairs", "pairs-filter", "pairs-priority"])
 def test_stored_pairs_answer(name: str) -> None:
-    release = ct.load(CORPUS / name)
+    release = ct.load(stored(name))
     (item, other), *_ = [row[:2] for row in release.table("pairs").fetchall()]
     counted = {
         (first, second): count for first, second, count, *_ in release.table("pairs").fetchall()

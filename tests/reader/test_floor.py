@@ -19,8 +19,8 @@ from kit.command import crowdtally
 from kit.made import GivenNoise, made, visits
 from kit.releases import axes_of, empty_items
 from kit.silent import SilentDraws
+from kit.stored import stored
 
-CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 PLACES = [f"p{n}" for n in range(50)]
 DAYS = ["Mon", "Tue", "Wed"]
 LAW = DiscreteLaplace(Fraction(4))
@@ -107,10 +107,10 @@ def test_a_sampled_list_keeps_its_ranks_on_both_sides_of_the_line(tmp_path: Path
 
 
 def test_discovered_items_are_all_somebodys() -> None:
-    found = ct.load(CORPUS / "discovered").top(99)
+    found = ct.load(stored("discovered")).top(99)
     assert all(row.above_floor for row in found)
     assert "each item here has a user" in found.floor_words
-    (table,) = ct.load(CORPUS / "discovered").metadata["tables"]
+    (table,) = ct.load(stored("discovered")).metadata["tables"]
     assert found.floor >= table["threshold"] - 1
 
 
@@ -161,11 +161,10 @@ def test_where_sizes_say_nothing_the_list_says_so(tmp_path: Path) -> None:
         ("user-per-row", "Each row is counted once, as a person of its own"),
         ("user-per-row-weight", "Each row is counted as many times as its column 'persons' says"),
         ("discovered", "Each user is counted at most once in a cell, and in at most 3 cells"),
-        ("older-one-context", "records of each user are counted; noise intervals cover the noise"),
     ],
 )
-def test_old_releases_say_what_they_count(name: str, words: str) -> None:
-    release = ct.load(CORPUS / name)
+def test_releases_say_what_they_count(name: str, words: str) -> None:
+    release = ct.load(stored(name))
     found = release.top(1)
     assert words in found.what_counts
     assert release.sum().what_counts == found.what_counts
@@ -174,14 +173,14 @@ def test_old_releases_say_what_they_count(name: str, words: str) -> None:
 
 
 def test_pairs_and_quantities_in_words() -> None:
-    release = ct.load(CORPUS / "pairs")
+    release = ct.load(stored("pairs"))
     item, other = (release.metadata["domain"]["items"]["values"][n] for n in (0, 1))
     name = release.metadata["domain"]["items"]["name"]
     pair = release.sum(**{name: item, f"other_{name}": other})
     assert pair.table == "pairs"
     assert pair.what_counts.startswith("Pairs of at most 4 records of each user are counted;")
     quantity = {"records": {"quantity": {"column": "amount", "most": 20}}}
-    found = load(CORPUS / "sra-items")
+    found = load(stored("sra-items"))
     told = Published(found.folder, {**found.metadata, **quantity})
     words = what_counts(told, told.tables[0]).words()
     assert words == "at most 4 records of each user are counted, each at most 20 times"

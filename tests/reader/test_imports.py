@@ -11,8 +11,9 @@ import pytest
 import crowdtally as ct
 from crowdtally.reader import tables
 from kit.damaged import of_kind
+from kit.stored import stored
 
-RELEASE = Path(__file__).parents[1] / "corpus" / "releases" / "sra-one-context"
+RELEASE = stored("sra-one-context")
 CURATORS = ("crowdtally.curator", "crowdtally.noise", "crowdtally.facade", "crowdtally.budget")
 HEAVY = ("ibis", "sqlalchemy", "pandas", "pyarrow", "polars", "pyspark", "cryptography", "scipy")
 ASKED = """

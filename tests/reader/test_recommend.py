@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import crowdtally as ct
 from kit.command import crowdtally
 from kit.made import made, visits
 from kit.silent import SilentDraws
+from kit.stored import NAMES, stored
 
-CORPUS = Path(__file__).parents[1] / "corpus" / "releases"
 PLACES = ["zoo", "arena", "mill", "bank", "yard", "@home"]
 DAYS, HOURS = ["Fri", "Sat", "Sun"], [9, 10, 11]
 
@@ -143,39 +142,17 @@ def test_a_context_may_have_any_name(tmp_path: Path) -> None:
     assert [(row.item, row.count) for row in found] == [("b", 3)]
 
 
-KINDS = {
-    "sra-two-contexts", "hpa", "dpsense-s-cap", "dyadic-context", "dyadic-items", "haar-context",
-    "haar-items", "sketch", "discovered", "discovered-none", "older-one-context", "user-per-row",
-    "sra-attributes", "pairs",
-}  # fmt: skip
-"""One of each kind; all others are asked in the long run."""
-
-
-def stored() -> Iterator[Any]:
-    for folder in sorted(CORPUS.iterdir()):
-        with (folder / "release.json").open("rb") as file:
-            tables = json.load(file)["tables"]
-        sparse = tables[0]["name"] == "items" and tables[0]["publishing"] not in (
-            "dense",
-            "discovered",
-        )
-        marks = (
-            () if folder.name in KINDS or (sparse and "two" in folder.name) else pytest.mark.long
-        )
-        yield pytest.param(folder, id=folder.name, marks=marks)
-
-
-@pytest.mark.parametrize("folder", list(stored()))
-def test_every_kind_of_release_answers_or_says_what_to_ask(folder: Path) -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind_of_release_answers_or_says_what_to_ask(name: str) -> None:
     """Of each that has a list of items, a list; of each that has contexts, what is special."""
-    release = ct.load(folder)
+    release = ct.load(stored(name))
     domain, tables = release.metadata["domain"], release.metadata["tables"]
     kinds = {table.get("transform", {}).get("kind") for table in tables}
     if "items" not in domain:
         with pytest.raises(ct.UsageError, match="it has no items"):
             release.recommend(3)
         return
-    if "sketch" in kinds or folder.name in ("haar-items", "discovered-none"):
+    if "sketch" in kinds or name in ("haar-items", "discovered-none"):
         with pytest.raises(
             ct.UsageError, match=r"ask for the sum of each item|passed the threshold"
         ):

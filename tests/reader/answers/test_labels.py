@@ -12,20 +12,20 @@ import pytest
 import crowdtally as ct
 from crowdtally.reader.answers.labels import Labels
 from kit.answered import HOSTILE, top_list
+from kit.stored import stored
 
-RELEASES = Path(__file__).parents[2] / "corpus" / "releases"
 ITEMS = ["zoo", "arena", "O'Brien's", "café, old", "mill", "quay", "北京", "pier"]
 KINDS = ["animals", "sports", "food", "food", "work", "work", "", "sports"]
 
 
 @pytest.fixture(scope="module")
 def release() -> ct.Release:
-    return ct.load(RELEASES / "sra-one-context")
+    return ct.load(stored("sra-one-context"))
 
 
 @pytest.fixture(scope="module")
 def numbered() -> ct.Release:
-    return ct.load(RELEASES / "sra-integer-items")
+    return ct.load(stored("sra-integer-items"))
 
 
 def rows() -> list[dict[str, str]]:
@@ -189,12 +189,12 @@ def test_files_that_cannot_be_read(name: str, tmp_path: Path, release: ct.Releas
 
 
 def test_a_folder_and_a_table_of_attributes(tmp_path: Path) -> None:
-    attributes = ct.load(RELEASES / "sra-attributes")
+    attributes = ct.load(stored("sra-attributes"))
     with pytest.raises(ct.UsageError, match="no items, and no labels"):
         attributes.with_labels({})
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(ct.InputError, match="not a file"):
-        ct.load(RELEASES / "sra-items").with_labels(tmp_path / "x.csv")
+        ct.load(stored("sra-items")).with_labels(tmp_path / "x.csv")
 
 
 def test_sums_over_categories_and_labels(tmp_path: Path, release: ct.Release) -> None:

@@ -29,8 +29,8 @@ from crowdtally.reader.answers.schema import schema_of
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top_list import TopItem
 from kit.answered import FORMULAS, HOSTILE, top_list
+from kit.stored import stored
 
-RELEASES = Path(__file__).parents[2] / "corpus" / "releases"
 TYPES = {"integer": pa.int64(), "text": pa.string(), "float": pa.float64(), "boolean": pa.bool_()}
 LABELS = dict(enumerate(HOSTILE))
 HARD = top_list(list(LABELS)).with_labels(LABELS)
@@ -39,7 +39,7 @@ HARD = top_list(list(LABELS)).with_labels(LABELS)
 
 @pytest.fixture(scope="module")
 def release() -> ct.Release:
-    return ct.load(RELEASES / "sra-one-context")
+    return ct.load(stored("sra-one-context"))
 
 
 def written(answer: Any, folder: Path, suffix: str) -> Path:
@@ -178,7 +178,7 @@ def test_json_has_nothing_that_a_terminal_obeys() -> None:
 
 @pytest.mark.parametrize("kind", ["sra-one-context", "sra-integer-items", "priority-one"])
 def test_real_answers_are_as_their_schema_says(kind: str) -> None:
-    found = ct.load(RELEASES / kind)
+    found = ct.load(stored(kind))
     for answer in (found.top(4), found.top(4, raw=True)):
         jsonschema.validate(json.loads(answer.to_json()), schema_of(TopItem, many=True))
         assert pa.table(answer).to_pylist() == answer.to_dicts()
@@ -234,7 +234,7 @@ def test_a_stream_can_be_taken_again_and_outlives_the_answer() -> None:
 def test_arrow_needs_no_pyarrow() -> None:
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        f"import crowdtally as ct; found = ct.load({str(RELEASES / 'sra-items')!r}).top(2)\n"
+        f"import crowdtally as ct; found = ct.load({str(stored('sra-items'))!r}).top(2)\n"
         "assert 'arrow_array_stream' in repr(found.__arrow_c_stream__())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

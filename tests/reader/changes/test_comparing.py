@@ -17,8 +17,8 @@ from crowdtally.reader.release import Release
 from crowdtally.values.keeping import Keeping
 from kit.answered import HOSTILE
 from kit.changed_releases import release_of
+from kit.stored import stored
 
-CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
 PLACES = [f"place {n}" for n in range(60)]
 DAYS = ["Friday", "Saturday", "Sunday"]
 LISTS = {"place": PLACES, "day": DAYS}
@@ -216,7 +216,7 @@ def test_what_cannot_be_compared_is_refused(
 )
 def test_stored_releases_that_do_not_go_together(first: str, second: str, words: str) -> None:
     with pytest.raises(UsageError) as refused:
-        ct.changes(CORPUS / first, CORPUS / second)
+        ct.changes(stored(first), stored(second))
     assert words in str(refused.value)
 
 
@@ -240,7 +240,7 @@ def test_bad_questions_are_refused(pair: tuple[Release, Release], given: dict, w
 
 
 def test_hpa_is_compared_by_its_popularity_and_never_in_contexts(tmp_path: Path) -> None:
-    one = ct.load(CORPUS / "hpa")
+    one = ct.load(stored("hpa"))
     other = one.save(tmp_path / "copy")
     facts = json.loads((tmp_path / "copy" / "release.json").read_text())
     other = Release(type(other._published)(tmp_path / "copy", facts | {"id": "another"}))

@@ -24,10 +24,10 @@ from crowdtally.reader.estimating.estimator import LEVEL, Estimator, _like
 from crowdtally.reader.estimating.shrunk import InContexts, shrink
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws
+from kit.stored import stored
 
 ITEMS = [f"i{n:03}" for n in range(300)]
 DAYS = ["Mon", "Tue", "Sat"]
-CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
 
 
 def laplace(size: int, scale: float, seed: int) -> list[int]:
@@ -64,7 +64,7 @@ def test_estimates_follow_from_the_release_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The records and the ledger deleted; another folder, locale, time zone and cache."""
-    whole = CORPUS / "sra-two-contexts"
+    whole = stored("sra-two-contexts")
     before = answers(whole)
     shutil.copytree(whole, tmp_path / "else where" / "copy")
     monkeypatch.chdir(tmp_path)
@@ -143,7 +143,7 @@ def test_all_noise_and_all_signal(tmp_path: Path, size: int) -> None:
 
 def test_each_row_a_person_is_estimated_as_it_is() -> None:
     """Nothing was bounded there, so the interval is of the true counts."""
-    for row in ct.load(CORPUS / "user-per-row").top(3):
+    for row in ct.load(stored("user-per-row")).top(3):
         assert row.covers == "the true counts"
 
 
@@ -152,7 +152,7 @@ def test_each_row_a_person_is_estimated_as_it_is() -> None:
 
 def test_items_and_contexts_are_combined_where_they_count_the_same_records() -> None:
     def same(name: str) -> bool:
-        published = load(CORPUS / name)
+        published = load(stored(name))
         items, edges = published.table("items"), published.table("edges")
         assert items is not None
         assert edges is not None
@@ -272,7 +272,7 @@ def test_a_sum_of_nothing_is_known(tmp_path: Path) -> None:
 
 def test_what_has_no_cells_of_its_own_is_told_by_its_noise() -> None:
     for name in ("sketch", "haar-items", "pairs"):
-        found: Any = ct.load(CORPUS / name).sum()
+        found: Any = ct.load(stored(name)).sum()
         if found.table == "items" and name == "pairs":
             continue
         assert (found.estimate, found.covers) == (found.value, "the noise only")
@@ -286,8 +286,8 @@ def test_a_context_that_is_called_raw(tmp_path: Path) -> None:
     assert release.top(1, raw="yes")[0].count == 3
     assert release.top(1, raw=True)[0].covers == "the noise only"
     with pytest.raises(ct.UsageError, match="no context 'raw'"):
-        ct.load(CORPUS / "sra-one-context").top(1, raw="yes")
+        ct.load(stored("sra-one-context")).top(1, raw="yes")
 
 
 def test_the_level_is_that_of_the_tables() -> None:
-    assert load(CORPUS / "sra-items").tables[0].interval_level == LEVEL
+    assert load(stored("sra-items")).tables[0].interval_level == LEVEL

@@ -14,7 +14,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.reader.answers.answer import AnswerTable
 from kit.command import crowdtally
-from kit.served import CORPUS, Served
+from kit.served import Served
+from kit.stored import stored
 
 Ask = Callable[[ct.Release], AnswerTable]
 CASES: list[tuple[str, str, dict[str, Any], Ask]] = [
@@ -91,7 +92,7 @@ def test_files_read_back_equal(
 def test_json_is_the_command_lines(
     kind: str, view: str, query: dict[str, Any], command: list[Any], server: Served
 ) -> None:
-    ended = crowdtally(command[0], CORPUS / kind, *command[1:], "--json")
+    ended = crowdtally(command[0], stored(kind), *command[1:], "--json")
     answer = server.ask(f"/r/{kind}/{view}.json", **query)
     if ended.code:
         assert answer.status == 400, ended
@@ -102,7 +103,7 @@ def test_json_is_the_command_lines(
 
 @pytest.mark.parametrize("of", ["counts", "shares"])
 def test_what_changed_is_the_command_lines(server: Served, of: str) -> None:
-    pair = [CORPUS / "sra-one-context", CORPUS / "sra-record-id"]
+    pair = [stored("sra-one-context"), stored("sra-record-id")]
     query = {"earlier": "sra-one-context", "later": "sra-record-id", "fdr": "0.9", "of": of}
     for contexts in ([], ["day=Fri", "day=Sun"]):
         options = [word for one in contexts for word in ("--context", one)]

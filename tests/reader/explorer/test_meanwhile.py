@@ -21,7 +21,8 @@ from crowdtally.reader.explorer import opened as module
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.shelf import Shelf, slug
 from kit.hamlet import hamlet
-from kit.served import CORPUS, Served, serving
+from kit.served import Served, serving
+from kit.stored import stored
 
 ASKED = ("", "top", "top.json", "sum.json", "downloads", "files/items.parquet", "search?q=zoo")
 Two = tuple[Served, Path]
@@ -38,7 +39,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def _looked_at(folder: Path) -> Iterator[Two]:
     """A server of two releases, of which the first has been looked at."""
-    with serving([ct.load(folder), ct.load(CORPUS / "sra-items")]) as server:
+    with serving([ct.load(folder), ct.load(stored("sra-items"))]) as server:
         server.until_ready()
         for path in ASKED:
             assert server.ask(f"/r/first/{path}").status == 200, path
@@ -153,7 +154,7 @@ def test_one_that_is_put_right_is_answered_again(two: Two) -> None:
 def test_another_release_in_its_place_is_not_mistaken_for_it(two: Two) -> None:
     server, folder = two
     shutil.rmtree(folder)
-    shutil.copytree(CORPUS / "sra-items", folder)
+    shutil.copytree(stored("sra-items"), folder)
     _refused(server, "gone", folder)
 
 
@@ -283,14 +284,14 @@ def test_one_that_fails_does_not_keep_the_next_from_its_estimates(
         return really(self)
 
     monkeypatch.setattr(Opened, "_made_index", first_fails)
-    with serving([ct.load(made), ct.load(CORPUS / "sra-items")]) as server:
+    with serving([ct.load(made), ct.load(stored("sra-items"))]) as server:
         states = [one["estimates"] for one in server.until_ready().ask("/releases.json").json]
     assert states == ["failed", "ready"]
 
 
 def test_names_in_addresses_are_plain_and_unlike(tmp_path: Path, made: Path) -> None:
     release = ct.load(shutil.copytree(made, tmp_path / "Town (new)!"))
-    shelf = Shelf([release, release, ct.load(CORPUS / "sra-items")])
+    shelf = Shelf([release, release, ct.load(stored("sra-items"))])
     assert [one.name for one in shelf] == ["town-new", "town-new-2", "sra-items"]
     assert slug(Path("/x/" + "y" * 500)) == "y" * 60
     assert slug(Path("/x/..%2f")) == "2f"

@@ -18,12 +18,12 @@ from crowdtally.reader.report.heat_map import heat_figure
 from crowdtally.reader.report.page import page
 from kit.adaptive import PASSED_OVER, adaptive
 from kit.auto_made import release_way
+from kit.stored import stored
 
-CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
 KINDS = [
     "sra-two-contexts", "sra-attributes", "user-per-row-weight", "pairs-filter", "discovered",
     "discovered-none", "dyadic-context", "dyadic-wide", "haar-items", "sketch-wide", "filter-one",
-    "hpa", "older-priority", "choose-rank-sra",
+    "hpa", "priority-two", "choose-rank-sra",
 ]  # fmt: skip
 """One of each shape, method and form."""
 
@@ -40,7 +40,7 @@ def auto(folder: Path) -> Facts:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_release_has_a_report(name: str) -> None:
-    release = ct.load(CORPUS / name)
+    release = ct.load(stored(name))
     facts = release.report_facts()
     told = json.loads(facts.to_json())
     assert told["schema"] == SCHEMA
@@ -57,7 +57,7 @@ def test_every_kind_of_release_has_a_report(name: str) -> None:
 
 
 def test_sentences_are_those_of_describe() -> None:
-    release = ct.load(CORPUS / "sra-one-context")
+    release = ct.load(stored("sra-one-context"))
     described = release.describe().to_dict()
     told = {
         one.name: list(one.lines)
@@ -73,7 +73,7 @@ def test_sentences_are_those_of_describe() -> None:
 
 
 def test_numbers_are_the_answers_of_the_release() -> None:
-    release = ct.load(CORPUS / "sra-one-context")
+    release = ct.load(stored("sra-one-context"))
     facts = release.report_facts()
     assert facts.top == release.top(20)
     (spread,), (heat,) = facts.distributions, facts.heat_maps
@@ -90,7 +90,7 @@ def test_numbers_are_the_answers_of_the_release() -> None:
 
 
 def test_a_heat_map_of_sums_where_cells_have_no_estimates() -> None:
-    release = ct.load(CORPUS / "dyadic-context")
+    release = ct.load(stored("dyadic-context"))
     (heat,) = release.report_facts().heat_maps
     cell = heat.cells[0][1]
     asked = release.sum(**{heat.rows: heat.row_values[0], heat.columns: cell.value})
@@ -98,7 +98,7 @@ def test_a_heat_map_of_sums_where_cells_have_no_estimates() -> None:
 
 
 def test_attributes_are_shown_one_by_the_other() -> None:
-    release = ct.load(CORPUS / "sra-attributes")
+    release = ct.load(stored("sra-attributes"))
     facts = release.report_facts()
     assert facts.top is None
     assert [one.name for one in facts.distributions] == [
@@ -125,9 +125,9 @@ def test_the_error_by_bounding_is_told_where_it_can_be_known(auto: Facts) -> Non
     said = {one.name: one.bounding for one in auto.tables}
     assert said["sizes"] == said["crowd"] == "none: nothing was cut"
     assert "scal" in said["items"]
-    named = {one.name: one for one in ct.load(CORPUS / "sra-items").report_facts().tables}
+    named = {one.name: one for one in ct.load(stored("sra-items")).report_facts().tables}
     assert "cannot be known from this release" in named["items"].bounding
-    rows = ct.load(CORPUS / "user-per-row").report_facts()
+    rows = ct.load(stored("user-per-row")).report_facts()
     assert {one.bounding for one in rows.tables} == {"none: nothing was cut"}
 
 
@@ -143,7 +143,7 @@ def test_lists_in_contexts_alone(folder: Path) -> None:
 
 
 def test_pairs_are_the_largest_of_the_table() -> None:
-    release = ct.load(CORPUS / "pairs")
+    release = ct.load(stored("pairs"))
     found = release.report_facts().pairs
     assert found is not None
     counts = sorted((row[2] for row in release.table("pairs").fetchall()), reverse=True)
@@ -152,7 +152,7 @@ def test_pairs_are_the_largest_of_the_table() -> None:
 
 
 def test_labels_stand_beside_items() -> None:
-    release = ct.load(CORPUS / "sra-items")
+    release = ct.load(stored("sra-items"))
     first = release.top(1)[0].item
     facts = facts_of(release._axes, release._estimator, {first: "<b>The First</b>"})
     assert facts.labels == {str(first): "<b>The First</b>"}
@@ -160,7 +160,7 @@ def test_labels_stand_beside_items() -> None:
 
 
 def test_a_withdrawn_release_says_so_before_all_else(tmp_path: Path) -> None:
-    copy = shutil.copytree(CORPUS / "sra-items", tmp_path / "release")
+    copy = shutil.copytree(stored("sra-items"), tmp_path / "release")
     evil = "<script>alert(1)</script>\u202e"
     write_note(copy, ct.load(copy).metadata["id"], "2026-11-17T08:00:00+00:00", evil)
     facts = ct.load(copy).report_facts()
@@ -170,11 +170,11 @@ def test_a_withdrawn_release_says_so_before_all_else(tmp_path: Path) -> None:
     assert body.index("Withdrawn.") < body.index("<h1>")
     assert "<script" not in made
     assert "\u202e" not in made
-    assert "Withdrawn." not in page(ct.load(CORPUS / "sra-items").report_facts())
+    assert "Withdrawn." not in page(ct.load(stored("sra-items")).report_facts())
 
 
 def test_a_list_of_mere_noise_says_so_first() -> None:
-    found = ct.load(CORPUS / "sra-one-context").report_facts()
+    found = ct.load(stored("sra-one-context")).report_facts()
     assert found.top is not None
     lost = replace(found.top, rows=tuple(replace(one, above_floor=False) for one in found.top))
     noise, some = top_figure(lost, str), top_figure(found.top, str)
@@ -199,7 +199,7 @@ def test_noisy_counts_far_from_estimates_are_explained(auto: Facts) -> None:
 
 
 def test_cells_that_add_up_to_less_than_their_items_are_explained() -> None:
-    facts = ct.load(CORPUS / "sra-one-context").report_facts()
+    facts = ct.load(stored("sra-one-context")).report_facts()
     heat, top = facts.heat_maps[0], facts.top
     assert top is not None
     shy = replace(
@@ -211,7 +211,7 @@ def test_cells_that_add_up_to_less_than_their_items_are_explained() -> None:
 
 
 def test_a_release_of_nothing_names_no_sums() -> None:
-    made = page(ct.load(CORPUS / "discovered-none").report_facts())
+    made = page(ct.load(stored("discovered-none")).report_facts())
     assert "No item passed the threshold" in made
     assert "ask it for sums" not in made
     assert "0 combinations" not in made
@@ -219,7 +219,7 @@ def test_a_release_of_nothing_names_no_sums() -> None:
 
 
 def test_what_a_refined_table_costs_is_not_counted_twice() -> None:
-    facts = ct.load(CORPUS / "sra-one-context").report_facts()
+    facts = ct.load(stored("sra-one-context")).report_facts()
     first, second = facts.tables
     assert "is the cost of" not in page(facts)
     refined = replace(facts, tables=(first, replace(second, refines=first.name)))
@@ -231,7 +231,7 @@ def test_what_only_the_curator_knows_is_asked_by_the_unit() -> None:
     for name, words in (("user-per-row", "nobody is in several rows"), ("pairs", "tells users")):
         (lines,) = (
             section.lines
-            for level in ct.load(CORPUS / name).report_facts().levels
+            for level in ct.load(stored(name)).report_facts().levels
             for section in level.sections
             if section.name == "to_say"
         )

@@ -13,13 +13,12 @@ from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.reader.new_file import write_new
 from crowdtally.reader.report import writing
 from crowdtally.web import pages
-
-CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
+from kit.stored import stored
 
 
 @pytest.fixture(scope="module")
 def release() -> ct.Release:
-    return ct.load(CORPUS / "sra-one-context")
+    return ct.load(stored("sra-one-context"))
 
 
 def test_the_ending_says_as_what(release: ct.Release, tmp_path: Path) -> None:
@@ -87,7 +86,7 @@ def test_what_is_not_installed_is_named(
 
 def test_a_pdf_is_made_without_fetching_anything(tmp_path: Path) -> None:
     pytest.importorskip("weasyprint")
-    made = ct.load(CORPUS / "sra-items").report(tmp_path / "report.pdf").read_bytes()
+    made = ct.load(stored("sra-items")).report(tmp_path / "report.pdf").read_bytes()
     assert made.startswith(b"%PDF-")
     assert len(made) < 500_000
     with pytest.raises(ValueError, match="nothing from outside"):

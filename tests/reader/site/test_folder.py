@@ -10,13 +10,12 @@ import pytest
 import crowdtally as ct
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.reader.site.folder import new_folder
-
-CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
+from kit.stored import stored
 
 
 @pytest.fixture(scope="module")
 def release() -> ct.Release:
-    return ct.load(CORPUS / "discovered-none")
+    return ct.load(stored("discovered-none"))
 
 
 def test_nothing_is_replaced(release: ct.Release, tmp_path: Path) -> None:

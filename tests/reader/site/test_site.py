@@ -33,8 +33,8 @@ from kit.auto_made import release_way
 from kit.command import crowdtally
 from kit.made import made, visits
 from kit.pages_of import broken_links, pages_of, parsed, reached
+from kit.stored import stored
 
-CORPUS = Path(__file__).parents[2] / "corpus" / "releases"
 KINDS = {
     "auto": ["top.html", "contexts.html", "search.html"],
     "top in contexts": ["contexts.html", "search.html"],
@@ -44,7 +44,6 @@ KINDS = {
     "haar-items": [],
     "sketch-wide": [],
     "discovered-none": [],
-    "older-pairs": ["top.html", "search.html"],
 }
 """One of each, with the pages that not every site has."""
 EVERYWHERE = {"index.html", "report.html", "downloads.html", "metadata.html"}
@@ -60,7 +59,7 @@ def release_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], ct.R
             return ct.load(adaptive(folder, rows=False, for_="recommend"))
         if kind == "top in contexts":
             return release_way(folder, kind)
-        return ct.load(CORPUS / kind)
+        return ct.load(stored(kind))
 
     return cache(made_of)
 
@@ -91,7 +90,7 @@ def test_every_kind_has_a_site_whose_links_lead_somewhere(kind: str, site_of: Ma
         assert "Withdrawn." not in page.text
 
 
-@pytest.mark.parametrize("kind", ["auto", "sra-attributes", "older-pairs"])
+@pytest.mark.parametrize("kind", ["auto", "sra-attributes", "pairs"])
 def test_the_release_itself_is_in_it(
     kind: str, site_of: Made, release_of: Callable[[str], ct.Release]
 ) -> None:
@@ -171,7 +170,7 @@ def test_names_of_files_are_numbers_whatever_values_are(tmp_path: Path) -> None:
 
 
 def test_several_contexts_and_their_combinations(tmp_path: Path) -> None:
-    release = ct.load(CORPUS / "sra-two-contexts")
+    release = ct.load(stored("sra-two-contexts"))
     found = places.groups(Source(release._axes, release._estimator))
     one, two, joint = found
     names = [context["name"] for context in release.metadata["domain"]["contexts"]]
@@ -194,7 +193,7 @@ def test_many_values_get_no_page_and_that_is_said(
     monkeypatch.setattr(places, "MOST_COMBINATIONS", 1)
     monkeypatch.setattr(index, "MOST_INDEXED", 3)
     monkeypatch.setattr("crowdtally.reader.site.pages.MOST_INDEXED", 3)
-    release = ct.load(CORPUS / "sra-two-contexts")
+    release = ct.load(stored("sra-two-contexts"))
     site = release.export(site=tmp_path / "site")
     assert sorted(one.name for one in site.glob("co*-*.html")) == [
         "context-1-1.html", "context-2-1.html"
@@ -255,7 +254,7 @@ def test_only_a_lift_above_1_is_special(release_of: Callable[[str], ct.Release])
 
 
 def test_a_table_that_was_damaged_meanwhile_is_not_copied(tmp_path: Path) -> None:
-    release = ct.load(shutil.copytree(CORPUS / "hpa", tmp_path / "release"))
+    release = ct.load(shutil.copytree(stored("hpa"), tmp_path / "release"))
     path = release.folder / "popularity.parquet"
     pq.write_table(pq.read_table(path), path)  # whole, and not what was released
     with pytest.raises(ct.InputError, match=r"popularity\.parquet' is damaged"):
@@ -264,7 +263,7 @@ def test_a_table_that_was_damaged_meanwhile_is_not_copied(tmp_path: Path) -> Non
 
 
 def test_each_page_says_that_it_was_withdrawn(tmp_path: Path) -> None:
-    copy = shutil.copytree(CORPUS / "sra-one-context", tmp_path / "release")
+    copy = shutil.copytree(stored("sra-one-context"), tmp_path / "release")
     write_note(copy, ct.load(copy).metadata["id"], "2026-11-17T08:00:00+00:00", "<b>a slip</b>")
     site = ct.load(copy).export(site=tmp_path / "site")
     for name, page in pages_of(site).items():
@@ -274,7 +273,7 @@ def test_each_page_says_that_it_was_withdrawn(tmp_path: Path) -> None:
 
 
 def test_labels_stand_beside_items_and_stay_text(tmp_path: Path) -> None:
-    release = ct.load(CORPUS / "sra-items")
+    release = ct.load(stored("sra-items"))
     items = [row.item for row in release.top(1000)]
     catalogue = tmp_path / "catalogue.csv"
     with catalogue.open("w", encoding="utf-8", newline="") as file:
@@ -286,7 +285,7 @@ def test_labels_stand_beside_items_and_stay_text(tmp_path: Path) -> None:
         )
     site = tmp_path / "site"
     ended = crowdtally(
-        "export", CORPUS / "sra-items", "--site", site, "--labels", f"{catalogue}:title,kind"
+        "export", stored("sra-items"), "--site", site, "--labels", f"{catalogue}:title,kind"
     )
     assert (ended.code, ended.out, ended.err) == (0, f"{site}\n", "")
     shown = f"<i>{items[0]}</i></script> ({items[0]})"
