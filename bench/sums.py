@@ -210,7 +210,7 @@ def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> 
             "unit": {"kind": "row", "column": None},
         },
         "method": dict.fromkeys(
-            ("chosen_by", "largest_candidate", "popularity_records", "temper", "cap", "record_id")
+            ("chosen_by", "largest_candidate", "popularity_records", "cap", "record_id")
         ) | {"bounding": "row", "bounds": {}},
     }  # fmt: skip
     return Release(Published(folder, facts))

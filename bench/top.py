@@ -82,7 +82,7 @@ def described(axes: list[Axis], tables: list[NoisyTable]) -> dict[str, Any]:
         "counted": "records",
         "method": {
             "bounding": "sra", "bounds": bounds, "chosen_by": None, "largest_candidate": None,
-            "popularity_records": None, "temper": None, "cap": None, "record_id": None,
+            "popularity_records": None, "cap": None, "record_id": None,
         },
         "split": {table.name: str(Fraction(1, len(tables))) for table in tables},
         "tables": [table.description() for table in tables],

@@ -36,7 +36,7 @@ def arguments(records: str = "records.parquet", **options: str | None) -> list[s
         ({"methods": "srra"}, "Did you mean 'sra'?"),
         ({"methods": "dpsense-s", "scalings": "3"}, "'dpsense-s' cannot run on these data"),
         ({"bounding": "sra"}, "tries every --bounding itself"),
-        ({"temper": "1"}, "no method that is compared takes --temper"),
+        ({"size": "1"}, "no method that is compared takes --size"),
         ({"engine": "spark"}, "a comparison runs on DuckDB"),
         ({"items": None}, "--items FILE"),
         ({"output": "records.csv"}, "is a file"),

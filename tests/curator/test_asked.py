@@ -122,8 +122,6 @@ OTHERS: dict[str, Any] = {
     "other top": {"auto": True, "top": 1},
     "choose": {"choose": "rank"},
     "popularity_records": {"bounding": "hpa", "popularity_records": 3},
-    "temper": {"bounding": "tempered", "temper": "1/3"},
-    "temper of its default": {"bounding": "tempered"},
     "cap": {"bounding": "dpsense", "cap": 2, "max_records": 2},
     "no cap": {"bounding": "dpsense", "count": "users", "max_records": 2},
     "scalings": {"bounding": "dpsense-s", "count": "users", "max_records": 2, "scalings": ["3/2"]},

@@ -62,9 +62,6 @@ READS: dict[str, Callable[[Crowd], Read[Any]]] = {
         c.engine, c.everyone, SRA(3), key=KEY, what="users", pairs=True
     ),
     "by hand": lambda c: count(c.engine, c.everyone, RULES["hpa"](2), key=KEY, what="records"),
-    "tempered": lambda c: count(
-        c.engine, c.everyone, RULES["tempered"](2), key=KEY, what="users"
-    ),
     "scaled items": lambda c: count_scaled(
         c.engine, c.everyone, DPSense(2), len(LISTED), width=CONTEXTS
     ),

@@ -7,7 +7,6 @@ every run of the tests, so a verdict is the same too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.values.counts import What
 from kit.crowd import Start
 from kit.keyed import fit, law_of_subsets
@@ -73,20 +71,6 @@ def test_items_of_equal_popularity_are_taken_uniformly(start_engine: Start) -> N
     popularity = np.array([4, 4, 4, 9, 0, 0, 0, 0], dtype=np.int64)
     kept = samples(start_engine, {"cell": FOUR}, HPA(2, popularity), "records")
     verdict = fit(kept, dict.fromkeys([(0, 3), (1, 3), (2, 3)], 1 / 3))
-    assert verdict.fits, str(verdict)
-
-
-def test_tempered_picks_with_odds_and_without_replacement(start_engine: Start) -> None:
-    """The second record's odds are those of what the first left."""
-    odds = [1.0, 2.0, 4.0]
-    popularity = np.array([10, 20, 40, 0, 0, 0, 0, 0], dtype=np.int64) ** 2
-    rule = Tempered(2, popularity, Fraction(1, 2))
-    kept = samples(start_engine, {"cell": [0, 1, 2]}, rule, "records")
-    law = {
-        (i, j): sum(odds[a] / 7 * odds[b] / (7 - odds[a]) for a, b in ((i, j), (j, i)))
-        for i, j in [(0, 1), (0, 2), (1, 2)]
-    }
-    verdict = fit(kept, law)
     assert verdict.fits, str(verdict)
 
 

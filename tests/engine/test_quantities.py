@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ import crowdtally as ct
 from crowdtally.curator.bounding.dpsense import GRID, DPSense
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.counting.rows import record_sums, row_totals, scaled_sums
 from crowdtally.curator.counting.tables import count, count_scaled
 from crowdtally.curator.engine.prepare import Prepared, prepare
@@ -37,7 +35,6 @@ POPULARITY = np.array([9, -3, 4, 4], dtype=np.int64)
 RULES: dict[str, Callable[[int], Any]] = {
     "sra": SRA,
     "hpa": lambda limit: HPA(limit, POPULARITY),
-    "tempered": lambda limit: Tempered(limit, POPULARITY, Fraction(3, 2)),
 }
 
 
@@ -75,7 +72,7 @@ def kept(engine: Any, side: Prepared, rule: Any) -> Histories:
     return dict(result)
 
 
-@pytest.mark.quick_on_spark("tempered")
+@pytest.mark.quick_on_spark("hpa")
 @pytest.mark.parametrize("name", RULES)
 def test_each_keeps_records_of_their_own_and_counts_what_they_say(
     name: str, held: Callable[[], Held]

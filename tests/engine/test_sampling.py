@@ -37,7 +37,6 @@ CASES = [
     ("sra", 2, STORED, "users"),
     ("sra", NO_CUT, BARE, "users"),
     ("hpa", 2, BARE, "records"),
-    ("tempered", 2, STORED, "records"),
 ]
 PAIRS: list[tuple[int, What]] = [(3, "records"), (NO_CUT, "users")]
 

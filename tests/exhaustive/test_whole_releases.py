@@ -38,7 +38,6 @@ WHOLE = {
         "users, two cells",
         "items alone",
         "hpa, one record",
-        "tempered, one record",
         "pairs of two records",
         "sra, rank",
     )

@@ -12,7 +12,7 @@ from math import exp, nan
 from crowdtally.lab.compared.facts import Facts
 from crowdtally.lab.compared.summary import Setting, Summary
 
-METHODS = ("sra", "hpa", "tempered", "dpsense+rank")
+METHODS = ("sra", "hpa", "dpsense", "dpsense+rank")
 BASELINES = ("lpa", "gs")
 LARGEST = 2314
 

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import ibis
@@ -18,7 +17,6 @@ import numpy as np
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.values.counts import Counts, What
 from crowdtally.values.domain import Domain
@@ -37,7 +35,6 @@ POPULARITY = np.tile(np.array([9, -3, 4, 4], dtype=np.int64), DATABASES)
 RULES: dict[str, Callable[[int], Any]] = {
     "sra": SRA,
     "hpa": lambda limit: HPA(limit, POPULARITY),
-    "tempered": lambda limit: Tempered(limit, POPULARITY, Fraction(3, 2)),
 }
 # Names that some program or other takes for equal.
 _NAMES = ["1", "01", " 1", "1 ", "a", "A", "\u00e9", "e\u0301", "", "NULL"]

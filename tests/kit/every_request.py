@@ -107,13 +107,11 @@ METHODS: dict[str, dict[str, Any]] = {
     "sra, users": {"max_records": 3, "count": "users"},
     "declared": {"bounding": "declared", "max_records": 4},
     "hpa": {"bounding": "hpa"} | _POPULAR,
-    "tempered": {"bounding": "tempered"} | _POPULAR,
     "dpsense": {"bounding": "dpsense"} | _ROWS,
     "dpsense, capped": {"bounding": "dpsense", "max_records": 3, "cap": 2},
     "dpsense-s": {"bounding": "dpsense-s", "scalings": "1.5"} | _ROWS,
     "sra, rank": {"max_records": 4, "choose": "rank"},
     "hpa, rank": {"bounding": "hpa", "choose": "rank"} | _POPULAR,
-    "tempered, rank": {"bounding": "tempered", "choose": "rank"} | _POPULAR,
     "dpsense, rank": {"bounding": "dpsense", "choose": "rank"} | _ROWS,
     "dpsense, dpsense": {"bounding": "dpsense", "choose": "dpsense", "max_records": 3, "cap": 2},
     "dpsense-s, dpsense": {

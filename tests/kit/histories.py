@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cache
 from typing import Any, Self
 
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
@@ -205,7 +203,6 @@ def rules(draw: st.DrawFn, largest: int = 4) -> Any:
             [
                 SRA(limit),
                 HPA(limit, popularity),
-                Tempered(limit, popularity, Fraction(1, 2)),
             ]
         )
     )

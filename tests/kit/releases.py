@@ -26,7 +26,7 @@ GUARANTEE = {
 }  # fmt: skip
 METHOD = {
     "bounding": "sra", "chosen_by": None, "largest_candidate": None, "popularity_records": None,
-    "temper": None, "cap": None, "record_id": None,
+    "cap": None, "record_id": None,
 }  # fmt: skip
 """What a release says of itself where no records are: users of so many records each."""
 _TYPES = {"O": pa.string(), "i": pa.int64(), "f": pa.float64()}

@@ -11,14 +11,13 @@ import numpy as np
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.engine.relations import Kept
 from crowdtally.values.domain import Domain
 from crowdtally.values.records import Records
 
-_RULES: tuple[Any, ...] = (SRA, HPA, Tempered)
+_RULES: tuple[Any, ...] = (SRA, HPA)
 
 
 class RememberingEngine(DuckDBEngine):

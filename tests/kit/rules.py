@@ -12,8 +12,6 @@ MIXED = [(), (0,), (0, 3), (0, 0, 1), (1, 2, 3)]
 
 # Released popularities far above all counts, one for each order of two items, and of equal ones.
 ORDERS = ((100, 101), (101, 100), (100, 100))
-# For odds that depend on the values: also below the floor, and far apart.
-ODDS = ((100, 100), (100, 2000), (2000, 100), (-5, 7))
 
 SAMPLES = {
     "one record, no ids": Subject(SQUARE, {"max_records": 1}),
@@ -77,9 +75,6 @@ STEERED = {
         {"bounding": "hpa", "max_records": 1, "popularity_records": 1},
         "quantities",
         steering=ORDERS,
-    ),
-    "tempered, one record": Subject(
-        SQUARE, {"bounding": "tempered", "max_records": 1, "popularity_records": 1}, steering=ODDS
     ),
 }
 """Samples that a released popularity steers."""

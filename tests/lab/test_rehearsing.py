@@ -116,7 +116,7 @@ def test_counts_are_kept_only_for_what_was_released_before(engine: DuckDBEngine)
     assert {before[0] for before in decisions} == ranked
 
 
-@pytest.mark.parametrize("bounding", ["hpa", "tempered"])
+@pytest.mark.parametrize("bounding", ["hpa"])
 def test_equal_counts_are_counted_anew_where_a_popularity_says_something_else(
     bounding: str, engine: DuckDBEngine
 ) -> None:

@@ -27,7 +27,6 @@ KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
     "chosen": {"choose": "rank"},
     "hpa": {"bounding": "hpa"},
-    "tempered": {"bounding": "tempered"},
     "dpsense": {"bounding": "dpsense", "count": "users", "max_records": 2},
     "norm": {
         "bounding": "dpsense",

@@ -91,7 +91,6 @@ def test_they_say_what_the_file_says(name: str) -> None:
     bounds = {table: bound["bound"] for table, bound in facts["method"]["bounds"].items()}
     assert {table: bound.bound for table, bound in release.method.bounds.items()} == bounds
     assert release.method.bounding == facts["method"]["bounding"]
-    assert release.method.temper == number(facts["method"]["temper"])
 
 
 def test_they_are_parsed_once_and_cannot_be_changed() -> None:

@@ -7,7 +7,6 @@ the same in every run of the tests, so a verdict is the same too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import ibis
@@ -17,7 +16,6 @@ import pytest
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.engine import hashing
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from kit.chisquare import Verdict
@@ -116,31 +114,6 @@ def test_items_of_equal_popularity_are_taken_uniformly() -> None:
     popularity = np.array([4, 4, 4, 9, 0, 0, 0, 0], dtype=np.int64)
     found = samples(HISTORIES["no ids"], HPA(2, popularity), RUNS, cells=CELLS)
     verdict = fit([sample[5] for sample in found], dict.fromkeys([(0, 3), (1, 3), (2, 3)], 1 / 3))
-    assert verdict.fits, str(verdict)
-
-
-@pytest.mark.parametrize(("gamma", "odds"), [("1", [1, 2, 4, 1]), ("1/2", [1, 2**0.5, 2, 1])])
-def test_tempered_picks_with_odds_of_the_popularity(gamma: str, odds: list[float]) -> None:
-    popularity = np.array([100, 200, 400, 100, 0, 0, 0, 0], dtype=np.int64)
-    rule = Tempered(1, popularity, Fraction(gamma))
-    found = samples(HISTORIES["no ids"], rule, RUNS, cells=CELLS)
-    law = {(cell,): odd / sum(odds) for cell, odd in enumerate(odds)}
-    verdict = fit([sample[5] for sample in found], law)
-    assert verdict.fits, str(verdict)
-
-
-def test_tempered_draws_without_replacement() -> None:
-    """The second record's odds are those of what the first left."""
-    odds = [1.0, 2.0, 4.0]
-    popularity = np.array([100, 200, 400, 0, 0, 0, 0, 0], dtype=np.int64)
-    columns = {"user": [5] * 3, "cell": [0, 1, 2]}
-    found = samples(columns, Tempered(2, popularity, Fraction(1)), RUNS, cells=CELLS)
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    law = {
-        (i, j): sum(odds[a] / 7 * odds[b] / (7 - odds[a]) for a, b in ((i, j), (j, i)))
-        for i, j in pairs
-    }
-    verdict = fit([sample[5] for sample in found], law)
     assert verdict.fits, str(verdict)
 
 

@@ -183,7 +183,6 @@ def _method(method: Method, record_id: str | None) -> dict[str, Any]:
         "chosen_by": method.choose,
         "largest_candidate": method.rule.limit if method.choose else None,
         "popularity_records": method.popularity_records,
-        "temper": None,
         "cap": None,
         "record_id": record_id,
     }

@@ -13,7 +13,6 @@ from typing import Any
 
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.tempered import Tempered
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared, prepare
@@ -143,7 +142,7 @@ def decided(step: Step, released: Released) -> Hashable:
     """
     bounds = tuple((name, b.limit, b.scaling) for name, b in released.bounds.items())
     rule = getattr(step, "rule", None)
-    if isinstance(rule, HPA | Tempered) and released.tables:
+    if isinstance(rule, HPA) and released.tables:
         steered = replace(rule, popularity=released.tables[0].values)
         return tuple(steered.steering().tolist()), bounds
     return tuple((table.name, tuple(table.values.tolist())) for table in released.tables), bounds

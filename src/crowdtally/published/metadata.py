@@ -199,8 +199,6 @@ class MethodFacts:
     """The largest bound that could be chosen."""
     popularity_records: int | None
     """d₀: records of each user behind the popularity."""
-    temper: Fraction | None
-    """γ of tempered sampling."""
     cap: int | None
     """What a row counts at most, where rows are scaled."""
     record_id: str | None
@@ -217,7 +215,6 @@ class MethodFacts:
             facts["chosen_by"],
             facts["largest_candidate"],
             facts["popularity_records"],
-            maybe_number(facts["temper"], "the temper"),
             facts["cap"],
             facts["record_id"],
             facts.get("norm", "l1"),

@@ -73,7 +73,6 @@ FORMS: dict[str, dict[str, Any]] = {
 _SCALED = {"max_records": 3, "choose": "dpsense"}
 METHODS: dict[str, dict[str, Any]] = {
     "rank": {"choose": "rank"},
-    "tempered": {"bounding": "tempered", "temper": f"0.{'3' * 960}"},
     "dpsense": {"bounding": "dpsense", "count": "users"} | _SCALED,
     "dpsense-s": {"bounding": "dpsense-s", "cap": 2, "scalings": "1,1.000001,2"} | _SCALED,
     "dpsense-s, one scaling": {"bounding": "dpsense-s", "cap": 2, "scalings": "1"} | _SCALED,

@@ -44,7 +44,7 @@ def test_user_per_row_is_true_or_false(wrong: Any) -> None:
 @pytest.mark.parametrize(
     "parameter",
     ["epsilon", "delta", "guess_users", "guess_records", "query_cells", "max_records", "count",
-     "publishing", "sides", "size", "ordered", "scalings", "temper", "transform", "half_width"],
+     "publishing", "sides", "size", "ordered", "scalings", "transform", "half_width"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     "wrong", [FRAME, object(), -1, {1: 2}], ids=lambda wrong: type(wrong).__name__

@@ -123,7 +123,7 @@ def test_a_release_whose_noise_was_changed_is_refused(
         ({"bounding": "dpsense"}, "bounds nobody"),
         ({"choose": "rank"}, "bounds nobody"),
         ({"cap": 3}, "bounds nobody"),
-        ({"temper": "1/2"}, "bounds nobody"),
+        ({"popularity_records": 2}, "bounds nobody"),
         ({"pairs": True}, "remove --pairs or --discover"),
         ({"publishing": "filter", "cut": 2}, "published as they are"),
         ({"transform": "sketch", "buckets": 4}, "published as they are"),

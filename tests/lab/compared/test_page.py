@@ -206,7 +206,7 @@ def test_numbers_are_those_of_the_csv(read: Reader, tmp_path: Path) -> None:
 
 def test_the_best_and_its_equals_are_bold() -> None:
     numbers = [
-        summary("sra", 100, 2), summary("hpa", 103, 2), summary("tempered", 120, 2),
+        summary("sra", 100, 2), summary("hpa", 103, 2), summary("dpsense", 120, 2),
         summary("sra", 0.5, 0.01, metric="precision", k=10),
         summary("hpa", 0.6, 0.01, metric="precision", k=10),
         summary("sra", 0.7, 0, metric="reduction"), summary("hpa", 0.8, 0, metric="reduction"),

@@ -17,7 +17,7 @@ from kit.compared import FACTS, METHODS, compared, summary
 
 TWENTY = [
     f"{bounding}{form}"
-    for bounding in ("sra", "hpa", "tempered", "dpsense", "dpsense-s", "sra+rank")
+    for bounding in ("sra", "hpa", "declared", "dpsense", "dpsense-s", "sra+rank")
     for form in ("", "/filter", "/priority")
 ]
 

@@ -71,7 +71,7 @@ def test_few_items_are_judged_by_the_longest_list_up_to_ten(
 
 
 def test_a_part_more_is_less_simple_than_another_bounding() -> None:
-    assert "take tempered " in told(summary("sra/filter", 200), summary("tempered", 200))
+    assert "take hpa " in told(summary("sra/filter", 200), summary("hpa", 200))
     assert "take sra " in told(summary("sra+rank", 200), summary("sra", 200))
 
 
@@ -138,7 +138,7 @@ def test_without_a_standard_error_nothing_is_told_apart() -> None:
 
 
 def test_equal_numbers_are_ordered_by_name() -> None:
-    numbers = [summary("dpsense", 5, 0), summary("hpa", 5, 0), summary("tempered", 5, 0)]
+    numbers = [summary("dpsense", 5, 0), summary("hpa", 5, 0), summary("declared", 5, 0)]
     assert told(*numbers) == told(*reversed(numbers))
 
 

@@ -338,14 +338,14 @@ def test_what_cannot_run_is_left_out_with_its_reason_and_refused_where_it_is_nam
     plan = plan_of(held, one, None, [1, 3], {"cap": 2, "scalings": ["3"]})
     assert "between 1 and 2" in plan.skipped["dpsense-s"]
     methods = {setting.method for setting in plan.settings}
-    assert {"sra", "hpa", "tempered", "declared", "dpsense+rank", "lpa", "dft"} <= methods
+    assert {"sra", "hpa", "declared", "dpsense+rank", "lpa", "dft"} <= methods
     assert [s.max_records for s in plan.settings if s.method == "sra"] == [1, 3]
     assert [s.max_records for s in plan.settings if s.method == "sra+rank"] == [3]
     assert [s.max_records for s in plan.settings if s.method == "declared"] == [40]
     with pytest.raises(UsageError, match=r"'dpsense-s' cannot run on .* between 1 and 2"):
         plan_of(held, one, ["sra", "dpsense-s"], [1], {"scalings": ["3"]})
-    with pytest.raises(UsageError, match="no method that is compared takes --temper"):
-        plan_of(held, one, ["sra"], [1], {"temper": "1"})
+    with pytest.raises(UsageError, match="no method that is compared takes --size"):
+        plan_of(held, one, ["sra"], [1], {"size": "1"})
 
 
 def test_every_method_runs_without_options_of_its_own(held: Held) -> None:

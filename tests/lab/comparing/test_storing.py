@@ -71,7 +71,7 @@ def test_a_folder_of_other_data_is_refused_and_left(tmp_path: Path) -> None:
     [
         ({**SETTINGS, "cap": "6"}, "cap: 5 there, 6 here"),
         ({"count": "records"}, "cap: 5 there, not given here"),
-        ({**SETTINGS, "temper": "1"}, "temper: not given there, 1 here"),
+        ({**SETTINGS, "size": "1"}, "size: not given there, 1 here"),
     ],
 )
 def test_a_folder_with_other_settings_is_refused(

@@ -10,7 +10,6 @@ BOUNDINGS = Registry(
         "auto": Entry(f"{_HERE}.auto:Auto", "the least error: measures first, then decides"),
         "sra": Entry(f"{_HERE}.sra:SRA", "a uniform sample of each user's records"),
         "hpa": Entry(f"{_HERE}.hpa:HPA", "each user's records of the most popular items"),
-        "tempered": Entry(f"{_HERE}.tempered:Tempered", "between sra and hpa"),
         "declared": Entry(f"{_HERE}.sra:Declared", "a bound that is meant to cut nobody"),
         "dpsense": Entry(f"{_HERE}.dpsense:DPSense", "rows scaled down to a sum"),
         "dpsense-s": Entry(f"{_HERE}.dpsense:DPSenseS", "the same, counts scaled up again"),

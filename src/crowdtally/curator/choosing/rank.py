@@ -5,7 +5,7 @@ sensitivity 1, both ways; for Gaussian noise 1/ε_p is another public number, wh
 noise grows by where θ grows by 1. Output law: θ of the public candidates with Pr ∝
 exp(ε_c·score/2), which is ε_c-differentially private. The proof is in ``rank.md``.
 
-It chooses θ for DPSense, and l for SRA, HPA and the tempered rule: there RC_u is the number of
+It chooses θ for DPSense, and l for SRA and HPA: there RC_u is the number of
 user u's records, or of distinct cells where users are counted. C is 1 without a quantity.
 """
 

@@ -130,13 +130,9 @@ class ReleaseOptions(TypedDict, total=False):
     for a share of the price."""
     popularity_records: Annotated[
         int | None,
-        Option(None, "D", "hpa, tempered: records per user to rank by.", "method", is_whole=True),
+        Option(None, "D", "hpa: records per user to rank by.", "method", is_whole=True),
     ]
-    """For ``hpa`` and ``tempered``: records per user in the popularity estimate (default 10)."""
-    temper: Annotated[
-        Number | None, Option(None, "G", "tempered: 0 is sra; larger is nearer to hpa.", "method")
-    ]
-    """For ``tempered``: γ from 0 (as ``sra``) upwards (towards ``hpa``); default 1/2."""
+    """For ``hpa``: records per user in the popularity estimate (default 10)."""
     cap: Annotated[
         int | None,
         Option(

@@ -126,7 +126,7 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: (
             a.by_row
-            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "norm",
+            and a.has("bounding", "choose", "popularity_records", "cap", "norm",
                       "scalings", "pairs", "discover_items", "discover")
         ),
         "with --user-per-row each row is one person, so there is nothing to bound or choose: "
@@ -154,7 +154,7 @@ REFUSALS: tuple[Refusal, ...] = (
     (
         lambda a: (
             a.stated
-            and a.has("bounding", "choose", "popularity_records", "temper", "cap", "norm",
+            and a.has("bounding", "choose", "popularity_records", "cap", "norm",
                       "scalings", "pairs", *_AUTO_ONLY)
         ),
         "with --bounded-to nothing says which rows are one user's, so that nobody can be sampled, "
@@ -174,7 +174,7 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     (
         lambda a: a.selects and a.has(
-            "bounding", "max_records", "choose", "cap", "norm", "scalings", "temper",
+            "bounding", "max_records", "choose", "cap", "norm", "scalings",
             "popularity_records", "pairs", "discover_items", "discover", "for_", "features",
             "repeats", *_FORM,
         ),
@@ -207,7 +207,7 @@ REFUSALS: tuple[Refusal, ...] = (
         lambda a: (
             a.interval
             and a.has("bounding", "max_records", "choose", "cap", "norm", "popularity_records",
-                      "temper", "scalings")
+                      "scalings")
         ),
         "--noise interval counts each user once in each of their cells, and bounds nobody: remove "
         "--bounding, --max-records, --choose, --cap and what goes with them, or --noise interval.",

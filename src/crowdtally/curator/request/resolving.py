@@ -9,7 +9,7 @@ from crowdtally.curator.request.options import AUTO, is_given
 from crowdtally.values.records import Records
 
 _BY_NAME = (
-    "bounding", "max_records", "choose", "popularity_records", "temper", "cap", "norm", "scalings",
+    "bounding", "max_records", "choose", "popularity_records", "cap", "norm", "scalings",
     "pairs", "discover_items", "discover", "top", "size", "cut", "threshold", "sides", "ordered",
     "buckets",
 )  # fmt: skip

@@ -203,7 +203,6 @@ _RULES: dict[str, dict[str, Any]] = {
     "dpsense": {"cap": 2},
     "dpsense-s": {"cap": 2, "scalings": "3/2"},
     "hpa": {"popularity_records": 1},
-    "tempered": {"popularity_records": 1},
 }
 
 

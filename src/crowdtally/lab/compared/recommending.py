@@ -25,7 +25,7 @@ from crowdtally.lab.compared.rounding import with_error
 from crowdtally.lab.compared.summary import Summary
 from crowdtally.lab.methods import Method
 
-_SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa", "tempered")
+_SIMPLEST_FIRST = ("sra", "declared", "dpsense", "dpsense-s", "hpa")
 """Boundings by what a reader of a release must understand."""
 USUAL_K = 10
 """The length of a top list by which methods are judged, or the next shorter one that there is."""

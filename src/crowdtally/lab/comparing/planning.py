@@ -21,14 +21,13 @@ from crowdtally.values.counts import What
 from crowdtally.values.epsilon import Epsilon
 
 DENSE = (
-    AUTO, "sra", "hpa", "tempered", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",
-    "tempered+rank", "dpsense+rank", "dpsense+dpsense", "dpsense-s+dpsense",
+    AUTO, "sra", "hpa", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",
+    "dpsense+rank", "dpsense+dpsense", "dpsense-s+dpsense",
 )  # fmt: skip
 """The methods where none is named."""
 SPARSE = (
     "sra/filter", "sra/threshold", "sra/priority", "sra/filter-priority", "hpa/filter-priority",
-    "tempered/filter-priority", "dpsense/filter-priority", "dpsense-s/filter-priority",
-    "sra+rank/filter-priority",
+    "dpsense/filter-priority", "dpsense-s/filter-priority", "sra+rank/filter-priority",
 )  # fmt: skip
 """The same where the tables are so large that nobody would publish every cell."""
 LARGE = 1_000_000

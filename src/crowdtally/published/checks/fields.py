@@ -178,7 +178,6 @@ _METHOD = Fields(
         "chosen_by": maybe(_NAME),
         "largest_candidate": maybe(whole_leaf(1)),
         "popularity_records": maybe(whole_leaf(1)),
-        "temper": maybe(_NOT_NEGATIVE),
         "cap": maybe(whole_leaf(1)),
         "record_id": maybe(_NAME),
     },

@@ -135,7 +135,7 @@ def _bounding(published: Published) -> Iterator[str]:
         yield "every row counted"
         return
     yield method.bounding
-    if method.bounding in POPULAR:  # compared by the popularity, which is a sample of its own
+    if method.bounding == POPULAR:  # compared by the popularity, which is a sample of its own
         yield f"a popularity of {method.popularity_records} records of each user"
         return
     for name, bound in sorted(method.bounds.items()):

@@ -34,9 +34,9 @@ from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
 from crowdtally.reader.estimating.steps import counts, places
 from crowdtally.reader.lookup import Mask
 
-POPULAR = ("hpa", "tempered")
-"""Rules that keep records by a popularity, which each release draws anew."""
-_SAMPLES = ("sra", "declared", *POPULAR)
+POPULAR = "hpa"
+"""The rule that keeps records by a popularity, which each release draws anew."""
+_SAMPLES = ("sra", "declared", POPULAR)
 """Rules that sample records one by one."""
 _CERTAIN = ("dpsense", "dpsense-s", DISTINCT)
 """Rules that scale rows instead, or bound nobody: nothing is left to chance."""
@@ -62,7 +62,7 @@ def read(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading:
     only = selected_table(published)
     if only is not None:
         return _selected(axes, only, box)
-    if published.method.bounding in POPULAR and published.table("popularity") is not None:
+    if published.method.bounding == POPULAR and published.table("popularity") is not None:
         return _popularity(axes, box)
     item = next(iter(axes.by_name))
     table = axes.find([item, *box])

@@ -24,8 +24,6 @@ KEPT = {
     "kept",
     "hpa": "those of the items that rank highest in the noisy table 'popularity'; the others were "
     "left out",
-    "tempered": "drawn at random with odds that grow with the item's noisy popularity (its power "
-    "{temper}); the others were left out",
 }
 """How the records that are counted were chosen, by the rule that keeps records."""
 SCALED = {
@@ -184,8 +182,7 @@ def _bounded(published: Published, bound: BoundFacts, tables: list[str]) -> str:
             f"{person} that {SCALED_TO[method.norm].format(most=number(bound.bound))}.{more}"
         )
     own = f"by the rule {method.bounding!r}, whose author alone knows that it is right"
-    temper = show(method.temper) if method.temper is not None else ""
-    how = KEPT.get(method.bounding, own).format(who=person, temper=temper)
+    how = KEPT.get(method.bounding, own).format(who=person)
     return _started(f"{where}of each {person} at most {what} were counted, {how}.")
 
 

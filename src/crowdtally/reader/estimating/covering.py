@@ -9,7 +9,7 @@ from crowdtally.published.what_counts import what_counts
 from crowdtally.reader.estimating.believed import TRUE
 from crowdtally.reader.estimating.item_facts import MOST
 
-_ONE_SAMPLE = ("sra", "hpa", "tempered", "declared")
+_ONE_SAMPLE = ("sra", "hpa", "declared")
 """Rules that keep records, or drop them, the same ones for items and for items in contexts."""
 _SOME_NOISE = 1e-6
 
