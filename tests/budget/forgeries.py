@@ -86,15 +86,12 @@ def _decision(kind: str, dataset: str = "data", **fields: object) -> Forgery:
 
 
 FORGERIES["a limit lifted"] = (
-    _decision("limit", version=2, limit=None, each=None, reason="mine", file=None), OFFICERS,
+    _decision("limit", version=2, limit=None, each=None, reason="mine"), OFFICERS,
 )  # fmt: skip
 FORGERIES["a dataset made"] = (
     _decision("created", "new", version=1, unit=None, accountant="sequential", limit=None),
     OFFICERS,
 )
-FORGERIES["a limits file"] = (
-    _decision("limits-file", "", version=1, path="/tmp/mine", reason="mine"), OFFICERS,
-)  # fmt: skip
 FORGERIES["an unknown kind"] = (_decision("amnesty", version=1), OFFICERS)
 
 
@@ -308,7 +305,6 @@ _balance("a limit of null", limit=None)
 _balance("a raised limit on delta", limit={"epsilon": "10", "delta": "1/2"})
 _balance("a raised limit on single releases", each={"epsilon": "9", "delta": "1/1000"})
 _balance("a limit of null on single releases", each=None)
-_balance("a limits file from nowhere", limits_file=SHA)
 _balance("another accountant", accountant="free")
 _balance("a balance with a field too many", more=1)
 changing("a missing limit", LIMITS, lambda f: f.body["balance"].pop("limit"))

@@ -16,7 +16,6 @@ from crowdtally.budget import (
     Drawing,
     LedgerError,
     LimitSet,
-    LimitsFile,
     Loss,
     MarkedPublished,
     OverBudgetError,
@@ -172,9 +171,8 @@ def test_both_limits_hold() -> None:
 
 
 def test_a_limit_set_replaces_all_limits() -> None:
-    balance = after(Balance("d"), "d", LimitSet(Loss(Fraction(1)), Loss(Fraction(1, 2)), "a", SHA))
+    balance = after(Balance("d"), "d", LimitSet(Loss(Fraction(1)), Loss(Fraction(1, 2)), "a"))
     assert (balance.limit, balance.each) == (Loss(Fraction(1)), Loss(Fraction(1, 2)))
-    assert balance.limits_file == SHA
     balance = after(balance, "d", LimitSet(None, None, "lifted"))
     assert balance == Balance("d")
 
@@ -185,7 +183,7 @@ def test_a_limit_set_replaces_all_limits() -> None:
         Balance("d"),
         Balance("d", USER, spent=Loss(Fraction(1, 3), Fraction(1, 10**9))),
         Balance("d", ROW, limit=Loss(Fraction(1)), each=Loss(Fraction(1, 2), Fraction(1, 10**6))),
-        Balance("d", each=Loss(Fraction(1, 2)), limits_file=SHA),
+        Balance("d", each=Loss(Fraction(1, 2))),
     ],
 )
 def test_recorded_and_read_back(balance: Balance) -> None:
@@ -193,10 +191,8 @@ def test_recorded_and_read_back(balance: Balance) -> None:
     recorded = balance.fields()
     assert Balance.read("d", recorded) == balance
     old = {"unit", "accountant", "spent", "limit"}
-    assert recorded.keys() - old == {
-        name for name in ("each", "limits_file") if getattr(balance, name) is not None
-    }
-    for wrong in ({"each": None}, {"limits_file": None}, {"discount": "1"}):
+    assert recorded.keys() - old == ({"each"} if balance.each is not None else set())
+    for wrong in ({"each": None}, {"discount": "1"}):
         with pytest.raises(ValueError, match="other fields"):
             Balance.read("d", {**recorded, **wrong})
 
@@ -211,7 +207,6 @@ def test_what_happens_to_a_charge_without_a_cost_changes_no_sum() -> None:
         assert after(balance, "d", event) == balance
         with pytest.raises(UsageError, match="no dataset 'd'"):
             after(None, "d", event)
-    assert after(None, "", LimitsFile("/etc/limits.toml", "decided")) == Balance("")
 
 
 @pytest.mark.parametrize(

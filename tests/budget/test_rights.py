@@ -582,7 +582,7 @@ def test_a_name_that_would_be_sql(team: Team) -> None:
 def test_a_file_has_no_roles(folder: Any) -> None:
     with (
         Ledger.open(folder / "ledger.sqlite", create=True) as ledger,
-        pytest.raises(UsageError, match="limits-file"),
+        pytest.raises(UsageError, match="knows no roles"),
     ):
         ledger.grants("ana")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from budget.ledger_kit import SHA, USER, alter, charge, old_charge
-from crowdtally.budget import Asked, Balance, DamagedLedgerError, Head, Ledger, LedgerError
+from crowdtally.budget import Asked, DamagedLedgerError, Head, Ledger, LedgerError
 from crowdtally.budget.record.canonical import canonical
 from crowdtally.budget.record.chain import Row, _about, _key, genesis, link
 from crowdtally.budget.record.parsing import parse
@@ -308,13 +308,6 @@ def _refiled(number: int, dataset: str) -> Callable[[list[Content]], None]:
     return lambda all_of_it: all_of_it[number - 1].update(dataset=dataset)
 
 
-def _limits_file(all_of_it: list[Content], dataset: str) -> None:
-    event = {"kind": "limits-file", "version": 1, "path": "/limits.toml", "reason": "decided"}
-    of_this = [content for content in all_of_it if content["dataset"] == dataset]
-    balance = of_this[-1]["balance"] if of_this else Balance(dataset).fields()
-    all_of_it.append({**all_of_it[-1], "dataset": dataset, "event": event, "balance": balance})
-
-
 def _same_request(all_of_it: list[Content]) -> None:
     all_of_it[10]["event"]["asked"]["request_id"] = "week-46"
 
@@ -335,9 +328,6 @@ FORGERIES: dict[str, tuple[Callable[[list[Content]], None], int, str]] = {
     "each in a balance": (_updated(8, "balance", each=NINE), 8, "running sum that does not foll"),
     "each in the first balance": (_updated(2, "balance", each=NINE), 2, "running sum that does"),
     "each in a limit": (_updated(10, "event", each=NINE), 10, "running sum that does not follow"),
-    "a limits file in a balance": (
-        _updated(6, "balance", limits_file=SHA), 6, "running sum that does not follow",
-    ),
     "more at once than allowed": (
         lambda c: [
             c[1]["event"].update(each={"epsilon": "1/4", "delta": "0"}),
@@ -345,10 +335,7 @@ FORGERIES: dict[str, tuple[Callable[[list[Content]], None], int, str]] = {
             c[10]["balance"].update(each={"epsilon": "1/4", "delta": "0"}),
         ].clear(), 11, "could not have happened: a single release of dataset 'b' may cost at most",
     ),
-    "a limits file of a dataset": (
-        lambda c: _limits_file(c, "a"), 12, "is filed under a name that is not for it",
-    ),
-    "a dataset without a name": (_refiled(1, ""), 1, "is filed under a name that is not for it"),
+    "a dataset without a name": (_refiled(1, ""), 1, "is filed under no name"),
 }  # fmt: skip
 
 
@@ -369,19 +356,11 @@ def test_a_chain_that_was_forged_whole_is_replayed(folder: Path, forgery: str) -
         ledger.void(ledger.entries("b")[-1].id, "certain")
 
 
-def test_a_limits_file_is_filed_under_no_dataset(folder: Path) -> None:
-    path = folder / "ledger.sqlite"
-    filled(str(path))
-    forge(path, lambda all_of_it: _limits_file(all_of_it, ""))
-    ledger = Ledger.open(path)
-    assert ledger.verify().ok
-    assert ledger.names() == ["a", "b"]
-    assert [balance.dataset for balance in ledger.datasets()] == ["a", "b"]
+def test_no_dataset_is_without_a_name(folder: Path) -> None:
+    ledger = filled(str(folder / "ledger.sqlite"))
     for nameless in ("", " "):
         with pytest.raises(UsageError, match="--dataset NAME"):
             ledger.balance(nameless)
-    alter(str(path), f"UPDATE {E} SET body = replace(body, '/limits.toml', '/mine.toml')")
-    assert [problem.entry for problem in ledger.verify().problems] == [12]
 
 
 @pytest.mark.parametrize(
@@ -421,7 +400,6 @@ def test_a_consistent_forgery_is_found_by_a_head_kept_elsewhere_and_only_by_it(
         lambda c: c.update(by="somebody"),
         lambda c: c.update(author={}),
         lambda c: c["balance"].update(each=None),
-        lambda c: c["balance"].update(limits_file=None),
     ],
 )
 def test_an_author_has_all_of_its_fields(folder: Path, edit: Callable[[Content], None]) -> None:

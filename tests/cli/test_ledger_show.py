@@ -113,8 +113,7 @@ def test_lines_fit_a_terminal_but_for_what_is_copied(books: Ledger) -> None:
 
 def test_json_is_exact_and_whole(books: Ledger) -> None:
     found = facts()
-    assert found.keys() == {"ledger", "head", "limits_file", "datasets"}
-    assert found["limits_file"] is None
+    assert found.keys() == {"ledger", "head", "datasets"}
     assert found["head"] == str(books.head())
     bikes, taxi = found["datasets"]
     assert (bikes["dataset"], bikes["limit"], bikes["remaining"]) == ("bikes", None, None)
@@ -162,20 +161,6 @@ def test_words_of_a_person_move_no_cursor(books: Ledger) -> None:
     assert "\u202e" not in ended.out
     assert "source    x\\ny\n" in ended.out
     assert "\x1b" not in crowdtally("ledger", "show", "--by", "purpose").out
-
-
-def test_a_limits_file_is_named_first(books: Ledger, tmp_path: Path) -> None:
-    file = tmp_path / "limits.toml"
-    file.write_text(
-        "".join(f'[{name}]\nepsilon = "50"\nreason = "r"\n' for name in ("taxi", "bikes"))
-    )
-    file.chmod(0o644)
-    books.use_limits_file(file, reason="the officer keeps them")
-    shown = " ".join(crowdtally("ledger", "show").out.split())
-    assert shown.startswith(f"The limits are in {file.resolve()} (why: the officer keeps them)")
-    found = facts("bikes")
-    assert found["limits_file"] == str(file.resolve())
-    assert found["datasets"][0]["limits"][-1]["file"] is not None
 
 
 def test_the_head_as_json(books: Ledger) -> None:

@@ -22,7 +22,6 @@ from crowdtally.budget.errors import (
     VoidedError,
 )
 from crowdtally.budget.ledger import Ledger
-from crowdtally.budget.limits.limits_file import Allowance, OfficerFile
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.accountant import SequentialComposition
 from crowdtally.budget.record.authors import Author
@@ -34,7 +33,6 @@ from crowdtally.budget.record.events import (
     Drawing,
     Event,
     LimitSet,
-    LimitsFile,
     MarkedPublished,
     Reserved,
     Voided,
@@ -46,7 +44,6 @@ from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.budget.record.zcdp import ZeroConcentrated
 
 __all__ = [
-    "Allowance",
     "Asked",
     "Author",
     "Balance",
@@ -62,12 +59,10 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "LimitSet",
-    "LimitsFile",
     "Loss",
     "MarkedPublished",
     "MissingLedgerError",
     "NotAllowedError",
-    "OfficerFile",
     "OverBudgetError",
     "Part",
     "Problem",

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from crowdtally.budget.errors import DamagedLedgerError, LedgerError
 from crowdtally.budget.record.balance import Balance, after
 from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, number_of
-from crowdtally.budget.record.events import AboutReservation, LimitsFile, Reserved
+from crowdtally.budget.record.events import AboutReservation, Reserved
 from crowdtally.budget.record.fast_reader import Reader
-from crowdtally.budget.record.names import WHOLE_LEDGER
 from crowdtally.budget.record.tracing import Trace
 from crowdtally.errors import CrowdtallyError
 
@@ -196,8 +195,8 @@ class Audit:
         self._requests.add(request_id)
 
     def _require_filed(self, entry: Entry) -> None:
-        if (entry.dataset == WHOLE_LEDGER) != isinstance(entry.event, LimitsFile):
-            self.note("is filed under a name that is not for it", entry.number)
+        if not entry.dataset:
+            self.note("is filed under no name", entry.number)
 
 
 def verify(store: Store, anchor: Head | None = None) -> Verification:

@@ -27,9 +27,9 @@ from crowdtally.budget.record.chain import (
     number_of,
     read,
 )
-from crowdtally.budget.record.events import AboutReservation, Event, LimitsFile, Reserved
+from crowdtally.budget.record.events import AboutReservation, Event, Reserved
 from crowdtally.budget.record.history import Charged, Record, follow, made
-from crowdtally.budget.record.names import WHOLE_LEDGER, Spellings, normal
+from crowdtally.budget.record.names import Spellings, normal
 from crowdtally.budget.record.sources import Sources, shelf
 from crowdtally.budget.wording import amount
 from crowdtally.errors import UsageError
@@ -118,18 +118,6 @@ class Book:
         row = self._page.of_request(request_id)
         return None if row is None else self.reservation(self.entry(row.number).id)
 
-    def limits_file(self) -> LimitsFile | None:
-        """The officer's file in which the limits are; ``None`` without one.
-
-        On a server roles keep the limits: of a file's, those that were recorded stay.
-        """
-        if not self._page.in_file or self.balance(WHOLE_LEDGER) is None:
-            return None
-        last = self.entry(self._page.last_of(WHOLE_LEDGER)[1] or 0)
-        if not isinstance(last.event, LimitsFile):
-            raise damaged(last.number, "was changed: it is not about the ledger as a whole")
-        return last.event
-
     def met(self, hashes: Collection[str]) -> dict[str, set[str]]:
         """By dataset, those of these hashes of sources that it was charged for before.
 
@@ -169,7 +157,7 @@ class Book:
 
     def datasets(self) -> list[str]:
         """The names of all datasets, sorted."""
-        return sorted(self._page.datasets().keys() - {WHOLE_LEDGER})
+        return sorted(self._page.datasets())
 
     def _hash_before(self, rows: dict[int, Row], number: int) -> str:
         if number == 1:

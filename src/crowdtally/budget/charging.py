@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from crowdtally.budget.datasets import unknown
 from crowdtally.budget.errors import DrawnBeforeError, LedgerError, VoidedError
-from crowdtally.budget.limits import limiting
 from crowdtally.budget.record.accountant import SequentialComposition, accountant
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.charge import Asked, Charge
@@ -57,7 +56,7 @@ def standing(book: Book, debtor: Debtor) -> Balance:
     found = book.balance(name)
     if found is None and not debtor.new:
         raise unknown(book, name)
-    return limiting.in_force(book, found or Balance(name, accountant=debtor.accountant))
+    return found or Balance(name, accountant=debtor.accountant)
 
 
 def reserve(
@@ -76,10 +75,8 @@ def reserve(
     if before is None:
         if not debtor.new:
             raise unknown(book, name)
-        limiting.require_creator(book, name)
         created = Created(unit, debtor.accountant, None)
         before = book.append(name, created).balance
-    before = limiting.record(book, before)
     for met in filed(hashes):
         book.append(name, met)
     entry = book.append(name, event)
@@ -128,7 +125,6 @@ def mark_published(book: Book, event: MarkedPublished) -> None:
 
 def void(book: Book, reservation_id: str, reason: str, *, delete_staged: bool) -> Balance:
     """Give a charge back, unless its release was published or may still be."""
-    limiting.require_officer(book, "give a charge back")
     found = book.reservation(reservation_id)
     if found.state not in {"reserved", "drawing"}:
         raise UsageError(

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from crowdtally.budget.limits import limiting
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.accountant import chosen
 from crowdtally.budget.record.balance import Balance
@@ -32,15 +31,12 @@ def create(
             f"dataset {name!r} exists already. {found.describe()} To change its limit: "
             f"{found.how_to_limit(book.typed)}"
         )
-    limiting.require_creator(book, name, limits.total, limits.each)
-    held = limiting.allowance(book, name) or limits
-    event = Created(unit, chosen(kind, held.total, held.each), limits.total, limits.each)
-    return limiting.record(book, book.append(name, event).balance)
+    rule = chosen(kind, limits.total, limits.each)
+    return book.append(name, Created(unit, rule, limits.total, limits.each)).balance
 
 
 def set_limit(book: Book, name: str, change: Change, reason: str) -> Balance:
     """Change what a dataset may spend, on the record."""
-    limiting.require_no_file(book)
     found = known(book, name)
     limits = change(Limits(found.limit, found.each))
     return book.append(found.dataset, LimitSet(limits.total, limits.each, reason)).balance

@@ -16,11 +16,9 @@ from crowdtally.budget import charging, datasets
 from crowdtally.budget.access import Access
 from crowdtally.budget.audit import Verification, verify
 from crowdtally.budget.charging import Debtor
-from crowdtally.budget.database.places import Server, place
+from crowdtally.budget.database.places import place
 from crowdtally.budget.datasets import UNCHANGED, Limits, Typed, each_of, limit_of
 from crowdtally.budget.errors import DamagedLedgerError
-from crowdtally.budget.limits import limiting
-from crowdtally.budget.limits.limits_file import OfficerFile
 from crowdtally.budget.record.accountant import needed
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.canonical import Json
@@ -156,34 +154,6 @@ class Ledger:
         total, each = Typed(epsilon, delta, rho), Typed(each_epsilon, each_delta, each_rho)
         change = datasets.change_of(total, each)
         return self._access.write(lambda book: datasets.set_limit(book, name, change, reason))
-
-    def use_limits_file(self, path: str | os.PathLike[str], *, reason: str) -> OfficerFile:
-        """Keep the limits in a file that only an officer can write, read at every charge.
-
-        From then on whoever cannot write it can neither change a limit, nor void, nor make a
-        dataset, nor name another file. It stops slips: whoever can write the ledger's own file can
-        rebuild its chain. On PostgreSQL roles do this, and it is refused.
-
-        Args:
-            path: The file, in TOML.
-            reason: Why, in a person's words; it is recorded.
-        """
-        words(reason, "the reason of a limits file")
-        if isinstance(self._store.place, Server):
-            raise UsageError(
-                "a limits file is for a ledger in a SQLite file. On PostgreSQL the server's roles "
-                "keep the limits, and better: `crowdtally ledger grant`. Nothing was changed."
-            )
-        return self._access.write(lambda book: limiting.use_file(book, path, reason))
-
-    def limits_file(self) -> str | None:
-        """The path of the officer's file in which the limits are; ``None`` without one."""
-        named = self._access.read(lambda book: book.limits_file())
-        return None if named is None else named.path
-
-    def limits_file_notice(self) -> str | None:
-        """The same in a few sentences, with what to know about it; ``None`` without one."""
-        return self._access.read(limiting.notice)
 
     def check(
         self,

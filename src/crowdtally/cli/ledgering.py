@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import completing, granting, keeping, officer, options, syntax
+from crowdtally.cli import completing, granting, keeping, options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.budget import Ledger
@@ -50,7 +50,7 @@ def create(
         typer.Option(
             "--epsilon",
             metavar="E",
-            help="The total that may ever be spent; needed unless --rho or a limits file says it.",
+            help="The total that may ever be spent; needed unless --rho is given.",
         ),
     ] = None,
     delta: Annotated[
@@ -95,14 +95,18 @@ def create(
     from crowdtally.budget.datasets import each_of, limit_of
     from crowdtally.budget.record.accountant import require_limits
     from crowdtally.budget.record.names import dataset_name
+    from crowdtally.errors import UsageError
 
     unit = _unit(user, same_person=same_person) if user is not None or same_person else None
     # A slip in a number or a name leaves no empty ledger behind.
     total = limit_of(epsilon, delta, rho)
     require_limits(name, accountant, total, each_of(each, each_delta, total, each_rho))
     dataset_name(name)
-    books = _open(ledger, create=total is not None)
-    officer.require_limit(books, total)
+    if total is None:
+        raise UsageError(
+            "say what may ever be spent: --epsilon E, such as --epsilon 1 (or --rho R)."
+        )
+    books = _open(ledger, create=True)
     if books.created:
         print(f"Made the ledger {books.location}.", file=sys.stderr)
     balance = books.create(
@@ -206,7 +210,6 @@ def show(
     if as_json:
         print(json.dumps(_facts(books, datasets, way), ensure_ascii=False))
         return
-    _show_limits_file(books)
     if not datasets:
         print(f"No dataset yet in {books.location}.")
         return
@@ -216,13 +219,6 @@ def show(
 def _show_head(books: Ledger, as_json: bool) -> None:
     found = str(books.head())
     print(json.dumps({"ledger": books.location, "head": found}) if as_json else found)
-
-
-def _show_limits_file(books: Ledger) -> None:
-    from crowdtally.budget.showing.words import paragraph
-
-    if (notice := books.limits_file_notice()) is not None:
-        print(f"{paragraph(notice)}\n")
 
 
 def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator[str]:
@@ -242,7 +238,6 @@ def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[s
         return {
             "ledger": books.location,
             "head": str(books.head()),
-            "limits_file": books.limits_file(),
             "datasets": [showing.as_json(dataset) for dataset in datasets],
         }
     return {
@@ -294,6 +289,5 @@ def void(
     print(balance.describe(ledger))
 
 
-app.command("limits-file")(officer.limits_file)
 app.command("grant")(granting.grant)
 keeping.add_to(app)

@@ -112,8 +112,8 @@ def grants(store: Store, role: str, *, officer: bool, run: bool) -> tuple[str, .
     if isinstance(store.place, File):
         raise UsageError(
             f"the ledger {store.place} is a file, which knows no roles: whoever may write the file "
-            "may write all of it. Limits in a file that only an officer can write stop slips "
-            "(crowdtally ledger limits-file PATH); limits that hold need a ledger on PostgreSQL."
+            "may write all of it. Limits that only an officer can change need a ledger on "
+            "PostgreSQL."
         )
     if not role.isprintable() or not role:
         raise UsageError(f"a role's name is one line of printable text: received {role[:80]!r}.")

@@ -385,8 +385,7 @@ BEGIN
     RETURN ARRAY(SELECT json_object_keys(before)) = ARRAY(SELECT json_object_keys(after))
         AND (before -> 'accountant')::text = (after -> 'accountant')::text
         AND (before -> 'limit')::text = (after -> 'limit')::text
-        AND (before -> 'each')::text IS NOT DISTINCT FROM (after -> 'each')::text
-        AND (before -> 'limits_file')::text IS NOT DISTINCT FROM (after -> 'limits_file')::text;
+        AND (before -> 'each')::text IS NOT DISTINCT FROM (after -> 'each')::text;
 END $$;
 
 -- A charge: its fields, its parts, its unit, and that it fits, at once and in total.
@@ -584,7 +583,7 @@ BEGIN
         'the sum after an entry does not follow from the sum before it');
 END $$;
 
--- What an officer does to a dataset or to the ledger: only that the balance says the same.
+-- What an officer does to a dataset: only that the balance says the same.
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_decide(
     event json, kind text, before json, after json
 ) RETURNS void LANGUAGE plpgsql AS $$
@@ -602,9 +601,6 @@ BEGIN
             AND (after -> 'spent')::text = (before -> 'spent')::text
             AND (after -> 'limit')::text = (event -> 'limit')::text
             AND coalesce((after -> 'each')::text, 'null') = (event -> 'each')::text
-            AND coalesce((after -> 'limits_file')::text, 'null') = (event -> 'file')::text
-        WHEN 'limits-file' THEN
-            before IS NULL OR (before::text = after::text)
         END, format('an entry %s and the balance after it disagree', $2));
 END $$;
 
@@ -646,7 +642,7 @@ BEGIN
         AND (entry -> 'number')::text = $1::text
         AND @schema@.crowdtally_text(entry -> 'dataset') = $2
         AND (event -> 'kind')::text = '"' || $3 || '"'
-        AND ($3 = 'limits-file') = ($2 = '')
+        AND $2 <> ''
         AND (entry -> 'time')::text
             ~ '^"[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3])(:[0-5][0-9]){2}[+]00:00"$',
         'the entry and its columns disagree');
@@ -674,7 +670,7 @@ BEGIN
     FROM @schema@.crowdtally_datasets AS d JOIN @schema@.crowdtally_entries AS e
         ON e.number = d.last AND e.dataset = d.name
     WHERE d.name = $2;
-    IF ($3 IN ('created', 'limit', 'limits-file')) IS NOT TRUE THEN
+    IF ($3 IN ('created', 'limit')) IS NOT TRUE THEN
         PERFORM @schema@.crowdtally_require(
             before IS NOT NULL AND @schema@.crowdtally_same_limits(before, after),
             'there is no such dataset, or its limits after the entry are not those before it');

@@ -17,7 +17,7 @@ from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.accountant import Accountant, SequentialComposition, accountant
 from crowdtally.budget.record.canonical import Json
 from crowdtally.budget.record.charge import Charge
-from crowdtally.budget.record.events import Created, Event, LimitSet, LimitsFile, Reserved, Voided
+from crowdtally.budget.record.events import Created, Event, LimitSet, Reserved, Voided
 from crowdtally.budget.record.fields import loss_fields, read_loss, read_unit, unit_fields
 from crowdtally.budget.wording import amount, made_of, remaining_words
 from crowdtally.errors import UsageError
@@ -42,8 +42,6 @@ class Balance:
     """The total that may be spent; ``None`` for no limit."""
     each: Loss | None = None
     """What a single release may cost; ``None`` for no such limit."""
-    limits_file: str | None = None
-    """SHA-256 of the officer's file that the limits were taken from; ``None`` without one."""
 
     @property
     def remaining(self) -> Loss | None:
@@ -163,7 +161,6 @@ class Balance:
             "spent": loss_fields(self.spent),
             "limit": loss_fields(self.limit),
             **({} if self.each is None else {"each": loss_fields(self.each)}),
-            **({} if self.limits_file is None else {"limits_file": self.limits_file}),
         }
 
     @classmethod
@@ -174,8 +171,8 @@ class Balance:
             raise ValueError("a balance without a sum")
         accountant(fields["accountant"])  # refuses an unknown kind
         unit, limit = read_unit(fields["unit"]), read_loss(fields["limit"])
-        each, file = read_loss(fields.get("each")), fields.get("limits_file")
-        balance = cls(dataset, unit, fields["accountant"], spent, limit, each, file)
+        each = read_loss(fields.get("each"))
+        balance = cls(dataset, unit, fields["accountant"], spent, limit, each)
         if balance.fields() != fields:
             raise ValueError("a balance with other fields")
         return balance
@@ -190,13 +187,11 @@ def after(balance: Balance | None, dataset: str, event: Event) -> Balance:
         made = Balance(dataset, event.unit, event.accountant, Loss(), event.limit, event.each)
         made.require_limits(event.limit, event.each)
         return made
-    if isinstance(event, LimitsFile):
-        return balance or Balance(dataset)
     if balance is None:
         raise UsageError(f"there is no dataset {dataset!r} yet.")
     if isinstance(event, LimitSet):
         balance.require_limits(event.limit, event.each)
-        return replace(balance, limit=event.limit, each=event.each, limits_file=event.file)
+        return replace(balance, limit=event.limit, each=event.each)
     if isinstance(event, Reserved):
         return _charged(balance, event)
     if isinstance(event, Voided):

@@ -70,17 +70,13 @@ class LimitSet:
     """What a single release may cost; ``None`` for no such limit, and in version 1."""
     reason: str | None = None
     """Why, in a person's words; ``None`` in version 1."""
-    file: str | None = None
-    """SHA-256 of the officer's file that says so; ``None`` where a person typed it."""
 
     def __post_init__(self) -> None:
         if self.reason is None:
-            if self.each or self.file or _speaks_zcdp(self.limit):
+            if self.each or _speaks_zcdp(self.limit):
                 raise UsageError("a limit needs a reason: received none.")
             return
         words(self.reason, "the reason of a limit")
-        if self.file is not None:
-            checked_sha256(self.file)
 
     @property
     def version(self) -> int:
@@ -94,27 +90,7 @@ class LimitSet:
         limit: dict[str, Json] = {"limit": loss_fields(self.limit)}
         if self.reason is None:
             return limit
-        return {**limit, "each": loss_fields(self.each), "reason": self.reason, "file": self.file}
-
-
-@dataclass(frozen=True)
-class LimitsFile:
-    """From here on a file that only the officer can write says what the limits are."""
-
-    kind: ClassVar[str] = "limits-file"
-    version: ClassVar[int] = 1
-    path: str
-    """Its absolute path, links resolved."""
-    reason: str
-    """Why, in a person's words."""
-
-    def __post_init__(self) -> None:
-        words(self.path, "the path of a limits file")
-        words(self.reason, "the reason of a limits file")
-
-    def fields(self) -> dict[str, Json]:
-        """As recorded."""
-        return {"path": self.path, "reason": self.reason}
+        return {**limit, "each": loss_fields(self.each), "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -260,7 +236,7 @@ class Withdrawn:
 
 AboutReservation: TypeAlias = Drawing | MarkedPublished | Voided | Withdrawn
 """What can happen to a charge once it was made."""
-Event: TypeAlias = Created | LimitSet | LimitsFile | Sources | Reserved | AboutReservation
+Event: TypeAlias = Created | LimitSet | Sources | Reserved | AboutReservation
 
 
 def record(event: Event) -> dict[str, Json]:

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping
 
 from crowdtally.errors import UsageError
 
-WHOLE_LEDGER = ""
-"""The name under which entries are filed that are about no dataset: no dataset can have it."""
 Spellings = Mapping[str, tuple[str, ...]]
 """By NFC name, the other spellings of it that a ledger holds."""
 

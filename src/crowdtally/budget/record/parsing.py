@@ -12,7 +12,6 @@ from crowdtally.budget.record.events import (
     Drawing,
     Event,
     LimitSet,
-    LimitsFile,
     MarkedPublished,
     Reserved,
     Voided,
@@ -124,7 +123,7 @@ def _created(f: Any) -> Created:
 
 
 def _limit(f: Any) -> LimitSet:
-    return LimitSet(read_loss(f["limit"]), read_loss(f["each"]), f["reason"], f["file"])
+    return LimitSet(read_loss(f["limit"]), read_loss(f["each"]), f["reason"])
 
 
 # One reader per kind and version. A changed meaning is a new version with a new reader; the old
@@ -136,7 +135,6 @@ _READERS: dict[tuple[str, int], Callable[[Any], Event]] = {
     ("limit", 1): lambda f: LimitSet(read_loss(f["limit"])),
     ("limit", 2): _limit,
     ("limit", 3): _limit,
-    ("limits-file", 1): lambda f: LimitsFile(f["path"], f["reason"]),
     ("sources", 1): lambda f: Sources(f["hashes"]),
     ("reserved", 1): _reserved,
     ("reserved", 2): _reserved,

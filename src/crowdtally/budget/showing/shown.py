@@ -34,8 +34,6 @@ class LimitChange:
     """What they are since then."""
     reason: str | None
     """Why; ``None`` where the dataset was made, and in the oldest entries."""
-    file: str | None = None
-    """SHA-256 of the officer's file that says so; ``None`` where a person typed it."""
 
 
 @dataclass(frozen=True)
@@ -159,8 +157,8 @@ class _History:
             return
         now = self.limits[-1].after if self.limits else None
         after = Limits(event.limit, event.each)
-        reason, file = (event.reason, event.file) if isinstance(event, LimitSet) else (None, None)
-        self.limits.append(LimitChange(entry.time, entry.by, now, after, reason, file))
+        reason = event.reason if isinstance(event, LimitSet) else None
+        self.limits.append(LimitChange(entry.time, entry.by, now, after, reason))
 
     def charges(self) -> tuple[Charged, ...]:
         return tuple(self._charges.all())

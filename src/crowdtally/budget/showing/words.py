@@ -161,7 +161,6 @@ def _limit_lines(change: LimitChange) -> Iterator[str]:
     yield from _indented(f"{_when(change.time)}  {what}", 4, 6)
     yield from _labelled("by", _who(change.by))
     yield from _labelled("reason", change.reason)
-    yield from _labelled("file", change.file, whole=True)
 
 
 def _limits_words(limits: Limits) -> str:
@@ -208,7 +207,6 @@ def _limit_json(change: LimitChange) -> dict[str, Json]:
         "before": None if change.before is None else _limits_json(change.before),
         "after": _limits_json(change.after),
         "reason": change.reason,
-        "file": change.file,
     }
 
 

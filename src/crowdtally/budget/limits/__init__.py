@@ -1,1 +1,0 @@
-"""Limits that an officer keeps in a file of their own."""
