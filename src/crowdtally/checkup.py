@@ -34,7 +34,7 @@ class Checkup:
     hashes: bool
     """Whether the release has hashes; an older one has none."""
     ledger: str | None = None
-    """What the ledger says: ``matches`` or ``no hash``; None where none was asked."""
+    """What the ledger says: ``matches``; None where none was asked."""
     withdrawn: WithdrawalNote | None = None
     """When and why it was called back, by its note or by the ledger; None if it was not."""
     incomplete: str | None = None
@@ -167,8 +167,6 @@ def _compared(published: Published, paid: Charged | None) -> tuple[str, str]:
             f"its charge (entry {paid.id}) is {paid.state}, not published",
             "Its run did not end: do not pass it on before `crowdtally ledger show` says published",
         )
-    if paid.sha256 is None:
-        return "no hash", f"{entry}; the entry is older and has no hash to compare"
     if paid.sha256 != published.sha256:
         raise _mismatch(
             published,

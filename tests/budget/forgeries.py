@@ -86,10 +86,12 @@ def _decision(kind: str, dataset: str = "data", **fields: object) -> Forgery:
 
 
 FORGERIES["a limit lifted"] = (
-    _decision("limit", version=2, limit=None, each=None, reason="mine"), OFFICERS,
+    _decision("limit", version=3, limit=None, each=None, reason="mine"), OFFICERS,
 )  # fmt: skip
 FORGERIES["a dataset made"] = (
-    _decision("created", "new", version=1, unit=None, accountant="sequential", limit=None),
+    _decision(
+        "created", "new", version=3, unit=None, accountant="sequential", limit=None, each=None
+    ),
     OFFICERS,
 )
 FORGERIES["an unknown kind"] = (_decision("amnesty", version=1), OFFICERS)
@@ -98,7 +100,7 @@ FORGERIES["an unknown kind"] = (_decision("amnesty", version=1), OFFICERS)
 @forgery(OFFICERS)
 def a_void(connection: Connection, before: Before) -> Forged:
     back = {"epsilon": "1", "delta": "0"}
-    fields = {"version": 1, "reason": "mine", "given_back": back}
+    fields = {"version": 2, "reason": "mine", "given_back": back}
     return about(connection, "voided", before.reserved, **fields)
 
 
@@ -267,7 +269,7 @@ changing(
 )
 changing("parts of more delta", "more than it states", same, parts=[_part(delta="1/9")])
 changing("a negative part", AMOUNT, same, parts=[_part(epsilon="2"), _part(epsilon="-1")])
-changing("a part for nothing", "above 0", same, parts=[_part(), _part(epsilon="0")])
+changing("a part for nothing", FIELDS, same, parts=[_part(), _part(epsilon="0")])
 changing("a part without a name", FIELDS, same, parts=[_part(name=" ")])
 changing("a part with a field too many", FIELDS, same, parts=[_part(more=1)])
 changing(
@@ -337,9 +339,9 @@ def a_charge_to_the_ledger_as_a_whole(connection: Connection, before: Before) ->
     return Forged.of(connection, a_charge(), dataset="")
 
 
-changing("an old version of a charge", FIELDS, same, version=2)
-changing("a version that is a text", FIELDS, same, version="3")
-changing("a version to come", FIELDS, same, version=4)
+changing("an old version of a charge", FIELDS, same, version=3)
+changing("a version that is a text", FIELDS, same, version="4")
+changing("a version to come", FIELDS, same, version=5)
 changing("a charge with a staged folder", FIELDS, same, staged={"host": "a", "path": "b"})
 changing("a charge without what was asked", FIELDS, lambda f: f.body["event"].pop("asked"))
 changing("a blank release", FIELDS, same, release="")

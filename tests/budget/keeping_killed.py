@@ -1,4 +1,4 @@
-"""Backups, imports and upgrades that are killed at every write, flush, link and removal."""
+"""Backups and imports that are killed at every write, flush, link and removal."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from budget.driven import EACH, UNIT, charge, in_child, moments
 from crowdtally.budget import Ledger
 from crowdtally.errors import CrowdtallyError
 
-CORPUS = Path(__file__).parent.parent / "corpus" / "ledgers"
-
 
 def _new(folder: Path) -> None:
     ledger = Ledger.open(folder / "ledger.sqlite", create=True)
@@ -23,20 +21,12 @@ def _new(folder: Path) -> None:
         ledger.reserve("data", UNIT, charge())
 
 
-def _old(folder: Path) -> None:
-    shutil.copy(CORPUS / "grown.sqlite", folder / "ledger.sqlite")
-
-
 def _backup(folder: Path) -> None:
     Ledger.open(folder / "ledger.sqlite").backup(folder / "copy.sqlite")
 
 
 def _import(folder: Path) -> None:
     Ledger.import_from(folder / "ledger.sqlite", folder / "new.sqlite")
-
-
-def _upgrade(folder: Path) -> None:
-    Ledger.open(folder / "ledger.sqlite").upgrade()
 
 
 def _backed_up(folder: Path, head: str) -> str | None:
@@ -70,24 +60,12 @@ def _usable(path: Path) -> bool:
     return ledger.head().number > 0 and ledger.closed() is None
 
 
-def _upgraded(folder: Path, head: str) -> str | None:
-    ledger = Ledger.open(folder / "ledger.sqlite")
-    if not ledger.verify().ok or str(ledger.head()) != head:
-        return "not as it was"
-    _upgrade(folder)
-    if not ledger.verify().ok or str(ledger.head()) != head:
-        return "not as it was after a second attempt"
-    ledger.set_limit("taxi", epsilon=9, reason="it goes on")
-    return None
-
-
 Survived = Callable[[Path, str], str | None]
-LIVES: dict[str, tuple[Callable[[Path], None], Callable[[Path], None], Survived]] = {
-    "backup": (_new, _backup, _backed_up),
-    "import": (_new, _import, _imported),
-    "upgrade": (_old, _upgrade, _upgraded),
+LIVES: dict[str, tuple[Callable[[Path], None], Survived]] = {
+    "backup": (_backup, _backed_up),
+    "import": (_import, _imported),
 }
-"""What there is before, what is killed, and what must hold after."""
+"""What is killed, and what must hold after."""
 
 
 def kill_keeping(
@@ -97,7 +75,7 @@ def kill_keeping(
 
     Of those that write pages, at one of ``step``.
     """
-    prepare, act, survived = LIVES[what]
+    act, survived = LIVES[what]
     shim = ctypes.CDLL(None)
     shim.shim_log.restype = ctypes.c_char_p
     failures: list[str] = []
@@ -105,7 +83,7 @@ def kill_keeping(
     with tempfile.TemporaryDirectory(dir=home) as name:
         folder, log, before = Path(name) / "ledger", Path(name) / "log", Path(name) / "before"
         before.mkdir()
-        prepare(before)
+        _new(before)
         head = str(Ledger.open(before / "ledger.sqlite").head())
 
         def live(at: int) -> int:

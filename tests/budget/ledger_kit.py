@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from crowdtally.budget import Charge, Ledger, Part, Reserved, StagedFolder
+from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.values.epsilon import Delta, Epsilon
 from crowdtally.values.unit import PrivacyUnit
 from kit.warm import start
@@ -49,13 +49,6 @@ def publish(ledger: Ledger, reservation_id: str, sha256: str = SHA) -> None:
     """What a run does with its charge, to the end."""
     ledger.start_drawing(reservation_id)
     ledger.mark_published(reservation_id, sha256)
-
-
-def old_charge(ledger: Ledger, dataset: str, epsilon: object, staged: Path | None = None) -> str:
-    """A charge as an earlier version recorded it: it says no purpose and no drawing; its id."""
-    folder = None if staged is None else StagedFolder.of(staged)
-    event = Reserved(USER, charge(epsilon), None, folder)
-    return ledger._access.write(lambda book: book.append(dataset, event)).id
 
 
 def skip(reason: str) -> NoReturn:

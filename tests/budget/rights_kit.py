@@ -154,14 +154,14 @@ class Forged:
 def a_charge(**changed: object) -> dict[str, Any]:
     """The event of a charge of ε = 1."""
     part = {
-        "name": "items", "epsilon": "1", "delta": "0", "mechanism": "discrete-laplace",
-        "parameters": {},
+        "name": "items", "epsilon": "1", "delta": "0", "rho": "0", "selects": False,
+        "mechanism": "discrete-laplace", "parameters": {},
     }  # fmt: skip
     asked = {"source": None, "output": None, "parameters": {}, "purpose": None, "request_id": None}
     return {
-        "kind": "reserved", "version": 3, "unit": {"kind": "user", "column": "user_id"},
-        "release": "release-x", "epsilon": "1", "delta": "0", "parts": [part], "versions": {},
-        "asked": asked, **changed,
+        "kind": "reserved", "version": 4, "unit": {"kind": "user", "column": "user_id"},
+        "release": "release-x", "epsilon": "1", "delta": "0", "rho": "0", "parts": [part],
+        "versions": {}, "asked": asked, **changed,
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import ROW, USER, charge, old_charge, publish
+from budget.ledger_kit import ROW, USER, charge, publish
 from crowdtally.budget import Asked, Charge, Ledger, Part
 from crowdtally.budget.record import fast_reader
 from crowdtally.budget.record.chain import Entry, Row, genesis, read
@@ -25,13 +25,11 @@ AWKWARD = {
 
 
 def rich(path: Path) -> Ledger:
-    """Every kind of entry, in every way that it is written today and some of yesterday."""
+    """Every kind of entry, in every way that it is written."""
     ledger = Ledger.open(path, create=True)
     ledger.create("a", USER, epsilon=100, each_epsilon=5)
     ledger.create('by "é"', epsilon=1, delta="1e-3", accountant="zcdp")
     ledger.create("rows", ROW)
-    old_charge(ledger, "a", "1/3")
-    old_charge(ledger, "a", "1/3", path)
     for number in range(3):
         asked = Asked("x.csv", f"/out/{number}", {"k": "v"}, "weekly", f"id-{number}")
         publish(ledger, ledger.reserve("a", USER, charge("1/7"), asked=asked, sources=["/x"]).id)
@@ -84,8 +82,8 @@ def _bodies(row: Row, others: list[Row], generator: random.Random) -> Iterator[s
         )
         yield body[:place] + piece + body[place + length :]
     for old, new in (
-        ('"version":', '"version":0'), ('"version":3', '"version":4'), ("1/7", "2/14"),
-        ('"version":4', '"version":3'), ('"version":3', '"version":true'), ("1/7", "0"),
+        ('"version":', '"version":0'), ('"version":4', '"version":5'), ("1/7", "2/14"),
+        ('"version":4', '"version":3'), ('"version":4', '"version":true'), ("1/7", "0"),
         ('"delta":"0"', '"delta":0'), ('"number":', '"number":1'), ('"by":', '"by" :'),
         ('"spent":{', '"spent":{"a":"0",'), ('"limit":', '"limit":null,"limit":'),
         ('"role":null', '"role":7'), ('"l1_bound":4', '"l1_bound":4.0'),

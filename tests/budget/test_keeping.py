@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -26,7 +25,6 @@ from crowdtally.errors import UsageError
 from kit.command import crowdtally
 
 USAGE, FAILED = 2, 1
-CORPUS = Path(__file__).parent.parent / "corpus" / "ledgers"
 
 
 def life(location: str) -> Ledger:
@@ -527,7 +525,6 @@ for attempt in (
     lambda: ledger.backup(f"{closed}/copy.sqlite"),
     lambda: Ledger.import_from(f"{closed}/ledger.sqlite", f"{own}/new.sqlite"),
     lambda: Ledger.import_from(f"{closed}/older.sqlite", f"{own}/new.sqlite"),
-    lambda: Ledger.open(f"{closed}/grown.sqlite").upgrade(),
 ):
     try:
         attempt()
@@ -547,7 +544,6 @@ def test_without_rights(folder: Path) -> None:
     os.chown(own, NOBODY, NOBODY)
     life(str(closed / "ledger.sqlite"))
     Ledger.open(closed / "ledger.sqlite").backup(closed / "older.sqlite")
-    shutil.copy(CORPUS / "grown.sqlite", closed)
     for path in closed.iterdir():
         path.chmod(0o644)
     before = {path.name: path.read_bytes() for path in closed.iterdir()}
@@ -555,12 +551,11 @@ def test_without_rights(folder: Path) -> None:
         [sys.executable, "-c", UNPRIVILEGED, closed, own, str(NOBODY)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    backup, moved, restored, upgraded = done.stdout.splitlines()
+    backup, moved, restored = done.stdout.splitlines()
     assert backup.startswith("1 the backup ")
     assert "cannot be written: permission denied. No backup was made." in backup
-    for said in (moved, upgraded):
-        assert said.startswith("1 the ledger ")
-        assert "cannot be written. Make the file and its folder writable" in said
+    assert moved.startswith("1 the ledger ")
+    assert "cannot be written. Make the file and its folder writable" in moved
     assert restored.startswith("2 the ledger that this backup was made of is still in use")
     assert not list(own.iterdir())
     assert {path.name: path.read_bytes() for path in closed.iterdir()} == before
@@ -602,17 +597,25 @@ def test_a_file_system_without_hard_links(folder: Path, monkeypatch: pytest.Monk
     assert [path.name for path in folder.iterdir()] == ["ledger.sqlite"]
 
 
-def test_a_newer_format_is_neither_copied_nor_moved(folder: Path) -> None:
+@pytest.mark.parametrize("version", [1, 2, 4])
+def test_another_format_is_neither_read_nor_moved(folder: Path, version: int) -> None:
     path = folder / "ledger.sqlite"
     ledger = life(str(path))
     with closing(sqlite3.connect(path)) as file, file:
-        file.execute("UPDATE crowdtally_ledger SET version = 3")
+        file.execute(f"UPDATE crowdtally_ledger SET version = {version}")
+    before = path.read_bytes()
     attempts: list[Callable[[], object]] = [
+        lambda: Ledger.open(path),
+        ledger.datasets,
+        ledger.verify,
+        lambda: ledger.create("new", epsilon=1),
         lambda: ledger.backup(folder / "copy.sqlite"),
-        ledger.upgrade,
         lambda: Ledger.import_from(path, folder / "new.sqlite"),
     ]
     for attempt in attempts:
-        with pytest.raises(LedgerError, match=r"has format 3.*knows formats up to 2"):
+        with pytest.raises(LedgerError, match=rf"has format {version}, .*reads format 3 alone"):
             attempt()
+    assert path.read_bytes() == before
     assert [found.name for found in folder.iterdir()] == ["ledger.sqlite"]
+    shown = crowdtally("ledger", "show", "--ledger", path)
+    assert (shown.code, "Use the version that wrote it" in shown.err) == (FAILED, True), shown

@@ -21,7 +21,6 @@ from budget.ledger_kit import (
     PostgresServer,
     alter,
     charge,
-    old_charge,
     publish,
 )
 from crowdtally.budget import (
@@ -208,20 +207,6 @@ def test_what_was_drawn_for_nobody_can_be_given_back(ledger: Ledger) -> None:
     ):
         with pytest.raises(VoidedError, match="must not be published"):
             then()
-    assert ledger.verify().ok
-
-
-def test_charges_of_earlier_versions_go_from_reserved_to_published(folder: Path) -> None:
-    """In a file; a server takes none of them (``test_rights.py``, ``test_upgrading.py``)."""
-    ledger = Ledger.open(folder / "ledger.sqlite", create=True)
-    ledger.create("taxi", USER, epsilon=2)
-    first, second = (old_charge(ledger, "taxi", 1) for _ in range(2))
-    ledger.mark_published(first, SHA)
-    ledger.void(second, "certain")
-    assert [(c.state, c.asked) for c in ledger.charges()] == [
-        ("published", None),
-        ("voided", None),
-    ]
     assert ledger.verify().ok
 
 

@@ -294,7 +294,7 @@ def test_the_last_one_that_fits_and_the_first_that_does_not(team: Team) -> None:
             ana.reserve("data", USER, charge(2, release=f"release-{number}"))
     tiny = "9" * 300
     with team.connect("ana") as analyst:
-        part = {"name": "a", "epsilon": "1", "delta": "0", "mechanism": "m", "parameters": {}}
+        part = a_charge()["parts"][0]
         analyst.execute(APPEND, charging(analyst, "9", parts=[part]).values())
     for epsilon, spent, fits in (
         (f"1{tiny}/{tiny}", f"10{tiny}/{tiny}", None),
@@ -302,8 +302,7 @@ def test_the_last_one_that_fits_and_the_first_that_does_not(team: Team) -> None:
         (f"1/{tiny}", f"{10 * int(tiny) + 1}/{tiny}", False),
     ):
         with team.connect("ana") as analyst:
-            part = {"name": "a", "epsilon": "1/" + tiny, "delta": "0", "mechanism": "m",
-                    "parameters": {}}  # fmt: skip
+            part = {**a_charge()["parts"][0], "epsilon": "1/" + tiny}
             forged = charging(analyst, spent, epsilon=epsilon, parts=[part])
             if fits:
                 analyst.execute(APPEND, forged.values())
@@ -585,27 +584,6 @@ def test_a_file_has_no_roles(folder: Any) -> None:
         pytest.raises(UsageError, match="knows no roles"),
     ):
         ledger.grants("ana")
-
-
-def test_charges_of_earlier_versions_are_marked_without_a_drawing(team: Team) -> None:
-    """Only an upgraded or imported ledger has them: no role can add one by the function."""
-    old = a_charge(version=1)
-    del old["asked"]
-    with team.connect("owner") as owner:
-        forged = Forged.of(owner, old)
-        forged.body["balance"].update(unit=old["unit"], spent={"epsilon": "1", "delta": "0"})
-        values = forged.values()
-        number, reservation = forged.number, f"{forged.number}-{str(values[5])[:8]}"
-        owner.execute("INSERT INTO crowdtally_entries VALUES (%s, %s, %s, %s, %s, %s, %s)", values)
-        owner.execute("UPDATE crowdtally_ledger SET number = %s, hash = %s", [number, values[5]])
-        owner.execute("UPDATE crowdtally_datasets SET last = %s WHERE name = 'data'", [number])
-    drawing = {"kind": "drawing", "version": 1, "reservation": reservation, "staged": None}
-    with team.connect("ana") as analyst, pytest.raises(psycopg.Error, match="cannot follow"):
-        analyst.execute(APPEND, Forged.of(analyst, drawing, number).values())
-    with team.open("ana") as ana:
-        ana.mark_published(reservation, SHA)
-        assert ana.charges("data")[0].state == "published"
-        assert ana.verify().ok, ana.verify().describe()
 
 
 def test_on_the_command_line(team: Team) -> None:

@@ -120,9 +120,9 @@ def test_thousands_of_files(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
-        (tables.READING[tables.SCHEMA_VERSION].about, "crowdtally_by_about"),
-        (tables.READING[tables.SCHEMA_VERSION].numbered, "INTEGER PRIMARY KEY (rowid=?)"),
-        (tables.READING[tables.SCHEMA_VERSION].following, "INTEGER PRIMARY KEY (rowid>?)"),
+        (tables.ABOUT, "crowdtally_by_about"),
+        (tables.NUMBERED, "INTEGER PRIMARY KEY (rowid=?)"),
+        (tables.FOLLOWING, "INTEGER PRIMARY KEY (rowid>?)"),
         (tables.ROW_OF_KEY, "crowdtally_by_key"),
         (tables.LAST_OF, "crowdtally_by_dataset"),
     ],

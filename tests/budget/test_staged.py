@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from budget.ledger_kit import SHA, USER, charge, old_charge
+from budget.ledger_kit import SHA, USER, charge
 from crowdtally.budget import Drawing, Ledger, StagedFolder, VoidedError
 from crowdtally.errors import UsageError
 
@@ -35,8 +35,8 @@ def staged(folder: Path) -> Path:
 Begin = Callable[[Path], str]
 
 
-@pytest.fixture(params=["drawing", "reserved by an earlier version"])
-def begin(request: pytest.FixtureRequest, ledger: Ledger) -> Begin:
+@pytest.fixture
+def begin(ledger: Ledger) -> Begin:
     """Charge a release whose folder the ledger knows; its id."""
 
     def drawing(staged: Path) -> str:
@@ -44,12 +44,7 @@ def begin(request: pytest.FixtureRequest, ledger: Ledger) -> Begin:
         ledger.start_drawing(made.id, staged=staged)
         return made.id
 
-    def reserved(staged: Path) -> str:
-        if not ledger.datasets():
-            ledger.create("d", USER)
-        return old_charge(ledger, "d", 1, staged)
-
-    return drawing if request.param == "drawing" else reserved
+    return drawing
 
 
 def refused(ledger: Ledger, reservation_id: str, words: str, **options: bool) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from budget.ledger_kit import SHA, USER, alter, charge, old_charge
+from budget.ledger_kit import SHA, USER, alter, charge
 from crowdtally.budget import Asked, DamagedLedgerError, Head, Ledger, LedgerError
 from crowdtally.budget.record.canonical import canonical
 from crowdtally.budget.record.chain import Row, _about, _key, genesis, link
@@ -182,12 +182,12 @@ def test_a_forged_sum_with_a_forged_hash_at_the_end(folder: Path) -> None:
     assert "running sum" in ledger.verify().describe()
 
 
-def test_events_of_a_newer_version_are_refused_not_guessed(folder: Path) -> None:
+def test_events_of_another_version_are_refused_not_guessed(folder: Path) -> None:
     path = folder / "ledger.sqlite"
     ledger = filled(str(path))
     rewrite(path, 11, lambda c: c["event"].update(version=5))  # type: ignore[attr-defined]
     with pytest.raises(
-        LedgerError, match=r"entry 11 .*unknown event, 'reserved' in version 5.*new"
+        LedgerError, match=r"entry 11 .*unknown event, 'reserved' in version 5.*that wrote it"
     ):
         ledger.reserve("b", USER, charge("1/4"))
     with pytest.raises(LedgerError, match="entry 11"):
@@ -335,7 +335,10 @@ FORGERIES: dict[str, tuple[Callable[[list[Content]], None], int, str]] = {
             c[10]["balance"].update(each={"epsilon": "1/4", "delta": "0"}),
         ].clear(), 11, "could not have happened: a single release of dataset 'b' may cost at most",
     ),
-    "a dataset without a name": (_refiled(1, ""), 1, "is filed under no name"),
+    "a name in another spelling": (
+        _refiled(1, "e\u0301"), 1, "is filed under a name that no dataset can have",
+    ),
+    "a dataset without a name": (_refiled(1, ""), 1, "is filed under a name that no dataset can"),
 }  # fmt: skip
 
 
@@ -368,12 +371,11 @@ def test_no_dataset_is_without_a_name(folder: Path) -> None:
     [
         lambda c: None,
         lambda c: c[8]["by"].update(account="somebody-else"),
-        lambda c: c[8].pop("by"),
         lambda c: c[2]["event"]["asked"].update(purpose="something else"),
         lambda c: c[9]["event"].update(reason="decided"),
         lambda c: [_without(9)(c), c[7]][0],
     ],
-    ids=["nothing", "author", "no author", "purpose", "reason", "no withdrawal"],
+    ids=["nothing", "author", "purpose", "reason", "no withdrawal"],
 )
 def test_a_consistent_forgery_is_found_by_a_head_kept_elsewhere_and_only_by_it(
     folder: Path, edit: Callable[[list[Content]], object], request: pytest.FixtureRequest
@@ -399,7 +401,8 @@ def test_a_consistent_forgery_is_found_by_a_head_kept_elsewhere_and_only_by_it(
         lambda c: c.update(by=None),
         lambda c: c.update(by="somebody"),
         lambda c: c.update(author={}),
-        lambda c: c["balance"].update(each=None),
+        lambda c: c.pop("by"),
+        lambda c: c["balance"].pop("each"),
     ],
 )
 def test_an_author_has_all_of_its_fields(folder: Path, edit: Callable[[Content], None]) -> None:
@@ -409,14 +412,3 @@ def test_an_author_has_all_of_its_fields(folder: Path, edit: Callable[[Content],
     assert ledger.verify().problems[0].entry == 11
     with pytest.raises(DamagedLedgerError, match="entry 11"):
         ledger.reserve("b", USER, charge("1/4"))
-
-
-def test_old_charges_have_no_drawing(folder: Path) -> None:
-    path = folder / "ledger.sqlite"
-    ledger = filled(str(path))
-    old = old_charge(ledger, "b", "1/4")
-    ledger.mark_published(old, SHA)
-    assert ledger.verify().ok
-    drawing = {"kind": "drawing", "version": 1, "reservation": old, "staged": None}
-    forge(path, lambda c: c.__setitem__(12, {**c[12], "event": drawing}))
-    assert [problem.entry for problem in ledger.verify().problems] == [13]

@@ -457,25 +457,6 @@ def test_words() -> None:
 # --- what is recorded ---------------------------------------------------------------------------
 
 
-def test_events_are_written_in_the_oldest_version_that_can_say_them() -> None:
-    plain = Reserved(USER, charge("0.1"), Asked())
-    assert record(plain)["version"] == 3
-    assert "rho" not in record(plain)
-    assert record(Reserved(USER, of(gaussian("0.01")), Asked()))["version"] == 4
-    assert record(Reserved(USER, of(pure("0.1"), selection("0.1")), Asked()))["version"] == 4
-    assert Created(USER, "zcdp", LIMIT).version == 1
-    assert Created(USER, "zcdp", LIMIT, LIMIT).version == 2
-    assert Created(USER, "zcdp", Loss(rho=Fraction(1))).version == 3
-    assert LimitSet(LIMIT, None, "why").version == 2
-    assert LimitSet(LIMIT, Loss(rho=Fraction(1)), "why").version == 3
-    assert Voided("1-00000000", "why", Loss(Fraction(1))).version == 1
-    assert Voided("1-00000000", "why", Loss(pure_rho=Fraction(1))).version == 2
-    with pytest.raises(UsageError, match="asked for"):
-        Reserved(USER, of(gaussian("0.01")))
-    with pytest.raises(UsageError, match="reason"):
-        LimitSet(Loss(rho=Fraction(1)))
-
-
 @pytest.mark.parametrize(
     "event",
     [

@@ -117,16 +117,14 @@ def test_check_says_which_ledger_and_why(
     town: Town, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended, ledger = checked()
-    assert (ended.code, ledger["by"], ledger["exists"], ledger["format"]) == (
-        0, "default", False, None,
-    )  # fmt: skip
+    assert (ended.code, ledger["by"], ledger["exists"]) == (0, "default", False)
     assert "there is none yet" in crowdtally("check").out
     config.write_text(f'ledger = "{town.ledger}"\n')
     assert crowdtally("ledger", "create", "visits", "--epsilon", "1").code == 0
     ended, ledger = checked()
     assert ended.code == 0
     assert ledger == {
-        "location": str(town.ledger), "by": "system-file", "exists": True, "format": 2,
+        "location": str(town.ledger), "by": "system-file", "exists": True,
         "why": f"as {config} says for every account of this computer", "problem": None,
     }  # fmt: skip
     assert f"ok    ledger in use: {town.ledger} (as {config} says" in crowdtally("check").out

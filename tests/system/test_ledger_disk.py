@@ -120,12 +120,3 @@ def test_another_programs_database(folder: Path) -> None:
         Ledger.open(folder / "app.db", create=True)
     with pytest.raises(LedgerError, match=r"is a folder; give the path of a file"):
         Ledger.open(folder, create=True)
-
-
-def test_a_newer_format(folder: Path) -> None:
-    path = folder / "ledger.sqlite"
-    Ledger.open(path, create=True)
-    with closing(sqlite3.connect(path)) as file, file:
-        file.execute("UPDATE crowdtally_ledger SET version = 3")
-    with pytest.raises(LedgerError, match=r"has format 3.*knows formats up to 2.*a newer one"):
-        Ledger.open(path, create=True)

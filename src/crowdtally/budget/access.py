@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from crowdtally.budget.audit import require_recent
-from crowdtally.budget.record.names import Spellings, old_spellings
 
 if TYPE_CHECKING:
     from crowdtally.budget.book import Book
@@ -22,7 +21,6 @@ class Access:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._looked_at = False
-        self._old: Spellings | None = None
 
     def read(self, work: Callable[[Book], T], *, recent: bool = False) -> T:
         """What ``work`` finds in the book as it is.
@@ -50,6 +48,4 @@ class Access:
 
         if recent:
             self._look_at(page)
-        if self._old is None:  # read once: no version that normalises names adds to them
-            self._old = old_spellings(page.datasets())
-        return Book(page, self._old)
+        return Book(page)

@@ -15,6 +15,7 @@ from crowdtally.budget.record.balance import Balance, after
 from crowdtally.budget.record.chain import Entry, Head, Row, damaged, genesis, number_of
 from crowdtally.budget.record.events import AboutReservation, Reserved
 from crowdtally.budget.record.fast_reader import Reader
+from crowdtally.budget.record.names import normal
 from crowdtally.budget.record.tracing import Trace
 from crowdtally.errors import CrowdtallyError
 
@@ -68,7 +69,7 @@ class Audit:
         self.last = 0
         """The number of the last row visited."""
         self.unknown: LedgerError | None = None
-        """Set where the first problem is an entry of a newer version: it is no damage."""
+        """Set where the first problem is an entry of another version: it is no damage."""
         self._start = 0  # what is up to here was not looked at
         self._anchor = anchor
         self._previous: str | None = genesis(ledger_id)
@@ -187,7 +188,7 @@ class Audit:
                 self._traces[event.reservation] = follows
 
     def _require_new_request(self, entry: Entry, event: Reserved) -> None:
-        request_id = event.asked.request_id if event.asked is not None else None
+        request_id = event.asked.request_id
         if request_id is None:
             return
         if request_id in self._requests:
@@ -195,8 +196,8 @@ class Audit:
         self._requests.add(request_id)
 
     def _require_filed(self, entry: Entry) -> None:
-        if not entry.dataset:
-            self.note("is filed under no name", entry.number)
+        if not entry.dataset or normal(entry.dataset) != entry.dataset:
+            self.note("is filed under a name that no dataset can have", entry.number)
 
 
 def verify(store: Store, anchor: Head | None = None) -> Verification:

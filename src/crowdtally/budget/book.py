@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 
 from crowdtally.budget.database.page import Page
-from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.authors import this_author
 from crowdtally.budget.record.balance import Balance, after
 from crowdtally.budget.record.chain import (
@@ -29,18 +28,16 @@ from crowdtally.budget.record.chain import (
 )
 from crowdtally.budget.record.events import AboutReservation, Event, Reserved
 from crowdtally.budget.record.history import Charged, Record, follow, made
-from crowdtally.budget.record.names import Spellings, normal
+from crowdtally.budget.record.names import normal
 from crowdtally.budget.record.sources import Sources, shelf
-from crowdtally.budget.wording import amount
 from crowdtally.errors import UsageError
 
 
 class Book:
     """One transaction's checked view of the ledger."""
 
-    def __init__(self, page: Page, old: Spellings) -> None:
+    def __init__(self, page: Page) -> None:
         self._page = page
-        self._old = old
         header = page.header()
         self._role = header.role
         self.typed = page.typed
@@ -53,20 +50,8 @@ class Book:
         self._balances: dict[str, Balance] = {}
         self._require_head()
 
-    def spelled(self, name: str) -> list[Balance]:
-        """The datasets whose name is this one in any spelling; two only in an old ledger."""
-        found = (self.balance(spelling) for spelling in (name, *self._old.get(name, ())))
-        return [balance for balance in found if balance is not None]
-
-    def stored(self, name: str) -> str:
-        """The spelling under which a dataset is recorded; the name itself if there is none yet."""
-        found = self.spelled(name)
-        if len(found) > 1:
-            raise UsageError(_twice(name, found))
-        return found[0].dataset if found else name
-
     def balance(self, dataset: str) -> Balance | None:
-        """Where the dataset recorded under exactly this name stands; ``None`` if there is none."""
+        """Where the dataset of this name stands; ``None`` if there is none."""
         if dataset in self._balances:
             return self._balances[dataset]
         said, found = self._page.last_of(dataset)
@@ -132,11 +117,10 @@ class Book:
         return {dataset: known for dataset, known in found.items() if known}
 
     def named_like(self, sources: Iterable[str]) -> set[str]:
-        """The datasets that have a source's own name, as default names of old entries do."""
+        """The datasets that have a source's own name."""
         names = {normal(source) for source in sources}
-        old = {spelling for name in names for spelling in self._old.get(name, ())}
         # What is not printable names no dataset, and may not even be text to a database.
-        return old | self._page.named(sorted(name for name in names if name.isprintable()))
+        return self._page.named(sorted(name for name in names if name.isprintable()))
 
     def entry(self, number: int) -> Entry:
         """An entry, checked against the one before it and the one after."""
@@ -184,15 +168,3 @@ class Book:
         found = self._checked_entry(head.number, rows).hash if head.number else genesis(self.id)
         if found != head.hash:
             raise damaged(head.number, "is not the one that the ledger records as its last")
-
-
-def _twice(name: str, found: list[Balance]) -> str:
-    together = sum((balance.spent for balance in found), Loss())
-    return (
-        f"this ledger holds {len(found)} datasets called {name!r}, spelled with different Unicode "
-        "characters by an older version, each with a budget of its own. Which one is meant cannot "
-        "be told, so nothing is charged to any of them. `crowdtally ledger show` lists them; "
-        f"together they spent {amount(together)}. Make one under a new name, with a limit that "
-        "leaves this out (crowdtally ledger create NAME --epsilon E), and charge to that one from "
-        "now on: --dataset NAME."
-    )

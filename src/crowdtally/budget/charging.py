@@ -51,7 +51,7 @@ class Debtor:
 
 def standing(book: Book, debtor: Debtor) -> Balance:
     """Where a dataset stands that may be charged for these sources."""
-    name = book.stored(debtor.dataset)
+    name = debtor.dataset
     _sources(book, name, debtor)
     found = book.balance(name)
     if found is None and not debtor.new:
@@ -63,7 +63,7 @@ def reserve(
     book: Book, debtor: Debtor, unit: PrivacyUnit, charge: Charge, asked: Asked
 ) -> Reservation:
     """Charge a dataset; under a request id that is reserved already, take that charge up."""
-    name = book.stored(debtor.dataset)
+    name = debtor.dataset
     event = Reserved(unit, charge, asked)
     if asked.request_id is not None:
         # Before all that could refuse a charge: this one may be made already.
@@ -111,9 +111,7 @@ def mark_published(book: Book, event: MarkedPublished) -> None:
     found = book.reservation(event.reservation)
     if found.state == "voided":
         raise _voided(found)
-    # Runs of earlier versions recorded no drawing; their charges go from reserved to published.
-    ready = "drawing" if found.asked is not None else "reserved"
-    if found.state != ready:
+    if found.state != "drawing":
         early = found.state == "reserved"
         raise LedgerError(
             f"reservation {event.reservation} is {found.state}, and cannot be marked as published: "

@@ -10,7 +10,7 @@ from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.accountant import chosen
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.events import Created, LimitSet
-from crowdtally.budget.record.names import dataset_name, normal
+from crowdtally.budget.record.names import dataset_name
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.values.epsilon import Delta, Epsilon, Rho
 from crowdtally.values.rational import Number
@@ -24,7 +24,7 @@ def create(
     book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits, kind: str | None = None
 ) -> Balance:
     """Make a dataset; ``kind`` is its accountant's, else the one that its limits need."""
-    name = book.stored(dataset)
+    name = dataset
     found = book.balance(name)
     if found is not None:
         raise UsageError(
@@ -44,7 +44,7 @@ def set_limit(book: Book, name: str, change: Change, reason: str) -> Balance:
 
 def known(book: Book, name: str) -> Balance:
     """Where the dataset of this name stands; refused where there is none."""
-    found = book.balance(book.stored(dataset_name(name)))
+    found = book.balance(dataset_name(name))
     if found is None:
         hint = did_you_mean(name, book.datasets())
         raise UsageError(f"there is no dataset {name!r} in this ledger. {hint}")
@@ -58,14 +58,6 @@ def unknown(book: Book, name: str) -> UsageError:
         f"{did_you_mean(name, book.datasets())} If a new one is meant, with a budget of its own: "
         "--new-dataset (in Python new_dataset=True), or first `crowdtally ledger create`."
     )
-
-
-def recorded(book: Book, dataset: str | None) -> set[str] | None:
-    """The spellings that mean this dataset; where it is recorded just so, only that one."""
-    if dataset is None:
-        return None
-    found = {balance.dataset for balance in book.spelled(normal(dataset))}
-    return {dataset} if dataset in found else found
 
 
 UNCHANGED = "unchanged"

@@ -84,11 +84,6 @@ class Ledger:
         return str(self._store.place)
 
     @property
-    def format(self) -> int:
-        """The format of its tables; only the newest can be written."""
-        return self._store.read(lambda page: page.header().version)
-
-    @property
     def created(self) -> bool:
         """Whether opening it made it."""
         return self._store.created
@@ -303,10 +298,8 @@ class Ledger:
 
     def each_entry(self, dataset: str | None = None) -> Iterator[Entry]:
         """The same as it is now, one entry at a time: nobody need hold all of a long record."""
-        record, names = self._access.read(
-            lambda book: (book.record(), datasets.recorded(book, dataset))
-        )
-        return record.entries(names)
+        record = self._access.read(lambda book: book.record())
+        return record.entries(None if dataset is None else {normal(dataset)})
 
     def charges(self, dataset: str | None = None) -> list[Charged]:
         """Every reservation and what became of it, in order."""
@@ -376,16 +369,6 @@ class Ledger:
 
         import_record(place(source), place(location), anchor)
         return cls.open(location)
-
-    def upgrade(self) -> bool:
-        """Bring a ledger of an earlier format to the newest, with every entry, hash and sum.
-
-        Returns:
-            Whether there was something to do.
-        """
-        from crowdtally.budget.keeping.upgrading import upgrade
-
-        return upgrade(self._store)
 
     def grants(self, role: str, *, officer: bool = False, run: bool = False) -> tuple[str, ...]:
         """The SQL that lets a role of the PostgreSQL server charge and read, and nothing more.

@@ -17,10 +17,9 @@ from fractions import Fraction
 
 from crowdtally.budget.amounts import for_people
 from crowdtally.budget.errors import DrawnBeforeError
-from crowdtally.budget.record.charge import Asked, Charge
+from crowdtally.budget.record.charge import Charge
 from crowdtally.budget.record.events import Reserved
 from crowdtally.budget.record.history import Charged
-from crowdtally.budget.record.names import normal
 from crowdtally.errors import CrowdtallyError, UsageError
 
 _LONGEST_SHOWN = 80
@@ -34,7 +33,7 @@ def made_before(
     Refused where neither can be done, and where the id belongs to another request. ``look_up``
     finds a charge by its request id.
     """
-    key = None if event.asked is None else event.asked.request_id
+    key = event.asked.request_id
     found = None if key is None else look_up(key)
     if found is not None:
         require_same(found, dataset, event)
@@ -108,10 +107,10 @@ def _folder(earlier: Charged) -> str:
 
 
 def _differences(earlier: Charged, dataset: str, event: Reserved) -> Iterator[str]:
-    before, now = earlier.asked or Asked(), event.asked or Asked()
+    before, now = earlier.asked, event.asked
     old, new = earlier.charge, event.charge
     pairs: list[tuple[str, object, object]] = [
-        ("--dataset", normal(earlier.dataset), normal(dataset)),
+        ("--dataset", earlier.dataset, dataset),
         ("--epsilon", old.loss.epsilon, new.loss.epsilon),
         ("--delta", old.loss.delta, new.loss.delta),
         ("--rho", old.loss.rho, new.loss.rho),
@@ -164,8 +163,8 @@ def _comparable(charge: Charge) -> Charge:
 
 
 def _key(charged: Charged) -> str:
-    return (charged.asked.request_id if charged.asked else None) or ""
+    return charged.asked.request_id or ""
 
 
 def _by_whom(charged: Charged) -> str:
-    return f" by {charged.by}" if charged.by is not None else ""
+    return f" by {charged.by}"

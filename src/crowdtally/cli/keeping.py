@@ -1,4 +1,4 @@
-"""``crowdtally ledger backup``, ``import`` and ``upgrade``: keeping the record over the years."""
+"""``crowdtally ledger backup`` and ``import``: keeping the record over the years."""
 
 from __future__ import annotations
 
@@ -47,19 +47,7 @@ def bring(
     print("Two ledgers with one record are two budgets: let no other copy be charged.")
 
 
-def upgrade(ledger: options.LedgerOption = None, debug: options.DebugOption = False) -> None:
-    """Bring a ledger of an earlier version to the newest format; every entry stays as it is."""
-    from crowdtally.budget import Ledger
-
-    books = Ledger.open(ledger)
-    changed = books.upgrade()
-    done = "was upgraded" if changed else "has the newest format already"
-    head = books.head()
-    print(f"{books.location} {done}: {head.number} entries, head {head}")
-
-
 def add_to(app: typer.Typer) -> None:
     """Make them commands of ``crowdtally ledger``."""
     app.command("backup")(backup)
     app.command("import")(bring)
-    app.command("upgrade")(upgrade)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from crowdtally.values.unit import PrivacyUnit
 
 app = typer.Typer(
-    help="The privacy budget: create, limit, show, verify, export, void, backup, import, upgrade.",
+    help="The privacy budget: create, limit, show, verify, export, void, backup, import.",
     add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,

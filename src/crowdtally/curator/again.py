@@ -123,7 +123,7 @@ def _note(earlier: Charged, folder: Path) -> None:
 
 
 def _published(earlier: Charged) -> str:
-    key = earlier.asked.request_id if earlier.asked else None
+    key = earlier.asked.request_id
     return (
         f"the release of the request {key!r} was published on {earlier.published_at} (entry "
         f"{earlier.id})"

@@ -37,8 +37,8 @@ def dataset_of(sources: Sources, given: str | None, known: Iterable[str]) -> Dat
     Args:
         sources: where the records are.
         given: the name that was given, if one was.
-        known: the names that the ledger has already; among them may be one that an earlier version
-            gave to this source, and that keeps being charged.
+        known: the names that the ledger has already; among them may be another spelling of this
+            source, which keeps being charged.
     """
     if given is not None:
         return Dataset(given, _names(sources), True, _label(sources))

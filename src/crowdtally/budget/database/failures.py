@@ -157,6 +157,15 @@ def not_a_ledger(place: Place) -> LedgerError:
     )
 
 
+def other_functions(place: Place) -> LedgerError:
+    """What judges each entry there is not what this version would have judge it."""
+    return LedgerError(
+        f"the ledger {place} has the functions of another version of Crowdtally, so nothing was "
+        "added. Use that version, or bring the record to a new place, whose functions are this "
+        f"version's: `crowdtally ledger import {place} --ledger NEW`."
+    )
+
+
 def _disk(place: Place, error: OSError) -> LedgerError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return LedgerError(f"the ledger {place} {_SQLITE['FULL']} {_NOT_RECORDED}")

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Select, select
 
 from crowdtally.budget.database import postgres_functions, structure, tables
 from crowdtally.budget.database.failures import damaged
-from crowdtally.budget.database.places import File, Place, option, typed
+from crowdtally.budget.database.places import File, Place, typed
 from crowdtally.budget.errors import LedgerError
 from crowdtally.budget.record.chain import Head, Row
 
@@ -29,8 +29,6 @@ class Header:
     """The ledger's own random name."""
     head: Head
     """Its last entry."""
-    version: int = tables.SCHEMA_VERSION
-    """The format of its tables."""
     role: str | None = None
     """The PostgreSQL role that writes; ``None`` for readers and in a file."""
 
@@ -42,7 +40,6 @@ class Page:
         self._connection = connection
         self._place = place
         self._writes = writes
-        self._reading = tables.READING[tables.SCHEMA_VERSION]
 
     @property
     def in_file(self) -> bool:
@@ -60,62 +57,46 @@ class Page:
         if len(rows) != 1 or not isinstance(rows[0].version, int):
             raise damaged(self._place)
         facts = rows[0]
-        version = facts.version
-        self._require_known(version)
-        self._reading = tables.READING[version]
+        self._require_known(facts.version)
         if not self._writes:
-            return self._header(version, facts.id, facts.number, facts.hash)
+            return self._header(facts.id, facts.number, facts.hash)
         if isinstance(self._place, File):  # the transaction holds the whole file
-            return self._header(version, facts.id, facts.number, facts.hash, facts.closed)
+            return self._header(facts.id, facts.number, facts.hash, facts.closed)
         held = self._connection.execute(postgres_functions.HOLD).one()
-        return self._header(version, held.id, held.number, held.hash, held.closed, held.role)
+        return self._header(held.id, held.number, held.hash, held.closed, held.role)
 
     def _header(
-        self, version: int, ledger_id: Any, number: Any, last: Any,
-        closed: Any = None, role: str | None = None,
+        self, ledger_id: Any, number: Any, last: Any, closed: Any = None, role: str | None = None
     ) -> Header:  # fmt: skip
         if not (isinstance(ledger_id, str) and isinstance(number, int) and isinstance(last, str)):
             raise damaged(self._place)
         if closed is not None:
             raise LedgerError(f"nothing can be added to the ledger {self._place}: {closed}")
-        return Header(ledger_id, Head(number, last), version, role)
+        return Header(ledger_id, Head(number, last), role)
 
     def _require_known(self, version: int) -> None:
-        newest = tables.SCHEMA_VERSION
-        if version not in tables.READING:
+        if version != tables.FORMAT:
             raise LedgerError(
-                f"the ledger {self._place} has format {version}, and this version of Crowdtally "
-                f"knows formats up to {newest}. Use the version that wrote it, or a newer one."
-            )
-        if self._writes and version != newest:
-            raise LedgerError(
-                f"the ledger {self._place} has format {version}, of an earlier version of "
-                f"Crowdtally: it can be read, and nothing was added. `crowdtally ledger upgrade "
-                f"{option(self._place)}` brings it to format {newest} and keeps every entry; "
-                "earlier versions cannot use it any more after that."
+                f"the ledger {self._place} has format {version}, of another version of "
+                f"Crowdtally: this one reads format {tables.FORMAT} alone. Nothing was changed. "
+                "Use the version that wrote it, or name another ledger with --ledger."
             )
 
     def rows(self, numbers: Iterable[int]) -> dict[int, Row]:
         """The entries of these numbers, as far as they exist."""
-        return {
-            row.number: row for row in self._read(self._reading.numbered, numbers=list(numbers))
-        }
+        return {row.number: row for row in self._read(tables.NUMBERED, numbers=list(numbers))}
 
     def rows_after(self, number: int, most: int | None = None) -> list[Row]:
         """The entries that follow, in order, at most so many."""
         most = most or 2**62
-        return list(self._read(self._reading.following, start=number, most=most))
+        return list(self._read(tables.FOLLOWING, start=number, most=most))
 
     def about(self, *these: int) -> list[Row]:
         """The entries about reservations of these numbers, or on these shelves of sources."""
-        return [
-            row for some in _portions(these) for row in self._read(self._reading.about, these=some)
-        ]
+        return [row for some in _portions(these) for row in self._read(tables.ABOUT, these=some)]
 
     def of_request(self, request_id: str) -> Row | None:
         """The reservation with this request id."""
-        if self._reading is not tables.READING[tables.SCHEMA_VERSION]:
-            return None
         return next(self._read(tables.ROW_OF_KEY, of=request_id), None)
 
     def named(self, names: Sequence[str]) -> set[str]:

@@ -73,7 +73,7 @@ def require_owner(place: Server, connection: Connection) -> None:
     if not found.may:
         raise NotAllowedError(
             f"the ledger {place} belongs to the role {found.owner}, and this is {found.role}: only "
-            "its owner can move or upgrade it. Nothing was changed. Connect as the owner, or ask "
+            "its owner can move it. Nothing was changed. Connect as the owner, or ask "
             "whoever can."
         )
 

@@ -382,10 +382,10 @@ END $$;
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_same_limits(before json, after json)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-    RETURN ARRAY(SELECT json_object_keys(before)) = ARRAY(SELECT json_object_keys(after))
+    RETURN @schema@.crowdtally_has(after, ARRAY['accountant', 'each', 'limit', 'spent', 'unit'])
         AND (before -> 'accountant')::text = (after -> 'accountant')::text
         AND (before -> 'limit')::text = (after -> 'limit')::text
-        AND (before -> 'each')::text IS NOT DISTINCT FROM (after -> 'each')::text;
+        AND (before -> 'each')::text = (after -> 'each')::text;
 END $$;
 
 -- A charge: its fields, its parts, its unit, and that it fits, at once and in total.
@@ -394,19 +394,14 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     asked json := event -> 'asked';
     rule text := before ->> 'accountant';
-    newer boolean := (event -> 'version')::text = '4';
     part json;
     cost numeric[];
     spent numeric[];
 BEGIN
     PERFORM @schema@.crowdtally_require(
-        CASE WHEN newer THEN
-            @schema@.crowdtally_has(event, ARRAY['asked', 'delta', 'epsilon', 'kind', 'parts',
-                'release', 'rho', 'unit', 'version', 'versions'])
-        ELSE
-            @schema@.crowdtally_has(event, ARRAY['asked', 'delta', 'epsilon', 'kind', 'parts',
-                'release', 'unit', 'version', 'versions'])
-            AND (event -> 'version')::text = '3' END
+        @schema@.crowdtally_has(event, ARRAY['asked', 'delta', 'epsilon', 'kind', 'parts',
+            'release', 'rho', 'unit', 'version', 'versions'])
+        AND (event -> 'version')::text = '4'
         AND @schema@.crowdtally_has(
             asked, ARRAY['output', 'parameters', 'purpose', 'request_id', 'source'])
         AND json_typeof(asked -> 'parameters') = 'object'
@@ -425,30 +420,24 @@ BEGIN
         'Latin, Greek, Cyrillic, Japanese, Korean or common Chinese script');
     FOR part IN SELECT json_array_elements(event -> 'parts') LOOP
         PERFORM @schema@.crowdtally_require(
-            CASE WHEN newer THEN
-                @schema@.crowdtally_has(part, ARRAY['delta', 'epsilon', 'mechanism', 'name',
-                    'parameters', 'rho', 'selects'])
-                AND CASE (part -> 'selects')::text
-                    WHEN 'true' THEN
-                        (part -> 'rho')::text = '"0"' AND (part -> 'delta')::text = '"0"'
-                    WHEN 'false' THEN
-                        ((part -> 'rho')::text = '"0"') <> ((part -> 'epsilon')::text = '"0"') END
-            ELSE
-                @schema@.crowdtally_has(
-                    part, ARRAY['delta', 'epsilon', 'mechanism', 'name', 'parameters']) END
+            @schema@.crowdtally_has(part, ARRAY['delta', 'epsilon', 'mechanism', 'name',
+                'parameters', 'rho', 'selects'])
+            AND CASE (part -> 'selects')::text
+                WHEN 'true' THEN
+                    (part -> 'rho')::text = '"0"' AND (part -> 'delta')::text = '"0"'
+                WHEN 'false' THEN
+                    ((part -> 'rho')::text = '"0"') <> ((part -> 'epsilon')::text = '"0"') END
             AND @schema@.crowdtally_words(part -> 'mechanism')
             AND @schema@.crowdtally_words(part -> 'name')
             AND json_typeof(part -> 'parameters') = 'object',
             'a part of a charge lacks a field, or has one too many');
     END LOOP;
-    -- As in charge.py and events.py: what version 3 can say is written in it, and a part of rho
-    -- needs a total of it.
+    -- As in charge.py: a part of rho needs a total of it.
     PERFORM @schema@.crowdtally_require(
-        NOT newer OR (event -> 'rho')::text <> '"0"' OR (
-            SELECT bool_or((each_part -> 'selects')::text = 'true')
-                AND bool_and((each_part -> 'rho')::text = '"0"')
-            FROM json_array_elements(event -> 'parts') AS each_part),
-        'a charge of version 4 has neither a rho nor a selection');
+        (event -> 'rho')::text <> '"0"' OR NOT EXISTS (
+            SELECT FROM json_array_elements(event -> 'parts') AS each_part
+            WHERE (each_part -> 'rho')::text <> '"0"'),
+        'a charge with a part of rho states no rho');
     cost := @schema@.crowdtally_price(event, rule);
     PERFORM @schema@.crowdtally_require(
         @schema@.crowdtally_unit(event -> 'unit')
@@ -468,7 +457,7 @@ BEGIN
                 spent, cost, @schema@.crowdtally_loss(before -> 'limit'), rule),
             'the charge does not fit in what remains of the limit');
     END IF;
-    IF json_typeof(coalesce(before -> 'each', 'null'::json)) IS DISTINCT FROM 'null' THEN
+    IF json_typeof(before -> 'each') IS DISTINCT FROM 'null' THEN
         PERFORM @schema@.crowdtally_require(
             @schema@.crowdtally_fits_alone(
                 cost, @schema@.crowdtally_loss(before -> 'each'), rule),
@@ -498,7 +487,6 @@ CREATE OR REPLACE FUNCTION @schema@.crowdtally_follow(
 #variable_conflict use_column
 DECLARE
     charge record;
-    recorded boolean;
     past text[];
     cost numeric[];
 BEGIN
@@ -508,7 +496,6 @@ BEGIN
         charge.kind = 'reserved'
         AND (event -> 'reservation')::text = format('"%s-%s"', $4, left(charge.hash, 8)),
         'there is no such reservation in this dataset');
-    recorded := (charge.event -> 'version')::text IN ('3', '4');
     IF $2 = 'voided' THEN
         cost := CASE before ->> 'accountant' WHEN 'sequential'
             THEN @schema@.crowdtally_short(@schema@.crowdtally_loss(charge.event))
@@ -517,9 +504,8 @@ BEGIN
     past := ARRAY(SELECT e.kind FROM @schema@.crowdtally_entries AS e
         WHERE e.about = $4 ORDER BY e.number);
     PERFORM @schema@.crowdtally_require(CASE $2
-        WHEN 'drawing' THEN recorded AND past = ARRAY[]::text[]
-        WHEN 'published' THEN
-            past = CASE WHEN recorded THEN ARRAY['drawing'] ELSE ARRAY[]::text[] END
+        WHEN 'drawing' THEN past = ARRAY[]::text[]
+        WHEN 'published' THEN past = ARRAY['drawing']
         WHEN 'withdrawn' THEN 'published' = ANY (past) AND NOT 'withdrawn' = ANY (past)
         WHEN 'voided' THEN NOT past && ARRAY['published', 'voided'] END,
         format('%s cannot follow what happened to this reservation', $2));
@@ -542,9 +528,7 @@ BEGIN
             @schema@.crowdtally_has(
                 event, ARRAY['given_back', 'kind', 'reason', 'reservation', 'version'])
             AND @schema@.crowdtally_amount(event -> 'given_back')
-            AND (event -> 'version')::text = CASE WHEN
-                @schema@.crowdtally_has(event -> 'given_back', ARRAY['delta', 'epsilon'])
-                THEN '1' ELSE '2' END
+            AND (event -> 'version')::text = '2'
             AND @schema@.crowdtally_words(event -> 'reason')
             AND @schema@.crowdtally_loss(event -> 'given_back') = cost
         END, format('an entry %s lacks a field of its version, or has a wrong one', $2));
@@ -594,13 +578,12 @@ BEGIN
             AND (after -> 'spent')::text = '{"delta":"0","epsilon":"0"}'
             AND (after -> 'unit')::text = (event -> 'unit')::text
             AND (after -> 'limit')::text = (event -> 'limit')::text
-            AND coalesce((after -> 'each')::text, 'null')
-                = coalesce((event -> 'each')::text, 'null')
+            AND (after -> 'each')::text = (event -> 'each')::text
         WHEN 'limit' THEN
             (after -> 'unit')::text = (before -> 'unit')::text
             AND (after -> 'spent')::text = (before -> 'spent')::text
             AND (after -> 'limit')::text = (event -> 'limit')::text
-            AND coalesce((after -> 'each')::text, 'null') = (event -> 'each')::text
+            AND (after -> 'each')::text = (event -> 'each')::text
         END, format('an entry %s and the balance after it disagree', $2));
 END $$;
 

@@ -19,12 +19,13 @@ from crowdtally.budget.database.failures import (
     in_words,
     missing,
     not_a_ledger,
+    other_functions,
     outcome_unknown,
     retriable,
 )
 from crowdtally.budget.database.page import Page
 from crowdtally.budget.database.places import File, Place, Server
-from crowdtally.budget.database.postgres_functions import make_functions
+from crowdtally.budget.database.postgres_functions import are_current, make_functions
 from crowdtally.budget.database.tables import is_ledger, make_tables
 
 _ATTEMPTS = 5
@@ -38,6 +39,7 @@ class Store:
         self.place = place
         self.created = False
         """Whether opening it made it."""
+        self._judged = True  # by the functions of this version, on a server
         with in_words(place):
             if isinstance(place, File):
                 self._engine = self._open_file(place, create=create)
@@ -72,10 +74,12 @@ class Store:
 
         It may run again if the server asks for that, so doing it twice must be as good as once.
         """
+        if not self._judged:
+            raise other_functions(self.place)
         return self.alter(lambda connection: work(Page(connection, self.place, writes=True)))
 
     def alter(self, work: Callable[[Connection], T]) -> T:
-        """The same for work on the tables themselves, also of a closed or an older ledger.
+        """The same for work on the tables themselves, also of a closed ledger.
 
         On PostgreSQL the rows that it changes are locked by ``work``, not here.
         """
@@ -127,6 +131,7 @@ class Store:
                     if not create:
                         raise missing(place)
                     self.created = _create_on_server(connection)
+                self._judged = are_current(connection)
         except BaseException:
             engine.dispose()
             raise

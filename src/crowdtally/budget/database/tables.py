@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
-    ColumnElement,
     Connection,
     Index,
     Integer,
     MetaData,
-    Select,
     Table,
     Text,
     bindparam,
     func,
     insert,
     inspect,
-    null,
     select,
     text,
     update,
@@ -29,9 +24,8 @@ from sqlalchemy import (
 
 from crowdtally.budget.record.chain import genesis
 
-SCHEMA_VERSION = 2
-OLDEST_VERSION = 1
-"""Ledgers of older formats can be read; to be written they must be brought to the newest."""
+FORMAT = 3
+"""Of the tables and of the entries in them: ledgers of another format are refused."""
 _Number = BigInteger().with_variant(Integer, "sqlite")
 _tables = MetaData()
 LEDGER = Table(
@@ -56,7 +50,7 @@ ENTRIES = Table(
 )
 Index("crowdtally_by_dataset", ENTRIES.c.dataset, ENTRIES.c.number)
 _has_key = ENTRIES.c.key.is_not(None)
-BY_KEY = Index(
+Index(
     "crowdtally_by_key", ENTRIES.c.key, unique=True, sqlite_where=_has_key,
     postgresql_where=_has_key,
 )  # fmt: skip
@@ -71,36 +65,19 @@ DATASETS = Table(
 
 # Statements are built once: building one costs more than SQLite takes to run it.
 HEADER = text(f"SELECT * FROM {LEDGER.name}")
-"""What the ledger says of itself, in every format."""
+"""What the ledger says of itself."""
 CLOSED = select(LEDGER.c.closed)
 HOLD_ROW = select(LEDGER.c.number).with_for_update()
 """Writers wait for whoever holds the one row; it takes the owner's rights on a server."""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How entries are read in a format."""
-
-    numbered: Select[Any]
-    """Those of some numbers."""
-    following: Select[Any]
-    """Those after a number, at most so many."""
-    about: Select[Any]
-    """Those about some reservations, or on some shelves."""
-
-
-def _reading(key: ColumnElement[Any]) -> Reading:
-    columns = [column for column in ENTRIES.c if column.name != "key"]
-    in_order = select(*columns, key).order_by(ENTRIES.c.number)
-    return Reading(
-        in_order.where(ENTRIES.c.number.in_(bindparam("numbers", expanding=True))),
-        in_order.where(ENTRIES.c.number > bindparam("start")).limit(bindparam("most")),
-        in_order.where(ENTRIES.c.about.in_(bindparam("these", expanding=True))),
-    )
-
-
-READING = {1: _reading(null().label("key")), SCHEMA_VERSION: _reading(ENTRIES.c.key)}
-"""By format; entries of format 1 have no key."""
+_in_order = select(ENTRIES).order_by(ENTRIES.c.number)
+NUMBERED = _in_order.where(ENTRIES.c.number.in_(bindparam("numbers", expanding=True)))
+"""The entries of some numbers."""
+FOLLOWING = _in_order.where(ENTRIES.c.number > bindparam("start")).limit(bindparam("most"))
+"""Those after a number, at most so many."""
+ABOUT = _in_order.where(ENTRIES.c.about.in_(bindparam("these", expanding=True)))
+"""Those about some reservations, or on some shelves."""
 ROW_OF_KEY = select(ENTRIES).where(ENTRIES.c.key == bindparam("of"))
 _said = select(DATASETS.c.last).where(DATASETS.c.name == bindparam("of"))
 _found = select(func.max(ENTRIES.c.number)).where(ENTRIES.c.dataset == bindparam("of"))
@@ -113,7 +90,6 @@ SET_LEDGER = update(LEDGER).values(
     closed=bindparam("new_closed"),
 )  # fmt: skip
 CLOSE = update(LEDGER).values(closed=bindparam("new_closed"))
-SET_VERSION = update(LEDGER).values(version=bindparam("new_version"))
 ADD_DATASET = insert(DATASETS)
 SET_LAST = (
     update(DATASETS).where(DATASETS.c.name == bindparam("of")).values(last=bindparam("new_last"))
@@ -129,5 +105,5 @@ def make_tables(connection: Connection) -> None:
     """A ledger without entries."""
     _tables.create_all(connection)
     ledger_id = secrets.token_hex(16)
-    header = {"version": SCHEMA_VERSION, "id": ledger_id, "number": 0}
+    header = {"version": FORMAT, "id": ledger_id, "number": 0}
     connection.execute(insert(LEDGER).values(**header, hash=genesis(ledger_id)))

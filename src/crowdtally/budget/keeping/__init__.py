@@ -1,1 +1,1 @@
-"""A ledger outlives its file and its format: backups, moves, upgrades."""
+"""A ledger outlives its file: backups and moves."""

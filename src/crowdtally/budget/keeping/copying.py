@@ -19,16 +19,14 @@ _PORTION = 1000
 
 @dataclass(frozen=True)
 class Standing:
-    """What a ledger says of itself, also where it is closed or of an older format."""
+    """What a ledger says of itself, also where it is closed."""
 
-    version: int
-    """The format of its tables."""
     id: str
     """Its random name."""
     head: Head
     """Its last entry."""
     closed: str | None
-    """Why nothing may be added; ``None`` where something may, and in format 1."""
+    """Why nothing may be added; ``None`` where something may."""
 
 
 def standing(connection: Connection, place: Place, *, hold: bool = False) -> Standing:
@@ -38,8 +36,7 @@ def standing(connection: Connection, place: Place, *, hold: bool = False) -> Sta
             postgres.require_owner(place, connection)
         connection.execute(tables.HOLD_ROW).all()
     found = Page(connection, place, writes=False).header()
-    closed = connection.scalar(tables.CLOSED) if found.version > tables.OLDEST_VERSION else None
-    return Standing(found.version, found.id, found.head, closed)
+    return Standing(found.id, found.head, connection.scalar(tables.CLOSED))
 
 
 def pour(source: Store, ledger: Standing, into: Connection, closed: str | None) -> None:
@@ -62,12 +59,7 @@ def pour(source: Store, ledger: Standing, into: Connection, closed: str | None) 
 
 def _following(source: Store, done: int, end: int) -> list[Row]:
     """Entries never change, so they can be read in portions; nobody waits for long."""
-
-    def portion(page: Page) -> list[Row]:
-        page.header()  # which says how entries of this format are read
-        return page.rows_after(done, min(_PORTION, end - done))
-
-    return source.read(portion)
+    return source.read(lambda page: page.rows_after(done, min(_PORTION, end - done)))
 
 
 def audited(connection: Connection, place: Place) -> Verification:

@@ -69,11 +69,6 @@ def _ended(origin: Place, ledger: Standing) -> Closing | None:
     if not ledger.head.number:
         said = f": {ledger.closed}" if ledger.closed else "."
         raise UsageError(f"the ledger {origin} has no entries to import{said} {_NOTHING}")
-    if ledger.version != tables.SCHEMA_VERSION:
-        raise LedgerError(
-            f"the ledger {origin} has format {ledger.version}, of an earlier version of "
-            f"Crowdtally. First `crowdtally ledger upgrade --ledger {origin}`. {_NOTHING}"
-        )
     if ledger.closed is None:
         return None
     ended = Closing.of(ledger.closed)
@@ -147,11 +142,6 @@ def _await(
         )
     if ticket is not None and ticket != found.id:
         raise _elsewhere(origin, ledger)
-    if found.version != tables.SCHEMA_VERSION:
-        raise LedgerError(
-            f"the ledger {to} has format {found.version}. First `crowdtally ledger upgrade`. "
-            f"{_NOTHING}"
-        )
     waiting = closing.waiting(ledger.id, origin)
     if found.closed not in {None, waiting}:
         raise UsageError(f"the ledger {to} can take no other entries: {found.closed} {_NOTHING}")

@@ -160,7 +160,7 @@ class Balance:
             "accountant": self.accountant,
             "spent": loss_fields(self.spent),
             "limit": loss_fields(self.limit),
-            **({} if self.each is None else {"each": loss_fields(self.each)}),
+            "each": loss_fields(self.each),
         }
 
     @classmethod
@@ -171,7 +171,7 @@ class Balance:
             raise ValueError("a balance without a sum")
         accountant(fields["accountant"])  # refuses an unknown kind
         unit, limit = read_unit(fields["unit"]), read_loss(fields["limit"])
-        each = read_loss(fields.get("each"))
+        each = read_loss(fields["each"])
         balance = cls(dataset, unit, fields["accountant"], spent, limit, each)
         if balance.fields() != fields:
             raise ValueError("a balance with other fields")

@@ -23,8 +23,7 @@ from crowdtally.budget.record.sources import Sources
 from crowdtally.errors import CrowdtallyError, UsageError
 
 _ID = re.compile(r"([1-9][0-9]{0,17})-[0-9a-f]{8}")
-_KEYS = {"number", "time", "dataset", "event", "balance"}
-_BY = "by"  # entries of format 1 have no author
+_KEYS = {"by", "number", "time", "dataset", "event", "balance"}
 _HEAD = re.compile(r"(0|[1-9][0-9]{0,17}):([0-9a-f]{64})")
 
 
@@ -83,8 +82,8 @@ class Entry:
     """Where the dataset stands after it."""
     hash: str
     """The hash of ``body`` chained to the entry before."""
-    by: Author | None = None
-    """Who added it; ``None`` in entries of format 1."""
+    by: Author
+    """Who added it."""
 
     @property
     def id(self) -> str:
@@ -106,12 +105,10 @@ def link(previous: str, body: str) -> str:
     return sha256(f"{previous}\n{body}".encode()).hexdigest()
 
 
-def content(
-    number: int, time: str, balance: Balance, event: Event, by: Author | None
-) -> dict[str, Json]:
+def content(number: int, time: str, balance: Balance, event: Event, by: Author) -> dict[str, Json]:
     """What is hashed of an entry."""
     return {
-        **({} if by is None else {_BY: by.fields()}),
+        "by": by.fields(),
         "number": number,
         "time": time,
         "dataset": balance.dataset,
@@ -120,7 +117,7 @@ def content(
     }
 
 
-def append(head: Head, time: str, balance: Balance, event: Event, by: Author | None) -> Row:
+def append(head: Head, time: str, balance: Balance, event: Event, by: Author) -> Row:
     """The row that follows ``head``."""
     number = head.number + 1
     body = canonical(content(number, time, balance, event, by))
@@ -148,8 +145,8 @@ def read(row: Row, previous: str | None) -> Entry:
         event = parse(found["event"])
         balance = Balance.read(found["dataset"], found["balance"])
         number, time = found["number"], found["time"]
-        by = Author.read(found[_BY]) if _BY in found else None
-        whole = found.keys() - {_BY} == _KEYS and canonical(found) == row.body
+        by = Author.read(found["by"])
+        whole = found.keys() == _KEYS and canonical(found) == row.body
         copied = columns(balance, event)
     except DamagedLedgerError as error:
         raise damaged(row.number, f"cannot be read: it holds {error}") from error
@@ -178,8 +175,7 @@ def _about(event: Event) -> int | None:
 
 
 def _key(event: Event) -> str | None:
-    asked = event.asked if isinstance(event, Reserved) else None
-    return None if asked is None else asked.request_id
+    return event.asked.request_id if isinstance(event, Reserved) else None
 
 
 def damaged(entry: int | None, what: str) -> DamagedLedgerError:

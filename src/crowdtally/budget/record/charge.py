@@ -61,18 +61,14 @@ class Part:
         """What it states."""
         return Loss.of(self.epsilon, self.delta, self.rho)
 
-    @property
-    def speaks_zcdp(self) -> bool:
-        """Whether earlier versions of the record could not say all of it."""
-        return self.rho is not None or self.selects
-
-    def fields(self, *, zcdp: bool) -> dict[str, Json]:
-        """As recorded; ``zcdp`` in a version that knows ρ and selections."""
+    def fields(self) -> dict[str, Json]:
+        """As recorded."""
         return {
             "name": self.name,
             "epsilon": to_text(self.loss.epsilon),
             "delta": to_text(self.delta.value),
-            **({"rho": to_text(self.loss.rho), "selects": self.selects} if zcdp else {}),
+            "rho": to_text(self.loss.rho),
+            "selects": self.selects,
             "mechanism": self.mechanism,
             "parameters": exact_json(self.parameters, "parameters"),
         }
@@ -111,11 +107,6 @@ class Charge:
     def loss(self) -> Loss:
         """The stated ε, δ and ρ."""
         return Loss.of(self.epsilon, self.delta, self.rho)
-
-    @property
-    def speaks_zcdp(self) -> bool:
-        """Whether earlier versions of the record could not say all of it."""
-        return self.rho is not None or any(part.speaks_zcdp for part in self.parts)
 
     @classmethod
     def by_rho(

@@ -1,15 +1,14 @@
 """What was done: frozen, versioned events that never change meaning.
 
 An event states facts (mechanisms, parameters, exact ε, δ and ρ, units, versions), never what they
-cost in total: that is the accountant's word. A kind or a version that is not listed here is
-refused, because guessing at a privacy loss could make it free. An event is written in the oldest
-version that can say all of it.
+cost in total: that is the accountant's word. Each kind has one version. Another kind or version is
+refused, because guessing at a privacy loss could make it free.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
 
 from crowdtally.budget.amounts import to_text
@@ -30,6 +29,7 @@ class Created:
     """A dataset came into being."""
 
     kind: ClassVar[str] = "created"
+    version: ClassVar[int] = 3
     unit: PrivacyUnit | None
     """What its epsilons protect; ``None`` until the first charge says so."""
     accountant: str
@@ -37,22 +37,15 @@ class Created:
     limit: Loss | None
     """The total that may be spent; ``None`` for no limit."""
     each: Loss | None = None
-    """What a single release may cost; ``None`` for no such limit, and in version 1."""
+    """What a single release may cost; ``None`` for no such limit."""
 
     def __post_init__(self) -> None:
         words(self.accountant, "the accountant of a dataset")
 
-    @property
-    def version(self) -> int:
-        """3 with a limit of ρ, 2 with a limit on single releases."""
-        if _speaks_zcdp(self.limit, self.each):
-            return 3
-        return 1 if self.each is None else 2
-
     def fields(self) -> dict[str, Json]:
         """As recorded."""
         return {
-            **({} if self.version == 1 else {"each": loss_fields(self.each)}),
+            "each": loss_fields(self.each),
             "unit": unit_fields(self.unit),
             "accountant": self.accountant,
             "limit": loss_fields(self.limit),
@@ -64,33 +57,21 @@ class LimitSet:
     """The limits of a dataset were set, changed or lifted."""
 
     kind: ClassVar[str] = "limit"
+    version: ClassVar[int] = 3
     limit: Loss | None
     """The new total that may be spent; ``None`` for no limit."""
-    each: Loss | None = None
-    """What a single release may cost; ``None`` for no such limit, and in version 1."""
-    reason: str | None = None
-    """Why, in a person's words; ``None`` in version 1."""
+    each: Loss | None
+    """What a single release may cost; ``None`` for no such limit."""
+    reason: str
+    """Why, in a person's words."""
 
     def __post_init__(self) -> None:
-        if self.reason is None:
-            if self.each or _speaks_zcdp(self.limit):
-                raise UsageError("a limit needs a reason: received none.")
-            return
         words(self.reason, "the reason of a limit")
-
-    @property
-    def version(self) -> int:
-        """3 with a limit of ρ, 2 with a reason; 1 was written before reasons were asked for."""
-        if self.reason is None:
-            return 1
-        return 3 if _speaks_zcdp(self.limit, self.each) else 2
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
-        limit: dict[str, Json] = {"limit": loss_fields(self.limit)}
-        if self.reason is None:
-            return limit
-        return {**limit, "each": loss_fields(self.each), "reason": self.reason}
+        limit, each = loss_fields(self.limit), loss_fields(self.each)
+        return {"limit": limit, "each": each, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -98,42 +79,25 @@ class Reserved:
     """A charge was made; from here on it counts as spent, whatever happens."""
 
     kind: ClassVar[str] = "reserved"
+    version: ClassVar[int] = 4
     unit: PrivacyUnit
     """What its ε protects."""
     charge: Charge
     """What is going to be done."""
-    asked: Asked | None = None
-    """What for; ``None`` in versions 1 and 2, whose runs draw without an entry ``drawing``."""
-    staged: StagedFolder | None = None
-    """Where the unfinished release lies, in version 2 only: now ``drawing`` says it."""
-
-    def __post_init__(self) -> None:
-        if self.asked is not None and self.staged is not None:
-            raise UsageError("the staged folder of a charge is recorded when its drawing starts.")
-        if self.charge.speaks_zcdp and self.asked is None:
-            raise UsageError("a charge with a rho or a selection says what it was asked for.")
-
-    @property
-    def version(self) -> int:
-        """4 with ρ or a selection, 3 with what was asked, 2 with a staged folder, else 1."""
-        if self.charge.speaks_zcdp:
-            return 4
-        if self.asked is not None:
-            return 3
-        return 1 if self.staged is None else 2
+    asked: Asked = field(default_factory=Asked)
+    """What for."""
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
-        stated, zcdp = self.charge.loss, self.charge.speaks_zcdp
+        stated = self.charge.loss
         return {
-            **({} if self.staged is None else {"staged": self.staged.fields()}),
-            **({} if self.asked is None else {"asked": self.asked.fields()}),
+            "asked": self.asked.fields(),
             "unit": unit_fields(self.unit),
             "release": self.charge.release_id,
             "epsilon": to_text(stated.epsilon),
             "delta": to_text(stated.delta),
-            **({"rho": to_text(stated.rho)} if zcdp else {}),
-            "parts": [part.fields(zcdp=zcdp) for part in self.charge.parts],
+            "rho": to_text(stated.rho),
+            "parts": [part.fields() for part in self.charge.parts],
             "versions": exact_json(self.charge.versions, "versions"),
         }
 
@@ -163,25 +127,19 @@ class MarkedPublished:
     """The release of a reservation is written, and is about to get its name."""
 
     kind: ClassVar[str] = "published"
+    version: ClassVar[int] = 2
     reservation: str
     """The id of the reservation."""
-    sha256: str | None = None
-    """SHA-256 of its ``release.json``, in hexadecimal; ``None`` in version 1."""
+    sha256: str
+    """SHA-256 of its ``release.json``, in hexadecimal."""
 
     def __post_init__(self) -> None:
         words(self.reservation, "the reservation of a publication")
-        if self.sha256 is not None:
-            checked_sha256(self.sha256)
-
-    @property
-    def version(self) -> int:
-        """2 with a hash."""
-        return 1 if self.sha256 is None else 2
+        checked_sha256(self.sha256)
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
-        digest: dict[str, Json] = {} if self.sha256 is None else {"sha256": self.sha256}
-        return {"reservation": self.reservation, **digest}
+        return {"reservation": self.reservation, "sha256": self.sha256}
 
 
 @dataclass(frozen=True)
@@ -189,6 +147,7 @@ class Voided:
     """A person stated that nothing of a reservation left the machine; its charge is given back."""
 
     kind: ClassVar[str] = "voided"
+    version: ClassVar[int] = 2
     reservation: str
     """The id of the reservation."""
     reason: str
@@ -199,11 +158,6 @@ class Voided:
     def __post_init__(self) -> None:
         words(self.reservation, "the reservation of a void")
         words(self.reason, "the reason of a void")
-
-    @property
-    def version(self) -> int:
-        """2 where a dataset that counts by zCDP gets something back."""
-        return 2 if _speaks_zcdp(self.given_back) else 1
 
     def fields(self) -> dict[str, Json]:
         """As recorded."""
@@ -242,11 +196,6 @@ Event: TypeAlias = Created | LimitSet | Sources | Reserved | AboutReservation
 def record(event: Event) -> dict[str, Json]:
     """The event as recorded: its kind, its version and its fields."""
     return {"kind": event.kind, "version": event.version, **event.fields()}
-
-
-def _speaks_zcdp(*amounts: Loss | None) -> bool:
-    """Whether an amount has a ρ, which earlier versions did not know."""
-    return any(amount is not None and amount.has_rho for amount in amounts)
 
 
 def checked_sha256(value: object) -> str:

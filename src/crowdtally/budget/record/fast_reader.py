@@ -26,7 +26,7 @@ from crowdtally.budget.record.chain import Entry, Row, columns, link, read
 from crowdtally.budget.record.charge import Asked, Charge, Part
 from crowdtally.budget.record.events import Event, Reserved
 from crowdtally.budget.record.fields import read_amount, read_unit, unit_fields
-from crowdtally.budget.record.parsing import parse, part, positive_epsilon, positive_rho
+from crowdtally.budget.record.parsing import parse, part, some_epsilon, some_rho
 from crowdtally.errors import CrowdtallyError
 from crowdtally.values.epsilon import Delta
 from crowdtally.values.unit import PrivacyUnit
@@ -108,22 +108,21 @@ class Known(Generic[T]):
 
 
 _START = '{"asked":'
-_PLAIN = Keys(
-    "asked", "delta", "epsilon", "kind", "parts", "release", "unit", "version", "versions"
-)
-_ZCDP = Keys(
+_CHARGE = Keys(
     "asked", "delta", "epsilon", "kind", "parts", "release", "rho", "unit", "version", "versions"
 )
 _ASKED = Keys("output", "parameters", "purpose", "request_id", "source")
-_KIND = f'"{Reserved.kind}"'
+_KIND = f'"{Reserved.kind}"', str(Reserved.version)
 
 
 class ChargeReader:
-    """Reads events ``reserved``, of the versions that say what was asked for."""
+    """Reads events ``reserved``."""
 
     def __init__(self) -> None:
-        self._plain = _Amounts(zcdp=False)
-        self._zcdp = _Amounts(zcdp=True)
+        self._delta = Known(lambda text: Delta(from_text(text)))
+        self._epsilon = Known(some_epsilon)
+        self._rho = Known(some_rho)
+        self._parts = Known(_parts)
         self._units = Known(_unit)
         self._exact = Known(_exact)
 
@@ -131,26 +130,20 @@ class ChargeReader:
         """The charge in a canonical text; ``None`` where it has to be read as a whole."""
         if not text.startswith(_START):
             return None
-        pieces = _PLAIN.cut(text)
-        if pieces[7] == "3":
-            return self._charge(pieces, self._plain, "0")
-        pieces = _ZCDP.cut(text)
-        rho = pieces.pop(6)
-        return self._charge(pieces, self._zcdp, rho) if pieces[7] == "4" else None
-
-    def _charge(self, pieces: list[str], amounts: _Amounts, rho: str) -> Reserved | None:
-        asked, delta, epsilon, kind, parts, release, unit, version, versions = pieces
+        asked, delta, epsilon, kind, parts, release, rho, unit, version, versions = _CHARGE.cut(
+            text
+        )
+        if (kind, version) != _KIND:
+            return None
         charge = Charge(
             value_of(release),
-            amounts.epsilon.of(epsilon),
-            amounts.parts.of(parts),
-            amounts.delta.of(delta),
+            self._epsilon.of(epsilon),
+            self._parts.of(parts),
+            self._delta.of(delta),
             self._exact.of(versions),
-            rho=amounts.rho.of(rho) if amounts.knows_rho else None,
+            rho=self._rho.of(rho),
         )
-        event = Reserved(self._units.of(unit), charge, self._asked(asked))
-        # Of another version it would be recorded otherwise.
-        return event if (kind, version) == (_KIND, str(event.version)) else None
+        return Reserved(self._units.of(unit), charge, self._asked(asked))
 
     def _asked(self, text: str) -> Asked:
         output, parameters, purpose, request_id, source = _ASKED.cut(text)
@@ -160,21 +153,11 @@ class ChargeReader:
         )  # fmt: skip
 
 
-class _Amounts:
-    """The amounts and parts of a version that knows ρ, or of one that does not."""
-
-    def __init__(self, *, zcdp: bool) -> None:
-        self.knows_rho = zcdp
-        self.delta = Known(lambda text: Delta(from_text(text)))
-        self.epsilon = Known(lambda text: positive_epsilon(text, may_be_none=zcdp))
-        self.rho = Known(positive_rho)
-        self.parts = Known(self._parts)
-
-    def _parts(self, recorded: Any) -> tuple[Part, ...]:
-        found = tuple(part(fields) for fields in recorded)
-        if [one.fields(zcdp=self.knows_rho) for one in found] != recorded:
-            raise ValueError("parts with other fields")
-        return found
+def _parts(recorded: Any) -> tuple[Part, ...]:
+    found = tuple(part(fields) for fields in recorded)
+    if [one.fields() for one in found] != recorded:
+        raise ValueError("parts with other fields")
+    return found
 
 
 def _unit(recorded: Any) -> PrivacyUnit:

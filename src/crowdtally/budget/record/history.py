@@ -62,7 +62,7 @@ class Withdrawal:
     """When, in UTC."""
     reason: str
     """Why, in a person's words."""
-    by: Author | None = None
+    by: Author
     """Who recorded it."""
 
 
@@ -80,18 +80,18 @@ class Charged:
     """What it was for."""
     state: State
     """``reserved`` (charged, nothing drawn), ``drawing``, ``published`` or ``voided``."""
+    unit: PrivacyUnit
+    """What its ε protects."""
+    by: Author
+    """Who charged it."""
+    asked: Asked
+    """What for."""
     reason: str | None = None
     """Why it was voided."""
     sha256: str | None = None
-    """SHA-256 of the published ``release.json``; ``None`` before that, and in old entries."""
+    """SHA-256 of the published ``release.json``; ``None`` before that."""
     staged: StagedFolder | None = None
-    """Where the unfinished release is written; ``None`` before that, and in the oldest entries."""
-    unit: PrivacyUnit | None = None
-    """What its ε protects."""
-    by: Author | None = None
-    """Who charged it; ``None`` in entries of format 1."""
-    asked: Asked | None = None
-    """What for; ``None`` in entries of format 1."""
+    """Where the unfinished release is written; ``None`` before that."""
     published_at: str | None = None
     """When it was marked as published, in UTC."""
     withdrawn: Withdrawal | None = None
@@ -179,8 +179,7 @@ def follow(old: Charged, entry: Entry, event: AboutReservation) -> Charged:
 def _made(entry: Entry, event: Reserved) -> dict[str, Any]:
     return {
         "id": entry.id, "time": entry.time, "dataset": entry.dataset, "charge": event.charge,
-        "state": "reserved", "staged": event.staged, "unit": event.unit, "by": entry.by,
-        "asked": event.asked,
+        "state": "reserved", "unit": event.unit, "by": entry.by, "asked": event.asked,
     }  # fmt: skip
 
 

@@ -16,7 +16,6 @@ from crowdtally.budget.record.events import (
     Reserved,
     Voided,
     Withdrawn,
-    checked_sha256,
     record,
 )
 from crowdtally.budget.record.fields import read_amount, read_loss, read_unit
@@ -38,7 +37,7 @@ def parse(recorded: object) -> Event:
     if reader is None:
         raise LedgerError(
             f"an unknown event, {kind!r} in version {version!r}: this version of Crowdtally "
-            "cannot say what it cost. Use a version at least as new as the one that wrote it."
+            "cannot say what it cost. Use the version that wrote it."
         )
     try:
         event = reader(fields)
@@ -54,30 +53,22 @@ def part(fields: Any) -> Part:
     """The part of a charge that its ``fields`` wrote."""
     return Part(
         fields["name"],
-        _epsilon(fields),
+        some_epsilon(fields["epsilon"]),
         fields["mechanism"],
         fields["parameters"],
         Delta(read_amount(fields["delta"])),
-        rho=_rho(fields),
-        selects=_flag(fields.get("selects", False)),
+        rho=some_rho(fields["rho"]),
+        selects=_flag(fields["selects"]),
     )
 
 
-def _epsilon(fields: Any) -> Epsilon | None:
-    return positive_epsilon(fields["epsilon"], may_be_none="rho" in fields)
-
-
-def positive_epsilon(text: object, *, may_be_none: bool) -> Epsilon | None:
-    """None of it only where the version knows ρ, of which there must be some then."""
+def some_epsilon(text: object) -> Epsilon | None:
+    """The ε of a text; ``None`` for nothing."""
     amount = read_amount(text)
-    return None if may_be_none and not amount else Epsilon(amount)
+    return Epsilon(amount) if amount else None
 
 
-def _rho(fields: Any) -> Rho | None:
-    return positive_rho(fields.get("rho", "0"))
-
-
-def positive_rho(text: object) -> Rho | None:
+def some_rho(text: object) -> Rho | None:
     """The ρ of a text; ``None`` for nothing."""
     amount = read_amount(text)
     return Rho(amount) if amount else None
@@ -95,15 +86,13 @@ def _reserved(fields: Any) -> Reserved:
         raise ValueError("a charge without a unit")
     charge = Charge(
         fields["release"],
-        _epsilon(fields),
+        some_epsilon(fields["epsilon"]),
         tuple(part(each) for each in fields["parts"]),
         Delta(read_amount(fields["delta"])),
         fields["versions"],
-        rho=_rho(fields),
+        rho=some_rho(fields["rho"]),
     )
-    # A field of another version is refused: the event would be recorded as that version.
-    asked = Asked(**fields["asked"]) if "asked" in fields else None
-    return Reserved(unit, charge, asked, _staged(fields.get("staged")))
+    return Reserved(unit, charge, Asked(**fields["asked"]))
 
 
 def _staged(fields: Any) -> StagedFolder | None:
@@ -126,24 +115,16 @@ def _limit(f: Any) -> LimitSet:
     return LimitSet(read_loss(f["limit"]), read_loss(f["each"]), f["reason"])
 
 
-# One reader per kind and version. A changed meaning is a new version with a new reader; the old
-# one stays.
+# By kind and version. A changed meaning is a new version.
 _READERS: dict[tuple[str, int], Callable[[Any], Event]] = {
-    ("created", 1): lambda f: Created(read_unit(f["unit"]), f["accountant"], read_loss(f["limit"])),
-    ("created", 2): _created,
-    ("created", 3): _created,
-    ("limit", 1): lambda f: LimitSet(read_loss(f["limit"])),
-    ("limit", 2): _limit,
-    ("limit", 3): _limit,
-    ("sources", 1): lambda f: Sources(f["hashes"]),
-    ("reserved", 1): _reserved,
-    ("reserved", 2): _reserved,
-    ("reserved", 3): _reserved,
-    ("reserved", 4): _reserved,
-    ("drawing", 1): lambda f: Drawing(f["reservation"], _staged(f["staged"])),
-    ("published", 1): lambda f: MarkedPublished(f["reservation"]),
-    ("published", 2): lambda f: MarkedPublished(f["reservation"], checked_sha256(f["sha256"])),
-    ("voided", 1): _voided,
-    ("voided", 2): _voided,
-    ("withdrawn", 1): lambda f: Withdrawn(f["reservation"], f["reason"]),
+    (Created.kind, Created.version): _created,
+    (LimitSet.kind, LimitSet.version): _limit,
+    (Sources.kind, Sources.version): lambda f: Sources(f["hashes"]),
+    (Reserved.kind, Reserved.version): _reserved,
+    (Drawing.kind, Drawing.version): lambda f: Drawing(f["reservation"], _staged(f["staged"])),
+    (MarkedPublished.kind, MarkedPublished.version): lambda f: MarkedPublished(
+        f["reservation"], f["sha256"]
+    ),
+    (Voided.kind, Voided.version): _voided,
+    (Withdrawn.kind, Withdrawn.version): lambda f: Withdrawn(f["reservation"], f["reason"]),
 }

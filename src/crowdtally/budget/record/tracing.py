@@ -26,8 +26,6 @@ class Trace:
     """What was charged."""
     accountant: str
     """The kind of accountant of its dataset."""
-    records_drawing: bool
-    """Whether its run records when it draws; those of earlier versions did not."""
     state: State = "reserved"
     """As in ``Charged``."""
     withdrawn: bool = False
@@ -36,7 +34,7 @@ class Trace:
     @classmethod
     def of(cls, event: Reserved, kind: str) -> Trace:
         """A charge that was just made to a dataset with that kind of accountant."""
-        return cls(event.charge, kind, event.asked is not None)
+        return cls(event.charge, kind)
 
     @property
     def cost(self) -> Loss:
@@ -49,10 +47,9 @@ class Trace:
     def then(self, event: AboutReservation) -> Trace | None:
         """Where it stands after the event; ``None`` where that cannot have happened."""
         if isinstance(event, Drawing):
-            return self._moved("drawing", self.state == "reserved" and self.records_drawing)
+            return self._moved("drawing", self.state == "reserved")
         if isinstance(event, MarkedPublished):
-            ready = "drawing" if self.records_drawing else "reserved"
-            return self._moved("published", self.state == ready)
+            return self._moved("published", self.state == "drawing")
         if isinstance(event, Voided):
             unpublished = self.state in {"reserved", "drawing"}
             return self._moved("voided", unpublished and event.given_back == self.cost)
@@ -60,4 +57,4 @@ class Trace:
         return replace(self, withdrawn=True) if fits else None
 
     def _moved(self, state: State, fits: bool) -> Trace | None:
-        return Trace(self.charge, self.accountant, self.records_drawing, state) if fits else None
+        return Trace(self.charge, self.accountant, state) if fits else None

@@ -26,14 +26,14 @@ class LimitChange:
 
     time: str
     """When, in UTC."""
-    by: Author | None
-    """Who recorded it; ``None`` in entries of format 1."""
+    by: Author
+    """Who recorded it."""
     before: Limits | None
     """What they were; ``None`` where the dataset was made."""
     after: Limits
     """What they are since then."""
     reason: str | None
-    """Why; ``None`` where the dataset was made, and in the oldest entries."""
+    """Why; ``None`` where the dataset was made."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +125,15 @@ def same_people(others: Sequence[str]) -> str | None:
 
 
 def _purpose(charge: Charged) -> str | None:
-    return charge.asked.purpose if charge.asked is not None else None
+    return charge.asked.purpose
 
 
 def _person(charge: Charged) -> str | None:
-    return str(charge.by) if charge.by is not None else None
+    return str(charge.by)
 
 
 def _unit(charge: Charged) -> str | None:
-    return charge.unit.key if charge.unit is not None else None
+    return charge.unit.key
 
 
 _KEYS: dict[Grouping, Callable[[Charged], str | None]] = {

@@ -12,7 +12,6 @@ from typing import Any
 from crowdtally.budget.amounts import to_text
 from crowdtally.budget.datasets import Limits
 from crowdtally.budget.loss import Loss
-from crowdtally.budget.record.authors import Author
 from crowdtally.budget.record.canonical import Json
 from crowdtally.budget.record.fields import loss_fields, unit_fields
 from crowdtally.budget.record.history import Charged
@@ -22,7 +21,6 @@ from crowdtally.budget.wording import amount, stated
 _WIDTH = 80
 _LABEL = 10
 _UNPRINTABLE = re.compile(r"[^\S ]|[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_NOBODY = "not recorded (an earlier version)"
 
 
 def lines(found: Shown, ledger: str | None = None) -> Iterator[str]:
@@ -149,17 +147,13 @@ def _when(time: str) -> str:
     return plain(time).replace("T", " ").replace("+00:00", " UTC")
 
 
-def _who(by: Author | None) -> str:
-    return _NOBODY if by is None else str(by)
-
-
 def _limit_lines(change: LimitChange) -> Iterator[str]:
     if change.before is None:
         what = f"created: {_limits_words(change.after)}"
     else:
         what = f"{_limits_words(change.before)} → {_limits_words(change.after)}"
     yield from _indented(f"{_when(change.time)}  {what}", 4, 6)
-    yield from _labelled("by", _who(change.by))
+    yield from _labelled("by", str(change.by))
     yield from _labelled("reason", change.reason)
 
 
@@ -172,16 +166,15 @@ def _charge_lines(charge: Charged) -> Iterator[str]:
     cost, asked = "  ".join(stated(charge.charge.loss)), charge.asked
     state = charge.state if charge.withdrawn is None else f"{charge.state}, withdrawn"
     yield f"    {charge.id}  {_when(charge.time)}  {cost}  {state}"
-    yield from _labelled("by", _who(charge.by))
-    if asked is not None:
-        yield from _labelled("source", asked.source, whole=True)
-        yield from _labelled("output", asked.output, whole=True)
-        yield from _labelled("purpose", asked.purpose)
-        yield from _labelled("request", asked.request_id, whole=True)
-        yield from _labelled("asked", _parameters(asked.parameters) or None)
+    yield from _labelled("by", str(charge.by))
+    yield from _labelled("source", asked.source, whole=True)
+    yield from _labelled("output", asked.output, whole=True)
+    yield from _labelled("purpose", asked.purpose)
+    yield from _labelled("request", asked.request_id, whole=True)
+    yield from _labelled("asked", _parameters(asked.parameters) or None)
     yield from _labelled("voided", charge.reason)
     if charge.withdrawn is not None:
-        said = f"{_when(charge.withdrawn.time)}, {_who(charge.withdrawn.by)}: "
+        said = f"{_when(charge.withdrawn.time)}, {charge.withdrawn.by!s}: "
         yield from _labelled("withdrawn", said + charge.withdrawn.reason)
     if hint := charge.hint():
         yield from _labelled("note", hint, whole=True)
@@ -195,14 +188,10 @@ def _parameters(parameters: Mapping[str, Any]) -> str:
     )
 
 
-def _author(by: Author | None) -> Json:
-    return None if by is None else by.fields()
-
-
 def _limit_json(change: LimitChange) -> dict[str, Json]:
     return {
         "time": change.time,
-        "by": _author(change.by),
+        "by": change.by.fields(),
         "event": "created" if change.before is None else "changed",
         "before": None if change.before is None else _limits_json(change.before),
         "after": _limits_json(change.after),
@@ -226,12 +215,12 @@ def _charge_json(charge: Charged) -> dict[str, Json]:
         "delta": to_text(cost.delta),
         "rho": to_text(cost.rho),
         "state": charge.state,
-        "by": _author(charge.by),
-        "source": asked.source if asked else None,
-        "output": asked.output if asked else None,
-        "purpose": asked.purpose if asked else None,
-        "request_id": asked.request_id if asked else None,
-        "parameters": asked.fields()["parameters"] if asked else None,
+        "by": charge.by.fields(),
+        "source": asked.source,
+        "output": asked.output,
+        "purpose": asked.purpose,
+        "request_id": asked.request_id,
+        "parameters": asked.fields()["parameters"],
         "sha256": charge.sha256,
         "published_at": charge.published_at,
         "voided": charge.reason,
@@ -240,7 +229,7 @@ def _charge_json(charge: Charged) -> dict[str, Json]:
         else {
             "time": withdrawn.time,
             "reason": withdrawn.reason,
-            "by": _author(withdrawn.by),
+            "by": withdrawn.by.fields(),
         },
         "hint": charge.hint(),
     }

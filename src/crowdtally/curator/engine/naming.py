@@ -81,7 +81,7 @@ def _places(places: str, given: dict[str, str]) -> tuple[str, dict[str, str]]:
 
 
 def one_name(name: str) -> str:
-    """The one name of a source that an earlier version, or another spelling, called ``name``.
+    """The one name of a source that another spelling calls ``name``.
 
     >>> one_name("postgres://host/town#Visits"), one_name("file:///data/a.parquet")
     ('postgresql://host/town#visits', '/data/a.parquet')
