@@ -200,11 +200,17 @@ def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> 
         {"name": axis.name, "kind": axis.kind, "size": len(axis), "values": axis.values.tolist()}
         for axis in table.axes
     ]
-    entry = noisy.description() | {"sha256": regular.digest(folder / "cells.parquet")}
+    entry = noisy.description() | {
+        "rows": len(noisy.values), "sha256": regular.digest(folder / "cells.parquet"),
+    }  # fmt: skip
     facts = {
         "tables": [entry],
         "domain": {"attributes": axes},
         "counted": "users",
+        "records": {
+            "user": [], "same_person": False, "item": None, "item_expression": None,
+            "contexts": {}, "where": None, "timezone": "UTC",
+        },
         "guarantee": {
             "words": "", "epsilon": epsilon, "delta": "0", "neighbours": "",
             "unit": {"kind": "row", "column": None},

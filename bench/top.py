@@ -80,6 +80,10 @@ def described(axes: list[Axis], tables: list[NoisyTable]) -> dict[str, Any]:
             "unit": {"kind": "user", "column": "user"}, "neighbours": "made up",
         },
         "counted": "records",
+        "records": {
+            "user": ["user"], "same_person": False, "item": axes[0].name, "item_expression": None,
+            "contexts": {axis.name: None for axis in axes[1:]}, "where": None, "timezone": "UTC",
+        },
         "method": {
             "bounding": "sra", "bounds": bounds, "chosen_by": None, "largest_candidate": None,
             "popularity_records": None, "cap": None, "record_id": None,

@@ -31,8 +31,6 @@ class Checkup:
     """The release's id."""
     checked: tuple[str, ...]
     """Each finding, in words."""
-    hashes: bool
-    """Whether the release has hashes; an older one has none."""
     ledger: str | None = None
     """What the ledger says: ``matches``; None where none was asked."""
     withdrawn: WithdrawalNote | None = None
@@ -44,7 +42,6 @@ class Checkup:
         """Plain values, for JSON."""
         return {
             "release": self.release,
-            "hashes": self.hashes,
             "ledger": self.ledger,
             "checked": list(self.checked),
             "withdrawn": None if self.withdrawn is None else self.withdrawn.to_dict(),
@@ -65,16 +62,12 @@ def check_release(published: Published, ledger: Ledger | None = None) -> Checkup
         check_contents(published.folder, published.domain, table)
         check_footer(published.folder / table.file, published.metadata)
         checked.append(_table(table))
-    if check_package(published.folder, published.metadata):
-        checked.append(
-            f"{PACKAGE}: SHA-256, and the same promise, tables, hashes, columns and types"
-        )
-    if not published.has_hashes:
-        checked.append("no hashes: an older version wrote it, so a change that fits is not seen")
+    check_package(published.folder, published.metadata)
+    checked.append(f"{PACKAGE}: SHA-256, and the same promise, tables, hashes, columns and types")
     note = _note(published)
     if note is not None:
         checked.append(f"{NOTE}: the fields of {NOTE_SCHEMA}, about this release")
-    found = Checkup(published.id, tuple(checked), published.has_hashes, withdrawn=note)
+    found = Checkup(published.id, tuple(checked), withdrawn=note)
     return found if ledger is None else _with_ledger(published, ledger, found)
 
 
@@ -90,9 +83,8 @@ def _note(published: Published) -> WithdrawalNote | None:
 
 
 def _table(table: TableFacts) -> str:
-    known = "SHA-256, " if table.sha256 is not None else ""
     rows = table.published_cells
-    return f"{table.file}: {known}columns, types, and {rows} rows, each a cell of the lists"
+    return f"{table.file}: SHA-256, columns, types, and {rows} rows, each a cell of the lists"
 
 
 def _with_ledger(published: Published, ledger: Ledger, found: Checkup) -> Checkup:

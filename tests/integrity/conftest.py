@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.damaged import answers, of_kind, strip
+from kit.damaged import answers, of_kind
 
 Fresh = Callable[..., Path]
 
@@ -22,15 +22,8 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]
 
 @pytest.fixture
 def fresh(made_once: Callable[[str], Path], tmp_path: Path) -> Fresh:
-    """Copies of a kind's release, older ones without hashes if wished."""
-
-    def copied(kind: str, *, older: bool = False, name: str = "release") -> Path:
-        folder = shutil.copytree(made_once(kind), tmp_path / name)
-        if older:
-            strip(folder)
-        return folder
-
-    return copied
+    """Copies of a kind's release."""
+    return lambda kind, name="release": shutil.copytree(made_once(kind), tmp_path / name)
 
 
 @pytest.fixture(scope="session")

@@ -53,12 +53,9 @@ def test_a_note_that_leads_out_is_not_copied(fresh: Fresh, tmp_path: Path) -> No
         nothing_was_written(tmp_path, "release", "secret")
 
 
-@pytest.mark.parametrize("older", [False, True])
 @pytest.mark.parametrize("name", ["release.json", "items.parquet"])
-def test_a_file_that_leads_out_since_it_was_opened(
-    name: str, older: bool, fresh: Fresh, tmp_path: Path
-) -> None:
-    folder = fresh("plain", older=older)
+def test_a_file_that_leads_out_since_it_was_opened(name: str, fresh: Fresh, tmp_path: Path) -> None:
+    folder = fresh("plain")
     release = ct.load(folder)
     lead(folder / name, tmp_path / "secret")
     with pytest.raises(ct.InputError, match=f"{name}' is damaged: {ANOTHER}"):
@@ -88,11 +85,8 @@ def test_a_file_that_is_missing_is_named(fresh: Fresh, tmp_path: Path) -> None:
     nothing_was_written(tmp_path, "release")
 
 
-@pytest.mark.parametrize("older", [False, True])
-def test_links_to_the_files_themselves_are_followed(
-    older: bool, fresh: Fresh, tmp_path: Path
-) -> None:
-    store, folder = fresh("plain", older=older, name="store"), tmp_path / "release"
+def test_links_to_the_files_themselves_are_followed(fresh: Fresh, tmp_path: Path) -> None:
+    store, folder = fresh("plain", name="store"), tmp_path / "release"
     write_note(store, ct.load(store).metadata["id"], TIME, "a slip")
     folder.mkdir()
     for file in store.iterdir():

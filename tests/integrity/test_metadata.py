@@ -15,6 +15,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.published.checks.fields import RELEASE
 from crowdtally.published.checks.shape import faults
+from crowdtally.published.seal import sealed
+from kit.command import crowdtally
 from kit.damaged import KINDS, edit
 
 Fresh = Callable[..., Path]
@@ -247,17 +249,21 @@ def test_fields_of_a_later_version_are_left_alone(fresh: Fresh) -> None:
     assert len(ct.load(folder).top(3)) == 3
 
 
-@pytest.mark.parametrize("lost", ["sha256", "tables.0.sha256", "tables.1.rows"])
-def test_hashes_are_all_there_or_none(lost: str, fresh: Fresh) -> None:
+@pytest.mark.parametrize(
+    "lost", ["sha256", "datapackage", "records", "tables.0.sha256", "tables.1.rows"]
+)
+def test_what_every_release_has(lost: str, fresh: Fresh) -> None:
+    """Folders of before there were hashes lack them, and are refused."""
     folder = fresh("plain")
     path = folder / "release.json"
     facts = json.loads(path.read_text())
+    facts.pop("sha256")
     *steps, last = lost.split(".")
     inner = facts[steps[0]][int(steps[1])] if steps else facts
-    del inner[last]
-    if steps:
-        edit(folder, lambda found: (found.clear(), found.update(facts)))
-    else:
-        path.write_text(json.dumps(facts))
-    with pytest.raises(ct.InputError, match="some of its 'rows' and 'sha256' are missing"):
-        ct.load(folder)
+    inner.pop(last, None)
+    path.write_bytes(json.dumps(facts).encode() if lost == "sha256" else sealed(facts))
+    for ask in ("top", "check", "describe"):
+        ended = crowdtally(ask, folder)
+        assert (ended.code, ended.out) == (4, ""), ended
+        assert "release.json' is damaged: it lacks" in ended.err
+        assert last in ended.err

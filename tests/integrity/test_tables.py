@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.published import parquet, regular
+from crowdtally.checkup import check_release
+from crowdtally.published import load, parquet, regular
 from crowdtally.published.checks import files
 from kit.command import crowdtally
-from kit.damaged import adopt, answers
+from kit.damaged import adopt, rehash
 from kit.damages import ROWS, reshaped
 from kit.releases import axes_of, counts_of, release_of
 
@@ -25,7 +23,7 @@ Fresh = Callable[..., Path]
 INPUT = 4
 
 DISORDER = "its rows are not in the order of the lists, or one is there twice"
-OLDER = {
+SAID = {
     "first row dropped": "it must have 15 rows, and has 14",
     "last row dropped": "it must have 15 rows, and has 14",
     "emptied": "it must have 15 rows, and has 0",
@@ -45,23 +43,23 @@ OLDER = {
     "counts and lows swapped": "its columns must be item, day, count, noise_std, low, high",
     "a name that is not listed": "a row names no cell of the public lists",
 }
-"""What is said of a table of 15 rows in a release without hashes."""
+"""What is said of a table of 15 rows whose hash is right."""
 
 
 @pytest.mark.parametrize("words", ROWS)
-def test_rows_that_are_damaged_in_an_older_release(words: str, fresh: Fresh) -> None:
-    folder = fresh("plain", older=True)
+def test_rows_that_are_damaged_and_hashed(words: str, fresh: Fresh) -> None:
+    folder = fresh("plain")
     reshaped("edges.parquet", ROWS[words])(folder)
+    rehash(folder, "edges")
     with pytest.raises(ct.InputError) as caught:
-        ct.load(folder)
-    said = f"'{folder / 'edges.parquet'}' is damaged: {OLDER[words]}. Copy the release again."
+        check_release(load(folder))
+    said = f"'{folder / 'edges.parquet'}' is damaged: {SAID[words]}. Copy the release again."
     assert str(caught.value) == said
 
 
 @pytest.mark.parametrize("words", ["a count that is NULL", "emptied", "backwards"])
-@pytest.mark.parametrize("older", [False, True])
-def test_every_command_says_so_and_exits_with_4(words: str, older: bool, fresh: Fresh) -> None:
-    folder = fresh("plain", older=older)
+def test_every_command_says_so_and_exits_with_4(words: str, fresh: Fresh) -> None:
+    folder = fresh("plain")
     reshaped("items.parquet", ROWS[words])(folder)
     for command in (["top", folder], ["sum", folder, "--json"], ["check", folder]):
         ended = crowdtally(*command)
@@ -72,14 +70,15 @@ def test_every_command_says_so_and_exits_with_4(words: str, older: bool, fresh: 
 
 
 def test_a_count_that_is_no_number_in_a_table_of_scaled_counts(fresh: Fresh) -> None:
-    folder = fresh("scaled", older=True)
+    folder = fresh("scaled")
     reshaped("items.parquet", ROWS["a count that is NaN"])(folder)
+    rehash(folder, "items")
     with pytest.raises(ct.InputError, match="a count is not a finite number"):
-        ct.load(folder)
+        check_release(load(folder))
 
 
 def test_a_count_below_the_cut_was_not_published(fresh: Fresh) -> None:
-    folder = fresh("filter", older=True)
+    folder = fresh("filter")
 
     def lowered(table: pa.Table) -> pa.Table:
         columns = {name: table[name].to_numpy().copy() for name in ("count", "low", "high")}
@@ -91,8 +90,9 @@ def test_a_count_below_the_cut_was_not_published(fresh: Fresh) -> None:
         return table
 
     reshaped("items.parquet", lowered)(folder)
+    rehash(folder, "items")
     with pytest.raises(ct.InputError, match="too small to have been published"):
-        ct.load(folder)
+        check_release(load(folder))
 
 
 @pytest.mark.parametrize("words", ["no column of counts", "counts as text", "emptied"])
@@ -166,9 +166,8 @@ def test_a_file_that_was_just_written_is_read_each_time(fresh: Fresh, read: list
     assert read == ["items.parquet", "edges.parquet", "items.parquet"]
 
 
-@pytest.mark.parametrize("older", [False, True])
-def test_a_file_that_changed_after_it_was_loaded(older: bool, fresh: Fresh) -> None:
-    release = ct.load(fresh("plain", older=older))
+def test_a_file_that_changed_after_it_was_loaded(fresh: Fresh) -> None:
+    release = ct.load(fresh("plain"))
     before = release.top(3)
     path = release.folder / "items.parquet"
     whole = path.read_bytes()
@@ -180,42 +179,11 @@ def test_a_file_that_changed_after_it_was_loaded(older: bool, fresh: Fresh) -> N
     assert release.top(3) == before
 
 
-# ---- older releases -----------------------------------------------------------------------------
-
-
-def test_an_older_release_opens_with_a_remark(
-    fresh: Fresh, expected: Callable[[str], list[str]], caplog: pytest.LogCaptureFixture
-) -> None:
-    folder = fresh("plain", older=True)
-    with caplog.at_level(logging.WARNING, "crowdtally"):
-        assert answers(folder) == expected("plain")
-    (remark,) = caplog.messages
-    assert remark.startswith(f"'{folder}' is of an older version, which stored no hashes")
-    told = crowdtally("top", folder, "--json")
-    assert (told.code, told.err) == (0, f"{remark}\n")
-    assert len(json.loads(told.out)) == len(ct.load(folder).top(10))
-
-
-def test_a_release_with_hashes_opens_without_a_word(
-    fresh: Fresh, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_release_opens_without_a_word(fresh: Fresh, caplog: pytest.LogCaptureFixture) -> None:
     folder = fresh("plain")
     ct.load(folder)
     assert caplog.messages == []
     assert crowdtally("top", folder).err == ""
-
-
-def test_statistics_of_an_older_file_decide_nothing(fresh: Fresh) -> None:
-    """DuckDB passes over rows that a file's own statistics say are not there."""
-    folder = fresh("plain", older=True)
-    path = folder / "edges.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table, path, compression="none", use_dictionary=False, write_page_index=False)
-    raw = path.read_bytes()
-    whole = ct.load(folder).sum(day="Sun").value
-    largest = raw.rindex(b"Tue")  # of the column, as the footer has it
-    path.write_bytes(raw[:largest] + b"Mon" + raw[largest + 3 :])
-    assert ct.load(folder).sum(day="Sun").value == whole
 
 
 def test_a_database_that_failed_is_opened_anew(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ PUBLIC: dict[str, Any] = {
         "unit": {"kind": "user", "column": "u"},
     },
     "method": {"bounding": "it's \"own\" (not a rule of Crowdtally's)"},
+    "records": {"user": ["user"]},
     "counted": "records", "domain": {"items": {"name": "item", "size": 5}, "contexts": []},
 }  # fmt: skip
 """What is public of a release before its records are read."""

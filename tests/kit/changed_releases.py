@@ -14,7 +14,7 @@ from crowdtally.published import Published
 from crowdtally.reader.release import Release
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
-from kit.releases import DRAWS, GUARANTEE, METHOD, axes_of, counts_of, named_form, write
+from kit.releases import DRAWS, GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write
 
 
 def release_of(
@@ -52,6 +52,7 @@ def release_of(
         "domain": {"items": listed[0], "contexts": listed[1:]},
         "counted": given.pop("counted", "records"),
         "guarantee": GUARANTEE | {"epsilon": epsilon} | given.pop("guarantee", {}),
+        "records": RECORDS,
         "method": METHOD | {"bounds": bounds} | given.pop("method", {}),
         "charged": {"dataset": dataset},
     }

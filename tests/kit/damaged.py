@@ -62,26 +62,6 @@ def of_kind(folder: Path, kind: str) -> Path:
     return made(folder, rows, domain, roles=roles, **({"epsilon": 4} | KINDS[kind])).folder
 
 
-def stripped(facts: dict[str, Any]) -> dict[str, Any]:
-    """``release.json`` as older versions wrote it: without rows and hashes."""
-    newer = ("sha256", "datapackage")
-    older = {name: value for name, value in facts.items() if name not in newer}
-    dropped = ("rows", "sha256")
-    older["tables"] = [
-        {name: value for name, value in table.items() if name not in dropped}
-        for table in facts["tables"]
-    ]
-    return older
-
-
-def strip(folder: Path) -> None:
-    """Make a folder older."""
-    path = folder / "release.json"
-    older = stripped(json.loads(path.read_text(encoding="utf-8")))
-    path.write_text(json.dumps(older, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    (folder / "datapackage.json").unlink()
-
-
 def edit(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change ``release.json`` as somebody who knows how its hash is made."""
     path = folder / "release.json"
@@ -98,6 +78,17 @@ def adopt(folder: Path, name: str) -> None:
     def change(facts: dict[str, Any]) -> None:
         (table,) = (table for table in facts["tables"] if table["name"] == name)
         table |= {"rows": rows, "sha256": digest(path)}
+
+    edit(folder, change)
+
+
+def rehash(folder: Path, name: str) -> None:
+    """Make the hash of a table in ``release.json`` that of the file that is there, and no more."""
+    found = digest(folder / f"{name}.parquet")
+
+    def change(facts: dict[str, Any]) -> None:
+        (table,) = (table for table in facts["tables"] if table["name"] == name)
+        table["sha256"] = found
 
     edit(folder, change)
 

@@ -29,6 +29,10 @@ METHOD = {
     "cap": None, "record_id": None,
 }  # fmt: skip
 """What a release says of itself where no records are: users of so many records each."""
+RECORDS = {
+    "user": ["user"], "same_person": False, "item": None, "item_expression": None, "contexts": {},
+    "where": None, "timezone": "UTC",
+}  # fmt: skip
 _TYPES = {"O": pa.string(), "i": pa.int64(), "f": pa.float64()}
 
 
@@ -87,6 +91,7 @@ def empty_items(
         "domain": {"items": listed[0], "contexts": listed[1:]},
         "counted": "records",
         "guarantee": GUARANTEE | {"epsilon": epsilon},
+        "records": RECORDS,
         "method": METHOD | {"bounds": bounds},
     }
     return Release(Published(folder, facts))
@@ -108,6 +113,7 @@ def release_of(
         "domain": {"attributes": attributes},
         "counted": "users",
         "guarantee": GUARANTEE | {"epsilon": epsilon},
+        "records": RECORDS,
         "method": METHOD | {"bounds": {"cells": {"bound": bound, "scaling": "1"}}},
     }
     return Release(Published(folder, facts))

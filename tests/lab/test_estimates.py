@@ -26,7 +26,7 @@ from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
 from kit.loud import LOUD
 from kit.made import GivenNoise, made, visits
-from kit.releases import GUARANTEE, METHOD, axes_of, counts_of, named_form, write
+from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write
 from kit.words import Seeded
 
 LISTS = {"age": list(range(5)), "sex": ["F", "M"]}  # five values are padded to eight
@@ -84,6 +84,7 @@ def opened(folder: Path, table: NoisyTable, lists: Mapping[str, Sequence[Any]]) 
         "domain": {"attributes": attributes},
         "counted": "users",
         "guarantee": GUARANTEE | {"epsilon": "1"},
+        "records": RECORDS,
         "method": METHOD | {"bounds": {"cells": {"bound": 2, "scaling": "1"}}},
     }
     return Release(Published(folder, facts))

@@ -21,7 +21,7 @@ from crowdtally.reader.release import Release
 from crowdtally.values.epsilon import Epsilon
 from crowdtally.values.layout import grid
 from kit.auto_made import release_way, truth
-from kit.releases import GUARANTEE, METHOD, axes_of, counts_of, named_form, write
+from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write
 from kit.words import Seeded
 
 ITEMS, DAYS = 80, ["Fri", "Sat", "Sun", "Mon"]
@@ -54,6 +54,7 @@ def release(folder: Path, true: np.ndarray, seed: int, **form: Any) -> Release:
         "domain": {"items": listed[0], "contexts": listed[1:]},
         "counted": "records",
         "guarantee": GUARANTEE | {"epsilon": "1"},
+        "records": RECORDS,
         "method": METHOD | {"bounds": bounds},
     }
     return Release(Published(folder, facts))

@@ -66,7 +66,7 @@ class Loss:
 
     @property
     def has_rho(self) -> bool:
-        """Whether it says something of zCDP, which earlier versions of the record could not."""
+        """Whether it says something of zCDP."""
         return bool(self.rho or self.pure_rho)
 
 

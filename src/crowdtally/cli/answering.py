@@ -102,7 +102,7 @@ class Showing:
 
 
 def opened(release: str, labels: str | None = None) -> Release:
-    """The release, with its labels; what is to be said of an older one goes to stderr."""
+    """The release, with its labels; that it was withdrawn is said on stderr."""
     from crowdtally import published
     from crowdtally.reader.release import Release
 

@@ -39,10 +39,7 @@ def notes(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def disagreements(found: Mapping[str, str], metadata: Mapping[str, Any]) -> Iterator[str]:
-    """What a footer says that ``release.json`` does not.
-
-    Older versions wrote no notes, and later ones may write more.
-    """
+    """What ``release.json`` says that a footer does not."""
     for key, words in notes(metadata).items():
-        if found.get(key, words) != words:
-            yield f"its footer says another {key.removeprefix(PREFIX)} than release.json"
+        if found.get(key) != words:
+            yield f"its footer does not say the {key.removeprefix(PREFIX)} of release.json"

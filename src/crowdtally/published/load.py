@@ -40,11 +40,6 @@ class Published:
     """Of the bytes of ``release.json``, where they were read."""
 
     @property
-    def has_hashes(self) -> bool:
-        """Whether it says by which hashes its files are known; older versions stored none."""
-        return "sha256" in self.metadata
-
-    @property
     def schema(self) -> str:
         """Name and version of the layout of ``release.json``."""
         return str(self.metadata["schema"])
@@ -80,10 +75,9 @@ class Published:
         return promise(self.metadata)
 
     @cached_property
-    def records(self) -> RecordFacts | None:
-        """What a record was; None in releases of older versions, which did not say."""
-        facts = self.metadata.get("records")
-        return None if facts is None else RecordFacts.from_json(facts)
+    def records(self) -> RecordFacts:
+        """What a record was."""
+        return RecordFacts.from_json(self.metadata["records"])
 
     @cached_property
     def method(self) -> MethodFacts:
@@ -118,12 +112,11 @@ class Published:
     @property
     def files(self) -> tuple[str, ...]:
         """The names of its files; a note that calls it back is not one of them."""
-        package = [packaging.FILE] if packaging.FIELD in self.metadata else []
-        return ("release.json", *package, *(table.file for table in self.tables))
+        return ("release.json", packaging.FILE, *(table.file for table in self.tables))
 
     def path(self, table: TableFacts) -> Path:
         """The Parquet file of a table, found whole: a file that changed is checked again."""
-        check_table(self.folder, self.domain, table, seal=self.sha256)
+        check_table(self.folder, self.domain, table)
         return self.folder / table.file
 
     def save(self, folder: str | os.PathLike[str]) -> Published:
@@ -149,8 +142,7 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
 
     Args:
         folder: where it lies.
-        tell: says something about a release that is whole as far as can be known; first of
-            all, that it was withdrawn.
+        tell: says it where the release was withdrawn.
     """
     path = Path(folder)
     try:
@@ -168,14 +160,7 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
     metadata = parsed(path / "release.json", raw, SCHEMA)
     found = Published(path, metadata, sha256=hashlib.sha256(raw).hexdigest())
     for table in found.tables:
-        check_table(path, found.domain, table, seal=found.sha256)
-    if tell is None:
-        return found
-    if (remark := found.withdrawal_remark()) is not None:
+        check_table(path, found.domain, table)
+    if tell is not None and (remark := found.withdrawal_remark()) is not None:
         tell(remark)
-    if not found.has_hashes:
-        tell(
-            f"{str(path)!r} is of an older version, which stored no hashes: its rows were checked "
-            "against its lists and its noise, and a change that fits them would not be seen."
-        )
     return found

@@ -81,7 +81,7 @@ def promise(metadata: Mapping[str, Any]) -> str:
     epsilon, delta = show(promised.epsilon), show(promised.delta)
     kind = f"({epsilon}, {delta})" if promised.delta else epsilon
     except_for = f", but for a probability of at most {delta}" if promised.delta else ""
-    records, zcdp, own = metadata.get("records") or {}, "", ""
+    records, zcdp, own = metadata["records"], "", ""
     if promised.rho is not None:
         zcdp = (
             f" It follows from zero-concentrated differential privacy with ρ {show(promised.rho)}."
@@ -103,7 +103,7 @@ def promise(metadata: Mapping[str, Any]) -> str:
 
 def _combination(records: Mapping[str, Any]) -> str:
     """Whom a compound id protects, in a sentence of its own."""
-    *others, last = [repr(column) for column in records.get("user", ())] or [""]
+    *others, last = [repr(column) for column in records["user"]] or [""]
     if not others:
         return ""
     whose = "An id" if records["same_person"] else "A user"

@@ -41,7 +41,6 @@ _BY_STATISTICS = (
     "top_n,late_materialization"
 )
 """What of DuckDB's optimizer goes by what a file says about its rows."""
-_distrusted: set[Path] = set()
 _held: list[str] = []
 """The most memory that all questions of this process may have; none: what the machine has."""
 
@@ -151,11 +150,6 @@ def _rows(names: str, within: str, file: Path) -> str:
     return f"SELECT {names} FROM {_table(file)} WHERE {within} ORDER BY file_row_number"
 
 
-def distrust(path: Path) -> None:
-    """Let no question to this file rely on its statistics: no hash says that they are right."""
-    _distrusted.add(path)
-
-
 def ask(path: Path, query: str, parameters: Sequence[object] = ()) -> Any:
     """The result of ``query`` over the table ``release`` that the file holds.
 
@@ -165,7 +159,7 @@ def ask(path: Path, query: str, parameters: Sequence[object] = ()) -> Any:
     def asked(file: Path) -> str:
         return f"WITH release AS (FROM {_table(file)}) {query}"
 
-    return _run(path, asked, parameters, trusting=path not in _distrusted)
+    return _run(path, asked, parameters, trusting=True)
 
 
 def hold_memory(most: str) -> None:
@@ -181,7 +175,7 @@ def relation(path: Path) -> Any:
     """The whole table as a DuckDB relation."""
     try:
         regular.opened(path).close()
-        cursor = _database(os.getpid(), path not in _distrusted).cursor()
+        cursor = _database(os.getpid(), True).cursor()
         return cursor.sql(f"FROM read_parquet({_literal(path)})")
     except (duckdb.Error, OSError) as error:
         raise _unreadable(path, error) from error

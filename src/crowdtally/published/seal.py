@@ -30,8 +30,3 @@ def holds(raw: bytes, digest: str) -> bool:
     """Whether ``digest``, found in the file ``raw``, is the file's own."""
     before, _, after = raw.rpartition(digest.encode())
     return hashlib.sha256(before + _ZEROS.encode() + after).hexdigest() == digest
-
-
-def is_of(raw: bytes, digest: str | None) -> bool:
-    """Whether these bytes have a SHA-256; not, where none is known."""
-    return digest is not None and hashlib.sha256(raw).hexdigest() == digest

@@ -111,16 +111,16 @@ class TableFacts:
     """Half the width of that interval, as a count."""
     publishing: str
     """Which cells are published."""
+    rows: int
+    """Rows of the file."""
+    sha256: str
+    """Of the file."""
     transform: TransformFacts = NO_TRANSFORM
     """What became of the counts before noise was added."""
     summary: SummaryFacts | None = None
     """How cells were chosen, where some were left out."""
     discovery_threshold: int | None = None
     """The least noisy number of users of a cell that was discovered."""
-    rows: int | None = None
-    """Rows of the file; None in a release of before hashes were stored."""
-    sha256: str | None = None
-    """Of the file; None in a release of before hashes were stored."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """What else a table of ``auto`` says: the groups of its bins, the names of its features."""
 
@@ -143,11 +143,11 @@ class TableFacts:
             exact_number(noise["interval_level"], "the level"),
             noise["interval_half_width"],
             publishing,
+            facts["rows"],
+            facts["sha256"],
             TransformFacts.from_json(transform) if transform else NO_TRANSFORM,
             SummaryFacts.from_json(facts) if summary else None,
             facts.get("threshold"),
-            facts.get("rows"),
-            facts.get("sha256"),
             {name: value for name, value in facts.items() if name not in _PARSED},
         )
 

@@ -54,5 +54,5 @@ def counting_remarks(published: Published) -> list[str]:
 
 
 def _quantity(published: Published) -> int | None:
-    found = (published.metadata.get("records") or {}).get("quantity")
+    found = published.metadata["records"].get("quantity")
     return None if found is None else int(found["most"])

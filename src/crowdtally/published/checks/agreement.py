@@ -61,7 +61,6 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     yield from _declared(metadata, domain)
     yield from _stated(metadata)
     yield from _cost(metadata)
-    yield from _hashes(metadata)
     for place, facts in enumerate(metadata["tables"]):
         unread = fault_of(facts["noise"])
         if unread is not None:
@@ -125,9 +124,7 @@ def _tables_there(
 
 
 def _declared(metadata: Mapping[str, Any], domain: PublicDomain) -> Iterator[str]:
-    """The records' declaration, where there is one, against the lists and the guarantee."""
-    if "records" not in metadata:
-        return
+    """The records' declaration against the lists and the guarantee."""
     records = RecordFacts.from_json(metadata["records"])
     unit = Guarantee.from_json(metadata["guarantee"])
     if domain.has_items and records.item != domain.names[0]:
@@ -144,7 +141,7 @@ def _stated(metadata: Mapping[str, Any]) -> Iterator[str]:
     """A bound that the publisher states goes with its unit and its rule, and with each table."""
     unit = metadata["guarantee"]["unit"]["kind"] == "bounded-elsewhere"
     method = MethodFacts.from_json(metadata["method"])
-    facts = metadata.get("records", {}).get("bounded")
+    facts = metadata["records"].get("bounded")
     if not unit == (method.bounding == STATED) == (facts is not None):
         yield (
             "guarantee.unit, method.bounding and records.bounded do not agree on whether the "
@@ -156,7 +153,7 @@ def _stated(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 def _covers(table: TableFacts, metadata: Mapping[str, Any]) -> Iterator[str]:
     """The noise of a table covers all rows that a person has, by the publisher's statement."""
-    facts = metadata.get("records", {}).get("bounded")
+    facts = metadata["records"].get("bounded")
     if facts is None:
         return
     most, columns = facts["to"], PublicDomain.from_json(metadata["domain"]).names
@@ -240,15 +237,6 @@ def _unknown_delta(metadata: Mapping[str, Any]) -> Fraction:
     return sum((Fraction(one.get("delta", "0")) for one in metadata["tables"]), Fraction(0))
 
 
-def _hashes(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """All of them are there, or none: an older release has none."""
-    has = ["sha256" in metadata]
-    has += [name in table for table in metadata["tables"] for name in ("rows", "sha256")]
-    later = "auto" in metadata or "datapackage" in metadata
-    if (any(has) or later) and not all(has):
-        yield "some of its 'rows' and 'sha256' are missing"
-
-
 def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
     if table.file != f"{table.name}.parquet":
         yield f"names its file {table.file!r}: it must be '{table.name}.parquet'"
@@ -270,7 +258,7 @@ def _table(table: TableFacts, domain: PublicDomain) -> Iterator[str]:
         yield f"has {table.cells} cells, and the lists make {cells.size}"
     if table.summary is not None:
         yield from _summary(table, table.summary)
-    if table.rows not in (None, table.published_cells):
+    if table.rows != table.published_cells:
         yield f"has {table.rows} rows for {table.published_cells} published cells"
 
 

@@ -1,4 +1,4 @@
-"""Every row of a table against what ``release.json`` says: for releases without hashes.
+"""Every row of a table against what ``release.json`` says, for ``crowdtally check``.
 
 Rows must name cells of the public table in ascending order, none twice; counts must be there, and
 stand in the middle of their noise interval. Where all cells are published their number is known,

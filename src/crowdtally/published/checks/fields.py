@@ -126,6 +126,8 @@ _TABLE: dict[str, Shape] = {
     "cells": whole_leaf(0),
     "sensitivity": whole_leaf(1),
     "noise": _NOISE,
+    "rows": whole_leaf(0),
+    "sha256": HASH,
 }
 _IN_EPSILON: dict[str, Shape] = {"epsilon": _POSITIVE}
 _IN_RHO: dict[str, Shape] = {"rho": _POSITIVE, "sensitivity_squared": whole_leaf(1)}
@@ -138,7 +140,6 @@ def _paid(required: dict[str, Shape], optional: dict[str, Shape]) -> Shape:
     )
 
 
-_CHECKED: dict[str, Shape] = {"rows": whole_leaf(0), "sha256": HASH}
 _SUMMARY: dict[str, Shape] = {
     "transform": _TRANSFORM,
     "domain_cells": whole_leaf(1),
@@ -164,10 +165,10 @@ _FEATURES: dict[str, Shape] = {
 _TABLES = Tagged(
     "publishing",
     {
-        DENSE: _paid(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_FEATURES, **_CHECKED}),
-        CHOSEN: _paid(_TABLE, {"transform": _TRANSFORM, **_CHECKED}),
-        **dict.fromkeys(SPARSE, _paid(_TABLE | _SUMMARY, _CHECKED)),
-        DISCOVERED: _paid(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, _CHECKED),
+        DENSE: _paid(_TABLE, {"transform": _TRANSFORM, "groups": _TEXT, **_FEATURES}),
+        CHOSEN: _paid(_TABLE, {"transform": _TRANSFORM}),
+        **dict.fromkeys(SPARSE, _paid(_TABLE | _SUMMARY, {})),
+        DISCOVERED: _paid(_TABLE | {"delta": _SHARE, "threshold": whole_leaf(1)}, {}),
     },
 )
 
@@ -270,6 +271,7 @@ RELEASE = Fields(
         "id": _NAME,
         "created": _NAME,
         "guarantee": _GUARANTEE,
+        "records": _RECORDS,
         "counted": choice("records", "users"),
         "method": _METHOD,
         "split": Named(_SHARE),
@@ -277,10 +279,9 @@ RELEASE = Fields(
         "domain": _DOMAIN,
         "charged": _CHARGE,
         "versions": Named(_TEXT),
-    },
-    {
-        "records": _RECORDS, "other": _OTHER, "auto": _AUTO, "sha256": HASH,
         "datapackage": Fields({"sha256": HASH}),
+        "sha256": HASH,
     },
-)  # fmt: skip
+    {"other": _OTHER, "auto": _AUTO},
+)
 """``release.json`` as a whole; what depends on two fields at once is in ``agreement``."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from crowdtally.errors import InputError
 from crowdtally.published import parquet, regular
 from crowdtally.published.checks.cells import cells_of
-from crowdtally.published.checks.contents import check_contents
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.parquet import TYPES
 from crowdtally.published.table import TableFacts
@@ -25,31 +24,21 @@ _REMEMBERED = 1024
 
 _Identity = tuple[int, ...]
 _digests: dict[Path, tuple[_Identity, str]] = {}
-_sound: set[tuple[str, str]] = set()
 
 
-def check_table(folder: Path, domain: PublicDomain, table: TableFacts, *, seal: str | None) -> None:
+def check_table(folder: Path, domain: PublicDomain, table: TableFacts) -> None:
     """Raise an InputError where a table's file is not what ``release.json`` says.
 
     Args:
         folder: the release.
         domain: its public lists.
         table: what it says about the table.
-        seal: the SHA-256 of ``release.json``, by which what was checked before is known.
     """
     path = folder / table.file
     digest = digest_of(path)
-    if table.sha256 not in (None, digest):
+    if table.sha256 != digest:
         raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
     _check_columns(path, digest, domain, table)
-    if table.sha256 is not None:
-        return
-    parquet.distrust(path)
-    if seal and (digest, seal) in _sound:
-        return
-    check_contents(folder, domain, table)
-    if seal:
-        _sound.add((digest, seal))
 
 
 def _check_columns(path: Path, digest: str, domain: PublicDomain, table: TableFacts) -> None:

@@ -30,16 +30,13 @@ _PACKAGE = Fields(
 )
 
 
-def check_package(folder: Path, metadata: Mapping[str, Any]) -> bool:
-    """Whether a release has a ``datapackage.json``; an InputError where it is not what it must be.
+def check_package(folder: Path, metadata: Mapping[str, Any]) -> None:
+    """Raise an InputError where a release's ``datapackage.json`` is not what it must be.
 
     Args:
         folder: the release.
-        metadata: its ``release.json``, which was checked before. Those of older versions name no
-            such file; one that lies there all the same is none of the release's.
+        metadata: its ``release.json``, which was checked before.
     """
-    if packaging.FIELD not in metadata:
-        return False
     path = folder / packaging.FILE
     raw = _bytes(path, metadata[packaging.FIELD]["sha256"])
     found = json_object(raw, lambda what: damaged(path, what))
@@ -47,7 +44,6 @@ def check_package(folder: Path, metadata: Mapping[str, Any]) -> bool:
         raise damaged(path, fault)
     for fault in _disagreements(folder, found, metadata):
         raise damaged(path, fault)
-    return True
 
 
 def check_footer(path: Path, metadata: Mapping[str, Any]) -> None:

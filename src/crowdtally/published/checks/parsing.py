@@ -28,7 +28,7 @@ def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:
     if "schema" in metadata and metadata["schema"] != schema:
         raise InputError(
             f"{str(path)!r} has layout {received(metadata['schema'])}; this version reads "
-            f"{schema!r}: upgrade, or copy the release again."
+            f"{schema!r} alone: use the version that wrote it."
         )
     digest = metadata.get(seal.FIELD)
     if HASH.fits(digest) and not seal.holds(raw, str(digest)):

@@ -78,7 +78,7 @@ def _held_sum(
 ) -> int | None:
     """The sum from counts in memory, which is much faster than a query; None for other tables."""
     whole_grid = table.is_dense and table.transform.kind == "none" and not table.kind.is_pairs
-    if not whole_grid or table.sha256 is None or table.cells > tables.HELD_ROWS:
+    if not whole_grid or table.cells > tables.HELD_ROWS:
         return None
     counts = tables.held_counts(path, table.sha256)
     if counts is None or len(counts) != prod(len(axis) for axis in lists):

@@ -102,8 +102,8 @@ def _refuse_counted(before: Published, after: Published) -> None:
             f"the releases protect different units: {said[0]} in the earlier one, {said[1]} in "
             "the later one, so a count is of something else. Release both with the same --user."
         )
-    most = [1 if one.records is None else one.records.most for one in (before, after)]
-    columns = [None if one.records is None else one.records.quantity for one in (before, after)]
+    most = [one.records.most for one in (before, after)]
+    columns = [one.records.quantity for one in (before, after)]
     if most[0] != most[1] or (columns[0] is None) != (columns[1] is None):
         raise UsageError(
             f"a record counts up to {most[0]} in the earlier release and up to {most[1]} in the "

@@ -214,10 +214,10 @@ def _sampled_total(table: TableFacts, published: Floats) -> Whole | None:
 def step_of(axes: Axes, table: TableFacts) -> float:
     """C: what one sampled record, or a user of an unknown rule, counts at most; 0 of neither."""
     published = axes.published
-    method, records = published.method, published.records
+    method = published.method
     if not is_bounded(published) or table.law.per_cell or method.bounding in _CERTAIN:
         return 0.0
-    most = 1 if records is None else records.most
+    most = published.records.most
     if method.bounding in _SAMPLES:
         return float(most)
     bound = method.bounds.get(table.name)

@@ -78,11 +78,10 @@ def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: st
 
 def _doubts(before: Published, after: Published) -> Iterator[str]:
     """What makes the releases of different records, or in another order."""
-    if before.records is not None and after.records is not None:
-        said = [one.records.where for one in (before, after) if one.records is not None]
-        if said[0] != said[1]:
-            words = ["none" if one is None else plainly(one) for one in said]
-            yield f"Records met different conditions: {words[0]} earlier, {words[1]} later."
+    said = [one.records.where for one in (before, after)]
+    if said[0] != said[1]:
+        words = ["none" if one is None else plainly(one) for one in said]
+        yield f"Records met different conditions: {words[0]} earlier, {words[1]} later."
     times = [str(one.metadata.get("created") or "") for one in (before, after)]
     if all(times) and times[0] > times[1]:
         yield "The release that was given as the earlier one was made after the other."

@@ -171,7 +171,7 @@ def _bounded(published: Published, bound: BoundFacts, tables: list[str]) -> str:
     method, person = published.method, who(published)
     where = f"In {listed([repr(name) for name in tables])}: " if len(method.bounds) > 1 else ""
     what = several(bound.bound, "record" if published.counted == "records" else "different cell")
-    if published.records is not None and published.records.quantity is not None:
+    if published.records.quantity is not None:
         what += f" (each at most {several(published.records.most, 'time')})"
     if method.bounding in SCALED:
         scaled = "" if bound.scaling == 1 else SCALED[method.bounding]

@@ -59,9 +59,9 @@ def public_lines(published: Published) -> Iterator[str]:
         chosen.append("the features of items")
     if method.bounding not in (*UNCUT, AUTO) and method.chosen_by is None:
         chosen.append("the bound")
-    if records is not None and records.where is not None:
+    if records.where is not None:
         chosen.append("the condition")
-    if records is not None and records.quantity is not None:
+    if records.quantity is not None:
         chosen.append("the most that a record counts")
     chosen.append("all other parameters")
     text = listed(chosen)

@@ -91,16 +91,9 @@ def _sized(one: PublicList) -> str:
     return f"a public list of {several(one.length, 'value')}{examples(one.values)}"
 
 
-def _declared(records: RecordFacts | None, record_id: str | None) -> Iterator[str]:
-    if records is None:
-        yield (
-            "It was made by an earlier version, which did not store how rows became records: "
-            "whether there was a condition, in which time zone days begin, and whether items or "
-            "contexts were computed, cannot be told from the release."
-        )
-    else:
-        yield from _computed(records)
-        yield from _selected(records)
+def _declared(records: RecordFacts, record_id: str | None) -> Iterator[str]:
+    yield from _computed(records)
+    yield from _selected(records)
     if record_id is not None:
         yield f"One user's records were told apart by the column {record_id!r}."
 

@@ -35,7 +35,7 @@ def of_several(published: Published) -> str:
 def statement(published: Published) -> str:
     """What the publisher states about rows without an id, in a sentence; nothing where none is."""
     records = published.records
-    if records is None or records.bounded_to is None:
+    if records.bounded_to is None:
         return ""
     one = records.bounded_to == 1
     once = ", and no two of them in one cell," if records.cells_once else ""

@@ -73,11 +73,9 @@ def folder() -> Path | None:
 
 
 def _path(published: Published) -> Path | None:
-    """The file of a release; None where its tables are not known by their hashes."""
+    """The file of a release; None where none are kept, or its ``release.json`` was not read."""
     where = folder()
-    if where is None or published.sha256 is None or not published.has_hashes:
-        return None
-    if any(table.sha256 is None for table in published.tables):
+    if where is None or published.sha256 is None:
         return None
     key = hashlib.sha256(f"{published.sha256} {_estimator()}".encode()).hexdigest()
     return where / f"{key}{_SUFFIX}"
