@@ -1,0 +1,318 @@
+"""Releases of every kind on both engines, and what every reader says about each."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from same import inputs
+from same.stage import Scene, Stage
+from same.texts import folder_text
+
+_ITEM = "--user who --item place --items places.csv"
+_DAY = "--context day --values day=Mon,Tue,Wed"
+_HOUR = "--context hour --values hour=0..7"
+_BOTH = f"{_ITEM} {_DAY}"
+_L = "--max-records 4"
+_SRA = f"{_BOTH} --bounding sra {_L}"
+_GAUSS = "--delta 1e-6 --noise gaussian"
+_CELLS = "--user who --attributes day,hour --values day=Mon,Tue,Wed --values hour=0..7"
+_RANGES = f"{_CELLS} --bounding sra {_L}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, as it is typed."""
+
+    title: str
+    words: str
+    epsilon: str = "3/2"
+    source: str = "csv"
+    engine: str = "duckdb"
+    quick: bool = False
+    all_readers: bool = False
+    """Whether ``--quick`` asks all readers, not only a few."""
+
+    @property
+    def name(self) -> str:
+        """Method, noise, summary, transform, source, engine, and what is special."""
+        parts = (method(self.words), _option(self.words, "--noise") or _noise(self.words),
+                 _option(self.words, "--publishing") or "dense",
+                 _option(self.words, "--transform") or "none", self.source, self.engine)  # fmt: skip
+        return f"release {' '.join(parts)}: {self.title}"
+
+
+def _option(words: str, option: str) -> str | None:
+    typed = words.split()
+    return typed[typed.index(option) + 1] if option in typed else None
+
+
+def _noise(words: str) -> str:
+    return "auto" if "--delta" in words else "laplace"
+
+
+def method(words: str) -> str:
+    """What bounds a user, in one word."""
+    for option, name in (
+        ("--top", "top"), ("--discover", "discover"), ("--user-per-row", "rows"),
+        ("--bounded-to", "bounded-to"), ("--noise interval", "unbounded"),
+    ):  # fmt: skip
+        if option in words:
+            return name
+    return _option(words, "--bounding") or ("sra" if "--max-records" in words else "auto")
+
+
+_PLAIN = (
+    Asked("items", f"{_ITEM} --bounding sra {_L}", quick=True),
+    Asked("contexts", _SRA, quick=True, all_readers=True),
+    Asked("contexts, another day", f"{_SRA} --where \"hour < 6\"", epsilon="2"),
+    Asked("two contexts", f"{_SRA} {_HOUR}"),
+    Asked("users", f"{_SRA} --count users"),
+    Asked("quantities", f"{_SRA} --quantity n --max-quantity 2 --type n=int64"),
+    Asked("pairs", f"{_ITEM} {_L} --bounding sra --pairs", quick=True, all_readers=True),
+    Asked("pairs, users", f"{_ITEM} {_L} --pairs --count users"),
+    Asked("chosen by rank", f"{_BOTH} --bounding sra --max-records 20 --choose rank"),
+    Asked("split", f"{_SRA} --split items=1/4,edges=3/4", epsilon="0.7"),
+    Asked("attributes", _RANGES),
+    Asked("record id", f"{_SRA} --record-id id"),
+    Asked("compound user", f"{_SRA.replace('--user who', '--user shop,who')}"),
+    Asked("same person", f"{_SRA} --same-person same.csv:person", quick=True),
+    Asked("join", f"--user who --item kind --values kind=park,shop,inn --join info.csv:place {_L}"),
+    Asked("join by another name",
+          f"--user who --item kind --values kind=park,shop,inn --join other.csv:place=spot {_L}"),
+    Asked("list in a file", f"{_ITEM} --context day --values day=@days.csv:value {_L}"),
+    Asked("expressions",
+          "--user who --item letter=\"upper(place)\" --values letter=P0,P1,P2,P3 "
+          f"--context late=\"hour >= 4\" --values late=true,false --type hour=int64 {_L}"),
+    Asked("condition", f"{_SRA} --where \"age BETWEEN 20 AND 40 AND sex = 'f'\" --type age=int64"),
+    Asked("time zone",
+          "--user who --attributes h --context h=\"hour(to_timestamp(stamp))\" --values h=0..23 "
+          f"--type stamp=int64 --timezone Europe/Vienna {_L}", quick=True),
+    Asked("days of the zone",
+          "--user who --item place --items places.csv "
+          "--context d=\"dayname(moment)\" --values d=Saturday,Sunday,Monday,Tuesday "
+          f"--type moment=timestamptz --timezone America/New_York {_L}"),
+    Asked("purpose and request id", f"{_SRA} --purpose weekly --request-id one"),
+    Asked("most dropped", f"{_SRA} --most-dropped 0.5"),
+    Asked("strict", f"{_SRA} --strict"),
+    Asked("nobody", f"{_SRA} --where \"hour > 99\" --type hour=int64"),
+)  # fmt: skip
+_RULES = (
+    Asked("contexts", f"{_BOTH} --bounding hpa {_L} --popularity-records 3", quick=True),
+    Asked("chosen by rank", f"{_BOTH} --bounding hpa --max-records 15 --choose rank"),
+    Asked("pairs", f"{_ITEM} --bounding hpa {_L} --pairs"),
+    Asked("contexts", f"{_BOTH} --bounding tempered {_L} --temper 1/3", quick=True),
+    Asked("chosen by rank", f"{_ITEM} --bounding tempered --max-records 15 --choose rank"),
+    Asked("items", f"{_ITEM} --bounding declared --max-records 60", quick=True),
+    Asked("contexts", f"{_BOTH} --bounding dpsense {_L} --count users", quick=True),
+    Asked("capped", f"{_BOTH} --bounding dpsense {_L} --cap 2"),
+    Asked("chosen by rank", f"{_BOTH} --bounding dpsense {_L} --count users --choose rank"),
+    Asked("chosen by dpsense", f"{_BOTH} --bounding dpsense {_L} --cap 2 --choose dpsense"),
+    Asked("contexts", f"{_BOTH} --bounding dpsense-s {_L} --count users --scalings 1.5",
+          quick=True),
+    Asked("chosen by dpsense",
+          f"{_BOTH} --bounding dpsense-s {_L} --cap 2 --choose dpsense --scalings 1,1.25,2"),
+)  # fmt: skip
+_GAUSSIAN = (
+    Asked("contexts", f"{_SRA} {_GAUSS}", quick=True, all_readers=True),
+    Asked("users", f"{_SRA} --count users {_GAUSS}"),
+    Asked("chosen by rank", f"{_BOTH} --bounding sra --max-records 20 --choose rank {_GAUSS}"),
+    Asked("filter", f"{_SRA} {_GAUSS} --publishing filter --cut 3"),
+    Asked("threshold", f"{_SRA} {_GAUSS} --publishing threshold --threshold 9/2"),
+    Asked("priority", f"{_SRA} {_GAUSS} --publishing priority --size 6"),
+    Asked("ranges", f"{_RANGES} {_GAUSS} --transform dyadic --ordered hour"),
+    Asked("wavelets", f"{_RANGES} {_GAUSS} --transform haar --ordered hour"),
+    Asked("hpa", f"{_BOTH} --bounding hpa {_L} {_GAUSS}"),
+    Asked("l2", f"{_BOTH} --bounding dpsense {_L} --count users --norm l2 --delta 1e-6 "
+          "--noise gaussian", quick=True),
+    Asked("l2, by histogram",
+          f"{_BOTH} --bounding dpsense {_L} --count users --norm l2 --choose histogram {_GAUSS}"),
+    Asked("the smaller noise", f"{_SRA} --delta 1e-6", epsilon="1/5"),
+    Asked("auto", f"{_ITEM} {_GAUSS}"),
+    Asked("top", f"{_ITEM} --top 3 {_GAUSS}"),
+    Asked("rows", f"--user-per-row --item place --items places.csv {_DAY} {_GAUSS}"),
+    Asked("cells once", f"--bounded-to 3 --cells-once --item place --items places.csv {_DAY} "
+          f"{_GAUSS}"),
+)  # fmt: skip
+_ROWS = (
+    Asked("rows", f"--user-per-row --item place --items places.csv {_DAY}", quick=True),
+    Asked("weights", "--user-per-row --item place --items places.csv --weight n --type n=int64"),
+    Asked("elsewhere", f"--bounded-to 3 --item place --items places.csv {_DAY}", quick=True),
+    Asked("users", f"{_BOTH} --count users --noise interval", quick=True),
+    Asked("attributes", f"{_CELLS} --count users --noise interval"),
+)
+_AUTO = (
+    Asked("records", _ITEM, quick=True),
+    Asked("users", f"{_ITEM} --count users"),
+    Asked("contexts", _BOTH, epsilon="4", quick=True, all_readers=True),
+    Asked("contexts of users", f"{_ITEM} --context sex --values sex=f,m --context-per-user sex"),
+    Asked("two contexts", f"{_BOTH} {_HOUR}", epsilon="4"),
+    Asked("for top", f"{_BOTH} --for top", epsilon="4"),
+    Asked("for recommend", f"{_BOTH} --for recommend", epsilon="4"),
+    Asked("features", f"{_BOTH} --features features.csv", epsilon="6", quick=True),
+    Asked("without repeats", f"{_ITEM} --repeats no"),
+    Asked("top", f"{_ITEM} --top 3", quick=True),
+    Asked("top in contexts", f"{_BOTH} --top 2", epsilon="4"),
+    Asked("top in contexts of users",
+          f"{_ITEM} --context sex --values sex=f,m --context-per-user sex --top 2", epsilon="4"),
+    Asked("items", f"--user who --item place --discover-items {_L} --delta 1e-3 --noise laplace",
+          epsilon="4", quick=True),
+    Asked("cells", f"--user who --item place --context day --discover place,day {_L} --delta 1e-3 "
+          "--noise laplace", epsilon="8", quick=True),
+    Asked("items in known contexts", f"--user who --item place {_DAY} --discover place {_L} "
+          "--delta 1e-3 --noise gaussian", epsilon="8"),
+    Asked("attributes", f"--user who --attributes sex,hour --discover sex,hour {_L} --delta 1e-3",
+          epsilon="8"),
+)  # fmt: skip
+_FORMS = (
+    Asked("cut", f"{_SRA} --publishing filter --cut 4", quick=True),
+    Asked("size", f"{_SRA} --publishing filter --size 8"),
+    Asked("one side", f"{_SRA} --publishing filter --cut 2 --sides one"),
+    Asked("threshold", f"{_SRA} --publishing threshold --threshold 19/3", quick=True),
+    Asked("one side", f"{_SRA} --publishing threshold --threshold 7/2 --sides one"),
+    Asked("size", f"{_SRA} --publishing threshold --size 6 --guess-total 300"),
+    Asked("size", f"{_SRA} --publishing priority --size 6", quick=True),
+    Asked("threshold", f"{_SRA} --publishing priority --size 6 --threshold 3"),
+    Asked("cut", f"{_SRA} --publishing filter-priority --size 6 --cut 3", quick=True),
+    Asked("one side", f"{_SRA} --publishing filter-priority --size 6 --sides one"),
+    Asked("auto", f"{_SRA} --publishing auto --transform auto"),
+    Asked("ranges", f"{_RANGES} --transform dyadic --ordered hour", quick=True),
+    Asked("ranges in contexts", f"{_ITEM} {_HOUR} {_L} --transform dyadic --ordered hour"),
+    Asked("cut", f"{_RANGES} --transform dyadic --ordered hour --publishing filter --cut 3"),
+    Asked("threshold",
+          f"{_RANGES} --transform dyadic --ordered hour --publishing threshold --threshold 19/3"),
+    Asked("size", f"{_RANGES} --transform dyadic --ordered hour --publishing filter-priority "
+          "--size 6"),
+    Asked("wavelets", f"{_RANGES} --transform haar --ordered hour", quick=True),
+    Asked("cut", f"{_RANGES} --transform haar --ordered hour --publishing filter --cut 3"),
+    Asked("size", f"{_RANGES} --transform haar --ordered hour --publishing priority --size 6"),
+    Asked("sketch", f"{_SRA} --transform sketch --buckets 8 --sketch-rows 3", quick=True),
+    Asked("hpa", f"{_BOTH} --bounding hpa {_L} --publishing filter --cut 4"),
+    Asked("dpsense", f"{_BOTH} --bounding dpsense {_L} --count users --publishing threshold "
+          "--threshold 3"),
+    Asked("tempered", f"{_BOTH} --bounding tempered {_L} --publishing filter-priority --size 5"),
+    Asked("declared", f"{_ITEM} --bounding declared --max-records 60 --transform sketch "
+          "--buckets 4 --sketch-rows 3"),
+)  # fmt: skip
+_SOURCES = tuple(
+    Asked("contexts", _SRA, source=source, quick=source in ("parquet", "sqlite"))
+    for source in inputs.SOURCES
+    if source != "csv"
+)
+_ON_SPARK = (
+    "sra laplace dense none: contexts", "sra laplace dense none: users",
+    "sra laplace dense none: quantities", "sra laplace dense none: pairs",
+    "sra laplace dense none: chosen by rank", "sra laplace dense none: attributes",
+    "sra laplace dense none: same person", "sra laplace dense none: join",
+    "sra laplace dense none: expressions", "sra laplace dense none: time zone",
+    "sra laplace dense none: days of the zone", "hpa laplace dense none: contexts",
+    "tempered laplace dense none: contexts", "declared laplace dense none: items",
+    "dpsense laplace dense none: contexts", "dpsense-s laplace dense none: contexts",
+    "sra gaussian dense none: contexts", "dpsense gaussian dense none: l2",
+    "rows laplace dense none: rows", "rows laplace dense none: weights",
+    "bounded-to laplace dense none: elsewhere", "unbounded interval dense none: users",
+    "auto laplace dense none: records", "auto laplace dense none: contexts",
+    "auto laplace dense none: features", "top laplace dense none: top",
+    "discover laplace dense none: items", "discover laplace dense none: cells",
+    "sra laplace filter none: cut", "sra laplace threshold none: threshold",
+    "sra laplace priority none: size", "sra laplace filter-priority none: cut",
+    "sra laplace dense dyadic: ranges", "sra laplace dense haar: wavelets",
+    "sra laplace dense sketch: sketch",
+)  # fmt: skip
+"""What Spark counts too: every method, summary and transform once."""
+
+
+def requests() -> Iterator[Asked]:
+    """Every request."""
+    on_duckdb = (*_PLAIN, *_RULES, *_GAUSSIAN, *_ROWS, *_AUTO, *_FORMS, *_SOURCES)
+    yield from on_duckdb
+    by_name = {one.name.replace(" csv duckdb", ""): one for one in on_duckdb}
+    for name in _ON_SPARK:
+        one = by_name[f"release {name}"]
+        source = "csv" if "contexts" in name or "zone" in name else "parquet"
+        yield Asked(one.title, one.words, one.epsilon, source, "spark")
+
+
+# ---- readers ----------------------------------------------------------------------------------------
+
+_FEW = (
+    ("check", "check out --ledger ledger.sqlite --json"),
+    ("describe", "describe out"),
+    ("top", "top out -k 5"),
+    ("sum", "sum out --json"),
+)
+_MORE = (
+    ("describe as json", "describe out --json"),
+    ("top as json", "top out --json --labels labels.csv:label,category"),
+    ("top, raw", "top out --raw --format csv"),
+    ("top in a context", "top out --context day=Mon"),
+    ("sum of a day", "sum out --where \"day = 'Mon'\""),
+    ("sum of some", "sum out --where \"place in ('p0', 'p3') and day <> 'Tue'\" --json"),
+    ("sum of a range", "sum out --where \"hour between 2 and 5\" --json"),
+    ("sum of one", "sum out --where \"place = 'p1'\" --format csv"),
+    ("recommend", "recommend out --context day=Mon --without p0 --json"),
+    ("special", "recommend out --context day=Tue --by special"),
+    ("like", "recommend out --like p0"),
+    ("changes to itself", "changes out out"),
+)
+_FILES = (
+    ("top.csv", "top out -o {}"),
+    ("top.xlsx", "top out -o {}"),
+    ("top.parquet", "top out --raw -o {}"),
+    ("special.json", "recommend out --context day=Mon --by special -o {}"),
+    ("report.html", "report out -o {} --labels labels.csv:label,category"),
+    ("report.json", "report out -o {}"),
+    ("entry.yaml", "export out --registry {}"),
+    ("croissant.json", "export out --croissant {}"),
+    ("site", "export out --site {}"),
+)
+
+
+def _read(asked: Asked, stage: Stage) -> None:
+    """Every reader's answer; a refusal is one too."""
+    for case, words in _FEW:
+        stage.case(case, *shlex.split(words))
+    for case, words in _MORE:
+        stage.case(case, *shlex.split(words), quick=asked.all_readers)
+    if asked.engine == "spark":
+        return  # readers do not know what counted
+    for name, words in _FILES:
+        typed = shlex.split(words.format(name))
+        stage.case(name, *typed, files=(name,), quick=asked.all_readers)
+
+
+def _play(asked: Asked, stage: Stage) -> None:
+    inputs.lists(stage)
+    source = inputs.SOURCES[asked.source](stage)
+    engine = ("--engine", "spark") if asked.engine == "spark" else ()
+    where = ("--ledger", "ledger.sqlite", "--dataset", "town", "--new-dataset", "-o", "out")
+    given = ("--epsilon", asked.epsilon, *shlex.split(asked.words), *engine)
+    stage.case("plan", "plan", source, *given[: len(given) - len(engine)], quick=asked.quick)
+    stage.seed("release")
+    told = stage.run("release", source, *given, *where)
+    charged = stage.run("ledger", "export", "--ledger", "ledger.sqlite")
+    out = stage.folder / "out"
+    stage.note("release", told, folder_text(out), charged)
+    if out.exists():
+        _read(asked, stage)
+        _again(asked, stage, source, given)
+
+
+def _again(asked: Asked, stage: Stage, source: str, given: tuple[str, ...]) -> None:
+    """A second release beside the first: what changed, and what it is charged."""
+    if asked.engine == "spark" or not (asked.quick or asked.all_readers):
+        return
+    later = (*given, "--ledger", "ledger.sqlite", "--dataset", "town", "-o", "later")
+    stage.case("later", "release", source, *later, "--json", quick=asked.all_readers)
+    for case, words in (("changes", ""), ("changes of shares", "--of shares --json --fdr 0.2")):
+        stage.case(case, "changes", "out", "later", *words.split(), quick=asked.all_readers)
+    stage.case("ledger", "ledger", "show", "--ledger", "ledger.sqlite", quick=asked.all_readers)
+
+
+def scenes() -> Iterator[Scene]:
+    """A scene for each request."""
+    for asked in requests():
+        needs = {"spark": "spark"}.get(asked.engine, "postgres" * (asked.source == "postgres"))
+        yield Scene(asked.name, partial(_play, asked), asked.quick, needs)
