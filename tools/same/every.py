@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from same import releases
+from same import frames, labs, ledgers, numbers, people, planning, releases, serving
 from same.stage import Scene
 
-_PARTS = (releases,)
+# What takes longest comes first, so that both processes end together.
+_PARTS = (serving, planning, labs, people, ledgers, releases, frames, numbers)
 
 
 def scenes() -> Iterator[Scene]:

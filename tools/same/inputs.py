@@ -26,18 +26,17 @@ _USERS, _ROWS = 90, 700
 def rows() -> tuple[tuple[Any, ...], ...]:
     """Heavy and light users, some repeats, and some rows that have to be dropped."""
     chance = Random(7)
-    made = []
+    made: list[tuple[Any, ...]] = []
     for number in range(_ROWS):
         user = int(_USERS * chance.random() ** 2)
         place = int(len(PLACES) * chance.random() ** 2)
         when = 1711839600 + 1800 * chance.randrange(96)  # around a change to summer time
-        made.append(
-            (
-                number, f"u{user}", f"s{user % 4}", PLACES[place], DAYS[chance.randrange(3)],
-                chance.randrange(8), 1 + chance.randrange(3), 18 + user % 50, "fm"[user % 2],
-                when, _moment(when),
-            )  # fmt: skip
-        )
+        row = (
+            number, f"u{user}", f"s{user % 4}", PLACES[place], DAYS[chance.randrange(3)],
+            chance.randrange(8), 1 + chance.randrange(3), 18 + user % 50, "fm"[user % 2],
+            when, _moment(when),
+        )  # fmt: skip
+        made.append(row)
     odd = made[0]
     for place, value in ((1, None), (3, None), (3, "elsewhere"), (4, "Sun"), (4, None), (3, " p1")):
         changed = list(odd)
@@ -97,7 +96,7 @@ def lists(stage: Stage) -> None:
     )  # fmt: skip
 
 
-# ---- the records in each kind of source -----------------------------------------------------------
+# ---- the records in each kind of source ---------------------------------------------------------
 
 
 def _parquet(stage: Stage) -> str:

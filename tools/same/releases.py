@@ -38,9 +38,12 @@ class Asked:
     @property
     def name(self) -> str:
         """Method, noise, summary, transform, source, engine, and what is special."""
-        parts = (method(self.words), _option(self.words, "--noise") or _noise(self.words),
-                 _option(self.words, "--publishing") or "dense",
-                 _option(self.words, "--transform") or "none", self.source, self.engine)  # fmt: skip
+        words = self.words
+        parts = (
+            method(words), _option(words, "--noise") or _noise(words),
+            _option(words, "--publishing") or "dense", _option(words, "--transform") or "none",
+            self.source, self.engine,
+        )  # fmt: skip
         return f"release {' '.join(parts)}: {self.title}"
 
 
@@ -185,7 +188,7 @@ _FORMS = (
           f"{_RANGES} --transform dyadic --ordered hour --publishing threshold --threshold 19/3"),
     Asked("size", f"{_RANGES} --transform dyadic --ordered hour --publishing filter-priority "
           "--size 6"),
-    Asked("wavelets", f"{_RANGES} --transform haar --ordered hour", quick=True),
+    Asked("wavelets", f"{_RANGES} --transform haar --ordered hour", quick=True, all_readers=True),
     Asked("cut", f"{_RANGES} --transform haar --ordered hour --publishing filter --cut 3"),
     Asked("size", f"{_RANGES} --transform haar --ordered hour --publishing priority --size 6"),
     Asked("sketch", f"{_SRA} --transform sketch --buckets 8 --sketch-rows 3", quick=True),
@@ -235,7 +238,7 @@ def requests() -> Iterator[Asked]:
         yield Asked(one.title, one.words, one.epsilon, source, "spark")
 
 
-# ---- readers ----------------------------------------------------------------------------------------
+# ---- readers ------------------------------------------------------------------------------------
 
 _FEW = (
     ("check", "check out --ledger ledger.sqlite --json"),
@@ -250,7 +253,7 @@ _MORE = (
     ("top in a context", "top out --context day=Mon"),
     ("sum of a day", "sum out --where \"day = 'Mon'\""),
     ("sum of some", "sum out --where \"place in ('p0', 'p3') and day <> 'Tue'\" --json"),
-    ("sum of a range", "sum out --where \"hour between 2 and 5\" --json"),
+    ("sum of a range", 'sum out --where "hour between 2 and 5" --json'),
     ("sum of one", "sum out --where \"place = 'p1'\" --format csv"),
     ("recommend", "recommend out --context day=Mon --without p0 --json"),
     ("special", "recommend out --context day=Tue --by special"),

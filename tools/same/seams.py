@@ -19,7 +19,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache
+from importlib import import_module
 from typing import Any
 from unittest import mock
 
@@ -31,12 +33,11 @@ from crowdtally.noise import source
 _SEED_BYTES = 32
 """What the source of noise asks the operating system for: the length of a key."""
 _real_urandom = os.urandom
-_real_perf_counter = time.perf_counter
 _name = ""
 _asked: Counter[str] = Counter()
 
 
-# ---- chance, and what differs between machines ------------------------------------------------
+# ---- chance, and what differs between machines --------------------------------------------------
 
 
 def begin() -> None:
@@ -52,11 +53,11 @@ def begin() -> None:
         os.environ.pop(name, None)
     time.tzset()
     os.urandom = _urandom
-    secrets.randbits = lambda bits: int.from_bytes(_bytes("bits", 16)) % 2**bits
-    secrets.randbelow = lambda limit: int.from_bytes(_bytes("below", 16)) % limit
-    secrets.token_bytes = lambda size=None: _bytes("bytes", size or 32)
-    secrets.token_hex = lambda size=None: _bytes("hex", size or 32).hex()
-    secrets.token_urlsafe = lambda size=None: _bytes("url", size or 32).hex()
+    secrets.randbits = lambda k: int.from_bytes(_bytes("bits", 16)) & ((1 << k) - 1)
+    secrets.randbelow = _below
+    secrets.token_bytes = lambda nbytes=None: _bytes("bytes", nbytes or 32)
+    secrets.token_hex = lambda nbytes=None: _bytes("hex", nbytes or 32).hex()
+    secrets.token_urlsafe = lambda nbytes=None: _bytes("url", nbytes or 32).hex()
     platform.node = lambda: "somewhere"
     os.getlogin = lambda: "someone"
     getpass.getuser = lambda: "someone"
@@ -78,6 +79,10 @@ def _bytes(kind: str, size: int) -> bytes:
     return hashlib.shake_256(f"{_name}|{kind}|{_asked[kind]}".encode()).digest(size)
 
 
+def _below(exclusive_upper_bound: int) -> int:
+    return int.from_bytes(_bytes("below", 16)) % exclusive_upper_bound
+
+
 def _urandom(size: int, /) -> bytes:
     """Keys of noise follow from the name; other libraries get what they would get."""
     return _bytes("key", size) if size == _SEED_BYTES else _real_urandom(size)
@@ -87,7 +92,11 @@ def _urandom(size: int, /) -> bytes:
 def slow_clock(step: float) -> Iterator[None]:
     """Each look at the stopwatch takes so many seconds: what runs for a time runs equally long."""
     looks = iter(range(10**9))
-    with mock.patch.object(time, "perf_counter", lambda: step * next(looks)):
+
+    def look() -> float:
+        return step * next(looks)
+
+    with mock.patch.object(time, "perf_counter", look):
         yield
 
 
@@ -141,6 +150,12 @@ def _commands(found: Any, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
         yield from _commands(found.get_command(None, name), (*path, name))
 
 
+def serve(words: list[str]) -> None:
+    """Be the program in this process, until it ends by itself or is interrupted."""
+    sys.argv = ["crowdtally", *words]
+    cli.main()
+
+
 # ---- what the program has names for -------------------------------------------------------------
 
 
@@ -169,11 +184,17 @@ def draws() -> Any:
     return SystemDraws()
 
 
-def law_of(noise: dict[str, Any]) -> Any:
-    """The law that a table's ``noise`` in ``release.json`` describes."""
-    from crowdtally.laws.registry import law_of as found
+def laws() -> list[Any]:
+    """Examples of every law."""
+    from crowdtally.laws.gaussian import GaussianNoise
+    from crowdtally.laws.interval import IntervalNoise
+    from crowdtally.laws.laplace import DiscreteLaplace
 
-    return found(noise)
+    return [
+        DiscreteLaplace(Fraction(7, 2)), DiscreteLaplace(Fraction(40), Fraction(1, 4)),
+        IntervalNoise(Fraction(1, 2), 6), IntervalNoise(Fraction(1, 3), 6, 1),
+        GaussianNoise(Fraction(1, 3)), GaussianNoise(Fraction(101, 2), Fraction(1, 4)),
+    ]  # fmt: skip
 
 
 def combination(squares: float, total: float) -> Any:
@@ -191,7 +212,7 @@ def zcdp() -> Any:
 
 
 def rehearsal(records: Any, domain: Any, **options: Any) -> Iterator[Any]:
-    """Runs of a request's real steps, by their seeds: 0, 1, …"""
+    """Runs of a request's real steps, by their seeds."""
     from crowdtally.curator.engine.duckdb import DuckDBEngine
     from crowdtally.curator.request.request import make_request
     from crowdtally.lab.rehearsing import Rehearsal
@@ -203,15 +224,30 @@ def rehearsal(records: Any, domain: Any, **options: Any) -> Iterator[Any]:
             yield made.run(number, draws())
 
 
-# ---- servers that the tests start too ------------------------------------------------------------
+def reserved(location: str, dataset: str, number: int) -> list[str]:
+    """Charges that no release came of: the last one may have drawn already."""
+    from crowdtally.budget import Charge, Ledger, Part
+    from crowdtally.values.epsilon import Epsilon
+    from crowdtally.values.unit import PrivacyUnit
+
+    made = []
+    with Ledger.open(location) as ledger:
+        for _ in range(number):
+            part = Part("items", Epsilon.of("1/9"), "discrete-laplace", {"l1_bound": 1})
+            charge = Charge(secrets.token_hex(16), Epsilon.of("1/9"), (part,))
+            unit = PrivacyUnit("user", "who")
+            made.append(ledger.reserve(dataset, unit, charge).id)
+        ledger.start_drawing(made[-1])
+    return made
+
+
+# ---- servers that the tests start too -----------------------------------------------------------
 
 
 @cache
 def postgres() -> Any:
     """A PostgreSQL server of this process's own."""
-    from budget.ledger_kit import running_server
-
-    return running_server()
+    return import_module("budget.ledger_kit").running_server()
 
 
 @cache

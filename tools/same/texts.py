@@ -104,7 +104,7 @@ def _parquet(path: Path) -> str:
 
 
 def _sheet(path: Path) -> str:
-    from openpyxl import load_workbook
+    from openpyxl import load_workbook  # type: ignore[import-untyped,unused-ignore]
 
     return "\n".join(
         f"{sheet.title}: {json.dumps([cell.value for cell in row], default=str)}"
