@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from same import frames, labs, ledgers, numbers, people, planning, releases, serving
+from same import (
+    frames,
+    labs,
+    ledgers,
+    numbers,
+    people,
+    planning,
+    releases,
+    serving,
+    stored,
+)
 from same.stage import Scene
 
 # What takes longest comes first, so that both processes end together.
-_PARTS = (serving, planning, labs, people, ledgers, releases, frames, numbers)
+_PARTS = (serving, planning, labs, people, ledgers, stored, releases, frames, numbers)
 
 
 def scenes() -> Iterator[Scene]:

@@ -108,6 +108,14 @@ def _released(source: str, stage: Stage, told: _Told) -> None:
         stage.note("inspection", str(ct.inspect(ct.read(_HELD[source](stage), **_ROLES), domain)))
 
 
+def _refused(ask: Callable[[], object]) -> str:
+    """The words in which the library says no."""
+    try:
+        return f"answered {ask()}"
+    except ct.CrowdtallyError as error:
+        return f"{type(error).__name__}: {error}"
+
+
 def _answers(release: ct.Release) -> Iterator[object]:
     yield release
     yield release._repr_html_()
@@ -122,7 +130,9 @@ def _answers(release: ct.Release) -> Iterator[object]:
     yield release.table("items").fetchall()
     yield (release.table("edges").columns, release.table("edges").types)
     yield release.describe()
-    yield ct.changes(release, release)
+    yield _refused(lambda: ct.changes(release, release))
+    yield _refused(lambda: release.top(0))
+    yield _refused(lambda: release.sum("plce = 1"))
     yield release.with_labels({place: place.upper() for place in inputs.PLACES}).top(3)
 
 

@@ -170,6 +170,7 @@ def _helps(stage: Stage) -> None:
     for name in seams.commands():
         stage.case(name, *name.split()[1:], "--help")
     stage.case("--version", "--version")
+    stage.case("self-test", "check", "--json")
 
 
 def scenes() -> Iterator[Scene]:
