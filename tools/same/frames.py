@@ -105,7 +105,7 @@ def _released(source: str, stage: Stage, told: _Told) -> None:
     plan = ct.plan(records, domain, epsilon="1/3", max_records=4, guess_users=90, query_cells=5)
     stage.note("plan", str(plan))
     if source != "stream":  # which can be read once
-        stage.note("inspection", str(ct.inspect(ct.read(_HELD[source](stage), **_ROLES), domain)))
+        stage.note("inspection", str(ct.inspect(records, domain)))
 
 
 def _refused(ask: Callable[[], object]) -> str:

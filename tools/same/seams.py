@@ -12,6 +12,7 @@ import hashlib
 import io
 import os
 import platform
+import pwd
 import random
 import secrets
 import sys
@@ -33,6 +34,7 @@ from crowdtally.noise import source
 _SEED_BYTES = 32
 """What the source of noise asks the operating system for: the length of a key."""
 _real_urandom = os.urandom
+_real_getpwuid = pwd.getpwuid
 _name = ""
 _asked: Counter[str] = Counter()
 
@@ -61,6 +63,7 @@ def begin() -> None:
     platform.node = lambda: "somewhere"
     os.getlogin = lambda: "someone"
     getpass.getuser = lambda: "someone"
+    pwd.getpwuid = _account
     seed("")
 
 
@@ -77,6 +80,10 @@ def _bytes(kind: str, size: int) -> bytes:
     """The next bytes of a kind; how often another kind was asked for does not matter."""
     _asked[kind] += 1
     return hashlib.shake_256(f"{_name}|{kind}|{_asked[kind]}".encode()).digest(size)
+
+
+def _account(uid: int, /) -> pwd.struct_passwd:
+    return pwd.struct_passwd(("someone", *_real_getpwuid(uid)[1:]))
 
 
 def _below(exclusive_upper_bound: int) -> int:

@@ -22,6 +22,9 @@ from same.stage import Scene, Stage
 _ENTRY = Path(__file__).resolve().parent.parent / "equal.py"
 _PATIENCE = 300
 _MOST_PAGES = 60
+_BUSY, _ATTEMPTS = (422, 503), 30
+"""What a server answers that ran out of time or of threads; how often to ask then."""
+_VOLATILE = ("date", "content-length", "etag", "last-modified")
 _TYPES = ("text/", "application/json", "application/problem+json", "application/geo+json")
 
 
@@ -61,6 +64,17 @@ class Server:
     def _asked(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> tuple[int, dict[str, str], bytes]:
+        """The answer; asked again where the machine was too busy for one in time."""
+        for _ in range(_ATTEMPTS):
+            found = self._answered(method, path, body, headers)
+            if found[0] not in _BUSY:
+                break
+            time.sleep(1)
+        return found
+
+    def _answered(
+        self, method: str, path: str, body: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection(
             "127.0.0.1", urlsplit(self.url).port, timeout=_PATIENCE
         )
@@ -89,8 +103,7 @@ class Server:
         return self._told(*self._asked("POST", urljoin(page, action), body, headers))
 
     def _told(self, status: int, headers: dict[str, str], body: bytes) -> str:
-        kept = {n: v for n, v in sorted(headers.items()) if n not in ("date", "content-length",
-                                                                     "etag")}  # fmt: skip
+        kept = {name: value for name, value in sorted(headers.items()) if name not in _VOLATILE}
         plain = kept.get("content-type", "text/").startswith(_TYPES)
         text = body.decode("utf-8", "backslashreplace") if plain else "not a text"
         return f"{status} {kept}\n{text}"

@@ -93,7 +93,10 @@ class Stage:
 
 def played(scene: Scene, quick: bool) -> Stage:
     """The cases of a scene; what fails there is told, and a case of its own."""
-    home, before = Path(tempfile.mkdtemp(prefix="crowdtally-equal-")).resolve(), Path.cwd()
+    # Lines are broken by the length of a path: it is the same wherever there is a /tmp.
+    place = "/tmp" if Path("/tmp").is_dir() else None
+    home = Path(tempfile.mkdtemp(prefix="crowdtally-equal-", dir=place)).resolve()
+    before = Path.cwd()
     stage = Stage(scene.name, home, quick)
     os.environ.update(HOME=str(home), XDG_DATA_HOME=str(home / "data"), TMPDIR=str(home))
     os.chdir(home)

@@ -18,7 +18,8 @@ _MASKS = (
     (re.compile(rf"\b{_YEAR}-\d\d-\d\d(?:(?:T| |, ){_CLOCK})?"), "<time>"),
     (re.compile(rf"\b\d{{1,2}} (?:{_MONTHS}) {_YEAR}(?:, {_CLOCK})?"), "<time>"),
     (re.compile(r"(127\.0\.0\.1|localhost):\d+"), r"\1:<port>"),
-    (re.compile(r'("versions": ?)\{[^}]*\}'), r"\1<versions>"),
+    (re.compile(r'("versions\\?": ?)\{[^}]*\}'), r"\1<versions>"),
+    (re.compile(r'(\\?"(?:crowdtally|duckdb)\\?": ?)\\?"\d[\w.]*\\?"'), r"\1<version>"),
     (re.compile(r"\b(crowdtally|duckdb|numpy|python|Python) \d+\.[\d.]*\d"), r"\1 <version>"),
     (re.compile(r"\b\d+(?:\.\d+)? (?:s|seconds|minutes)\b"), "<duration>"),
 )
