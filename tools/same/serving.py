@@ -22,7 +22,7 @@ from same.stage import Scene, Stage
 _ENTRY = Path(__file__).resolve().parent.parent / "equal.py"
 _PATIENCE = 300
 _MOST_PAGES = 60
-_BUSY, _ATTEMPTS = (422, 503), 30
+_BUSY, _ATTEMPTS = (422, 429), 30
 """What a server answers that ran out of time or of threads; how often to ask then."""
 _VOLATILE = ("date", "content-length", "etag", "last-modified")
 _TYPES = ("text/", "application/json", "application/problem+json", "application/geo+json")
