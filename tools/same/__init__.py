@@ -11,7 +11,6 @@
     serving    servers in processes of their own, and their pages
     planning   plans, inspections, helps and refusals
     ledgers    the life of a ledger
-    stored     releases and ledgers that earlier versions wrote
     people     one person's own device
     labs       comparisons, attacks, look-alikes
     numbers    draws of the samplers, and numbers of the laws

@@ -13,12 +13,11 @@ from same import (
     planning,
     releases,
     serving,
-    stored,
 )
 from same.stage import Scene
 
 # What takes longest comes first, so that both processes end together.
-_PARTS = (serving, planning, labs, people, ledgers, stored, releases, frames, numbers)
+_PARTS = (serving, planning, labs, people, ledgers, releases, frames, numbers)
 
 
 def scenes() -> Iterator[Scene]:

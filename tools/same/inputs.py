@@ -79,6 +79,8 @@ def lists(stage: Stage) -> None:
     kinds = ("park", "shop", "inn")
     info = "".join(f"{place},{kinds[n % 3]}\n" for n, place in enumerate(PLACES))
     write("info.csv", "place,kind\n" + info)
+    write("kinds.csv", "kind\n" + "".join(f"{kind}\n" for kind in kinds))
+    write("letters.csv", "letter\nP0\nP1\nP2\nP3\n")
     write("other.csv", info.replace(",", ";").join(("spot;kind\n", "")))
     write("same.csv", "who,person\n" + "".join(f"u{n},v{n // 2}\n" for n in range(40)))
     write(

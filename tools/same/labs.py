@@ -77,7 +77,7 @@ def _tables(tables: object) -> str:
 
 def _made_up(stage: Stage) -> None:
     for name in ("kosarak", "gowalla", "movielens"):
-        stage.case(name, "lab", "lookalike", name, "-o", f"{name}.parquet", "--scale", "1/2000",
+        stage.case(name, "lab", "lookalike", name, "-o", f"{name}.parquet", "--scale", "1/500",
                    files=(f"{name}.parquet",), quick=name == "kosarak")  # fmt: skip
     stage.case("demo", "demo", "--records", "20000", "-o", "demo", files=("demo",), quick=False)
 

@@ -42,6 +42,7 @@ _AFTER = (
     "show --by person --json", "show --by unit", "show --head", "verify", "export",
     "backup copy.sqlite", "backup copy.sqlite",
 )  # fmt: skip
+_ROLE = "DO $$ BEGIN CREATE ROLE {}; EXCEPTION WHEN duplicate_object THEN NULL; END $$"
 _MOVED = ("show", "verify", "export")
 
 
@@ -105,9 +106,13 @@ def _rest(stage: Stage, location: str, place: str) -> None:
     if place == "postgres":
         fresh = inputs.new_database(stage)
         stage.case("fresh", *_typed("create town --epsilon 2", fresh))
-        for words in ("grant analyst", "grant officer --officer"):
+        for role in ("analyst", "officer"):
+            seams.postgres().execute(_ROLE.format(role))
+        for words in ("grant analyst", "grant officer --officer", "grant analyst --run"):
             stage.case(words, *_typed(words, fresh))
-        stage.case("to a server", "ledger", "import", "new.sqlite", "--ledger", fresh)
+        other = inputs.new_database(stage)
+        stage.case("to a server", "ledger", "import", "new.sqlite", "--ledger", other)
+        stage.case("on the server", *_typed("export", other))
 
 
 def scenes() -> Iterator[Scene]:

@@ -22,10 +22,10 @@ def _files(stage: Stage) -> None:
         for number in range(30)
         for name in chance.sample(names, 1 + number % 3)
     ]
-    stage.write("films.csv", "item,category\n" + "\n".join(lines) + "\n")
-    stage.write("own.csv", "item\n" + "".join(f"film {n}\n" for n in (1, 4, 7, 12, 20, 29)))
+    stage.write("films.csv", "item,category\n" + "\n".join([*lines, "film 30,solo"]) + "\n")
+    stage.write("own.csv", "item\n" + "".join(f"film {n}\n" for n in (1, 4, 7, 12, 20, 29, 30)))
     stage.write("own.txt", "film 2\nfilm 3\nnot a film\n")
-    stage.write("levels.csv", "category,level\nhorror,no\nspace,all\ncrime,1/2\n")
+    stage.write("levels.csv", "category,level\nhorror,no\nsolo,all\ncrime,1/2\n")
     stage.write("fame.csv", "item,weight\n" + "".join(f"film {n},{n + 1}\n" for n in range(30)))
 
 
@@ -50,6 +50,7 @@ def _commands(stage: Stage) -> None:
     stage.case("popularity", "person", "perturb", "own.csv", *_PUBLIC, *typed, "--store", "famous",
                "--popularity", "fame.csv:weight", "-o", "f.csv", files=("f.csv",))  # fmt: skip
     other = ("person", "perturb", "own.txt", *_PUBLIC, *typed, "--store", "other")
+    stage.case("contradiction", *other, "--drop-unknown", "--level", "space=all")
     stage.case("unknown", *other)
     stage.case("unknown are dropped", *other, "--drop-unknown")
     stage.case("ledger", "ledger", "export", "--ledger", "own/ledger.sqlite")

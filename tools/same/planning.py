@@ -47,7 +47,7 @@ _LOOKS = (
     f"{_ITEM} --quantity n --max-quantity 2 --type n=int64",
     f"{_ITEM} --where \"hour < 3\" --type hour=int64",
     "visits.csv --user-per-row --item place --items places.csv",
-    "visits.csv --user who --item kind --values kind=park,shop --join info.csv:place",
+    "visits.csv --user who --item kind --items kinds.csv --join info.csv:place",
     "visits.parquet --user who --item place --items places.csv --context hour --values hour=0..3",
 )  # fmt: skip
 _R = f"release {_ITEM} --ledger ledger.sqlite --dataset town --new-dataset -o new"
@@ -126,6 +126,9 @@ _REFUSED = (
     "lab reproduce", "lab reproduce nobody", "lab reproduce cormode 99",
     "lab recommend visits.csv --user who --item place --catalogue none.csv -o new",
     "demo -o places.csv", "demo --records 0",
+    f"{_B} --max-records 3 --delta 1e-6 --noise gaussian --publishing priority --size 6",
+    f"{_B} --max-records 3 --delta 1e-6 --noise gaussian --publishing threshold --threshold 9",
+    f"{_E} --features features.csv --context day --values day=Mon,Tue,Wed",
 )  # fmt: skip
 
 
