@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import crowdtally as ct
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
 from crowdtally.curator.request.options import ReleaseOptions
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon
 from made_up import DAYS, generate
 from made_up import ITEMS as RELEASE_ITEMS
 

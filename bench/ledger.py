@@ -53,8 +53,7 @@ from crowdtally.budget import (
 from crowdtally.budget.record.authors import this_author
 from crowdtally.budget.record.balance import Balance, after
 from crowdtally.budget.record.chain import Row, append
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.unit import PrivacyUnit
+from crowdtally.core.privacy import Epsilon, PrivacyUnit
 from made_up import DAYS, ITEMS, generate
 from served import server
 

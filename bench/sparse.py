@@ -17,13 +17,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.sizes import filter_cut
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
 
 EPSILON = Epsilon.of("0.1")
 SCALE = 1 / EPSILON.value

@@ -24,16 +24,17 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core import files
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published, parquet, regular
+from crowdtally.published import Published, parquet
 from crowdtally.reader.release import Release
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Axis
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import grid
 
 ADULT = "workclass education marital-status occupation relationship race gender".split()
 EPSILONS = ("0.1", "1")
@@ -201,7 +202,7 @@ def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> 
         for axis in table.axes
     ]
     entry = noisy.description() | {
-        "rows": len(noisy.values), "sha256": regular.digest(folder / "cells.parquet"),
+        "rows": len(noisy.values), "sha256": files.digest(folder / "cells.parquet"),
     }  # fmt: skip
     facts = {
         "tables": [entry],

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import SCHEMA, NoisyTable, staging
 from crowdtally.published.checks.contents import list_hash
-from crowdtally.values.domain import Axis
-from crowdtally.values.layout import grid
 
 _LISTED = 10_000
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 import crowdtally as ct
-from crowdtally import durable
 from crowdtally.budget import Ledger
+from crowdtally.core import files
 from kit.made import made, visits
 from kit.silent import SilentDraws
 
@@ -34,8 +34,8 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
         os.fsync(descriptor)
 
     fake = SimpleNamespace(**vars(os) | {"open": open_file, "fsync": fsync})
-    monkeypatch.setattr(durable, "os", fake)  # other modules open folders by other means there
-    monkeypatch.setattr(durable, "WINDOWS", True)
+    monkeypatch.setattr(files, "os", fake)  # other modules open folders by other means there
+    monkeypatch.setattr(files, "WINDOWS", True)
 
 
 @pytest.mark.usefixtures("windows")
@@ -52,7 +52,7 @@ def test_without_the_guard_it_would_fail_after_the_charge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger.open(tmp_path / "ledger.sqlite", create=True)
-    monkeypatch.setattr(durable, "WINDOWS", False)
+    monkeypatch.setattr(files, "WINDOWS", False)
     with pytest.raises(ct.CrowdtallyError):
         made(tmp_path, visits({"zoo": 3}), ct.Domain(["zoo"]), draws=SilentDraws())
     assert not (tmp_path / "out").exists()
@@ -68,13 +68,13 @@ def test_a_file_that_cannot_be_flushed_is_an_error_everywhere(
 
     path = tmp_path / "table.parquet"
     path.write_bytes(b"rows")
-    monkeypatch.setattr(durable, "WINDOWS", system == "windows")
-    durable.flush(path)
+    monkeypatch.setattr(files, "WINDOWS", system == "windows")
+    files.flush(path)
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(OSError, match="Input/output"):
-        durable.flush(path)
+        files.flush(path)
     with pytest.raises(FileNotFoundError):
-        durable.flush(tmp_path / "nowhere")
+        files.flush(tmp_path / "nowhere")
 
 
 def test_a_folder_that_cannot_be_flushed_is_an_error_where_folders_can_be_opened(
@@ -85,18 +85,18 @@ def test_a_folder_that_cannot_be_flushed_is_an_error_where_folders_can_be_opened
 
     monkeypatch.setattr(os, "open", fail)
     with pytest.raises(PermissionError):
-        durable.flush(tmp_path)
-    monkeypatch.setattr(durable, "WINDOWS", True)
-    durable.flush(tmp_path)
-    assert os.name != "nt" or durable.WINDOWS
+        files.flush(tmp_path)
+    monkeypatch.setattr(files, "WINDOWS", True)
+    files.flush(tmp_path)
+    assert os.name != "nt" or files.WINDOWS
 
 
 def test_the_descriptor_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[int] = []
     close = os.close
     monkeypatch.setattr(os, "close", lambda number: (closed.append(number), close(number)))
-    durable.flush(tmp_path)
+    files.flush(tmp_path)
     monkeypatch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(5, "failed")))
     with pytest.raises(OSError, match="failed"):
-        durable.flush(tmp_path)
+        files.flush(tmp_path)
     assert len(closed) == 2

@@ -10,8 +10,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from crowdtally import memory
 from crowdtally.budget import Ledger
+from crowdtally.core import memory
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.errors import CrowdtallyError
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally import showing
+from crowdtally.core import display
 from crowdtally.reader.asking.printing import printed
 from crowdtally.reader.asking.top_list import TopItem, TopList
 from kit.hamlet import hamlet
@@ -176,8 +176,8 @@ def test_long_things_are_cut_and_say_so() -> None:
     assert repr(found).endswith("'item 2' 7 … and 99,997 more>")
     page = found._repr_html_()
     assert len(page) < 20_000
-    assert f"… and {100_000 - showing.MOST_ROWS:,} more" in page
-    assert "more" not in Page(top_list(showing.MOST_ROWS)._repr_html_()).text
+    assert f"… and {100_000 - display.MOST_ROWS:,} more" in page
+    assert "more" not in Page(top_list(display.MOST_ROWS)._repr_html_()).text
 
 
 def test_a_release_of_any_form_is_shown() -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import duckdb
 
 import crowdtally as ct
+from crowdtally.core.counts import What
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_subject
 from crowdtally.lab.comparing.held import Held, hold
-from crowdtally.values.counts import What
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _PARTS = ("night", "morning", "afternoon", "evening")

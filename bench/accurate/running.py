@@ -16,6 +16,8 @@ from accurate.files import Subject
 from accurate.kept import Scores
 from accurate.scores import Floats, context_scores, item_scores
 from accurate.ways import Way, request_of
+from crowdtally.core.layout import EDGES, ITEMS
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.request.request import Request, make_request
@@ -25,8 +27,6 @@ from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.estimates import estimate
 from crowdtally.lab.rehearsing import Halfway, Rehearsal
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.table_kinds import EDGES, ITEMS
 
 Estimates = Mapping[str, tuple[Floats, Floats]]
 """By table: the mean and the median."""

@@ -21,6 +21,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crowdtally import person
     from crowdtally.budget import Ledger
+    from crowdtally.core.domain import Axis, Domain
+    from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
+    from crowdtally.core.records import Records
     from crowdtally.curator.request.lists import read_list
     from crowdtally.curator.request.options import ReleaseOptions
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
@@ -28,10 +31,6 @@ if TYPE_CHECKING:
     from crowdtally.reader.changes.comparing import changes
     from crowdtally.reader.opening import load
     from crowdtally.reader.release import Release
-    from crowdtally.values.domain import Axis, Domain
-    from crowdtally.values.epsilon import Delta, Epsilon
-    from crowdtally.values.records import Records
-    from crowdtally.values.unit import PrivacyUnit
     from crowdtally.withdrawing import withdraw
 
 _HOMES = {

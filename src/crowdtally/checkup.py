@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from crowdtally.core.numbers import show
 from crowdtally.errors import InputError
 from crowdtally.published import Published, TableFacts, WithdrawalNote
 from crowdtally.published.checks.contents import check_contents
@@ -17,7 +18,6 @@ from crowdtally.published.packaging import FILE as PACKAGE
 from crowdtally.published.withdrawal import FILE as NOTE
 from crowdtally.published.withdrawal import SCHEMA as NOTE_SCHEMA
 from crowdtally.published.withdrawal import command
-from crowdtally.values.rational import show
 
 if TYPE_CHECKING:
     from crowdtally.budget import Charged, Ledger, Loss

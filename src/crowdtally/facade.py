@@ -10,6 +10,9 @@ from typing import Unpack
 
 from crowdtally.budget import Asked, Ledger, MissingLedgerError
 from crowdtally.budget.record.names import dataset_name
+from crowdtally.core.domain import Domain
+from crowdtally.core.numbers import Number
+from crowdtally.core.records import Records
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropping import Confirm, Tell
 from crowdtally.curator.engine.located import Sources
@@ -29,9 +32,6 @@ from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published, check_target, temporary_target
 from crowdtally.reader.release import Release
-from crowdtally.values.domain import Domain
-from crowdtally.values.rational import Number
-from crowdtally.values.records import Records
 
 _logger = logging.getLogger("crowdtally")
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 from pathlib import Path
 
 from crowdtally.budget import Ledger
+from crowdtally.core.domain import Domain
 from crowdtally.curator.request.lists import read_list
 from crowdtally.facade import read, release
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.opening import load
-from crowdtally.values.domain import Domain
 
 
 def run() -> dict[str, str | None]:

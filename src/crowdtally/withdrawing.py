@@ -10,16 +10,17 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowdtally import durable, published
+from crowdtally import published
 from crowdtally.budget import Charged, Ledger
 from crowdtally.budget.wording import stated
+from crowdtally.core import files
+from crowdtally.core.display import plainly
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.published import Published, WithdrawalNote, write_note
 from crowdtally.published.checks.shape import is_text
 from crowdtally.published.withdrawal import FILE, command
 from crowdtally.reader.release import Release
-from crowdtally.showing import plainly
 
 _LONGEST = 2000
 
@@ -149,8 +150,8 @@ def _put(found: Published, note: WithdrawalNote, there: WithdrawalNote | None, a
     assert note.reason is not None
     try:
         if there == note:
-            durable.flush(found.folder / FILE)
-            durable.flush(found.folder)
+            files.flush(found.folder / FILE)
+            files.flush(found.folder)
         else:
             write_note(found.folder, found.id, note.time, note.reason)
     except OSError as error:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from crowdtally.budget import Charge, Ledger, Part
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.unit import PrivacyUnit
+from crowdtally.core.privacy import Epsilon, PrivacyUnit
 
 UNIT = PrivacyUnit("user", "user_id")
 EACH = Fraction(1, 7)

@@ -23,11 +23,11 @@ from unittest import mock
 
 from budget.driven import EACH, UNIT, charge, in_child, moments
 from crowdtally.budget import Charged, DrawnBeforeError, Ledger, Reservation
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
 from crowdtally.curator.stages import marking, starting
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.published import Staged
-from crowdtally.values.epsilon import Epsilon
 from kit.bare import DATASET, bare_publish, nothing_to_count, released
 
 KEY = "the scenario's request"

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 
 from crowdtally.budget import Charge, Ledger, Part
-from crowdtally.values.epsilon import Delta, Epsilon
-from crowdtally.values.unit import PrivacyUnit
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
 from kit.warm import start
 
 if TYPE_CHECKING:

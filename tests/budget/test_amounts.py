@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdtally.budget.amounts import LONGEST, for_people, from_text, is_long, to_text
-from crowdtally.values.rational import short
+from crowdtally.core.numbers import short
 
 
 @given(st.fractions())

@@ -27,9 +27,8 @@ from crowdtally.budget import (
 )
 from crowdtally.budget.record.accountant import accountant
 from crowdtally.budget.record.balance import after
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon
-from crowdtally.values.unit import PrivacyUnit
 
 
 def spend(balance: Balance, *amounts: object) -> Balance:

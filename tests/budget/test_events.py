@@ -31,9 +31,8 @@ from crowdtally.budget.record.canonical import canonical
 from crowdtally.budget.record.chain import Row, link, read
 from crowdtally.budget.record.events import record
 from crowdtally.budget.record.parsing import _READERS, parse
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.unit import PrivacyUnit
 
 THIRD = Loss(Fraction(1, 3), Fraction(1, 10**9))
 ASKED = Asked("records.csv", "/out", {"split": Fraction(1, 2)}, "weekly", "week-46")

@@ -14,8 +14,8 @@ from crowdtally.budget import Asked, Charge, Ledger, Part
 from crowdtally.budget.record import fast_reader
 from crowdtally.budget.record.chain import Entry, Row, genesis, read
 from crowdtally.budget.record.fast_reader import Keys, Known, Reader, value_of
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.epsilon import Epsilon, Rho
 
 # Keys that entries have themselves, and what JSON escapes.
 AWKWARD = {

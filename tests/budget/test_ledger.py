@@ -41,10 +41,9 @@ from crowdtally.budget import (
     VoidedError,
 )
 from crowdtally.budget.book import Book
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import show
-from crowdtally.values.unit import PrivacyUnit
 
 
 @pytest.fixture

@@ -30,8 +30,8 @@ from crowdtally.budget import (
     Voided,
     VoidedError,
 )
+from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.unit import PrivacyUnit
 
 CLIENTS = 3
 NAMES = st.sampled_from(["a", "b"])

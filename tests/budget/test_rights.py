@@ -37,8 +37,8 @@ from crowdtally.budget import (
     OverBudgetError,
     TooMuchAtOnceError,
 )
+from crowdtally.core.privacy import NEIGHBOURS, Kind, PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.unit import NEIGHBOURS, Kind, PrivacyUnit
 from kit.command import crowdtally
 
 __all__ = ["folder", "server", "team"]

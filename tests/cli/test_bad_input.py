@@ -14,7 +14,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
-from crowdtally.values.unit import PrivacyUnit
+from crowdtally.core.privacy import PrivacyUnit
 from kit.command import crowdtally, installed
 from kit.town import PUBLIC, Town
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from crowdtally.budget import Asked, Charge, Ledger, Part
-from crowdtally.values.epsilon import Delta, Epsilon
-from crowdtally.values.unit import PrivacyUnit
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
 from kit.command import crowdtally
 
 UNIT = PrivacyUnit("user", "driver")

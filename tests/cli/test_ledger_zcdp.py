@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from crowdtally.budget import Charge, Ledger, Part
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.unit import PrivacyUnit
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
 from kit.command import crowdtally
 
 UNIT = PrivacyUnit("user", "driver")

@@ -11,10 +11,9 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.budget import Asked, Charge, Ledger, LedgerError, Part
+from crowdtally.core.privacy import Epsilon, PrivacyUnit
 from crowdtally.curator import publish
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.unit import PrivacyUnit
 from kit.command import Ended, crowdtally
 
 KEY = "visits-week-47"

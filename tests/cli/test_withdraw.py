@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally import durable, withdrawing
+from crowdtally import withdrawing
 from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.budget.record.events import Withdrawn
+from crowdtally.core import files
+from crowdtally.core.privacy import Epsilon, PrivacyUnit
 from crowdtally.published.withdrawal import FILE
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.unit import PrivacyUnit
 from kit.command import Ended, crowdtally
 from kit.damaged import edit
 from kit.hamlet import hamlet
@@ -274,18 +274,18 @@ def _only_read(tmp_path: Path) -> None:
 def test_a_disk_that_does_not_confirm_is_told_and_asked_again(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    flush, asked = durable.flush, []
+    flush, asked = files.flush, []
 
     def unsure(path: Path) -> None:
         asked.append(path)
         raise OSError(5, "Input/output error")
 
     assert place.withdraw().code == 0
-    monkeypatch.setattr(durable, "flush", unsure)
+    monkeypatch.setattr(files, "flush", unsure)
     ended = place.withdraw()
     assert ended.code == FAILURE
     assert "Input/output error" in ended.err
-    monkeypatch.setattr(durable, "flush", lambda path: (asked.append(path), flush(path)))
+    monkeypatch.setattr(files, "flush", lambda path: (asked.append(path), flush(path)))
     asked.clear()
     assert place.withdraw().code == 0
     assert asked == [place.note, place.folder], "a note that is there is flushed again"

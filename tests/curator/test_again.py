@@ -24,10 +24,10 @@ from crowdtally.budget import (
     Part,
     VoidedError,
 )
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.published import Published
-from crowdtally.values.epsilon import Epsilon
 from kit.bare import DATASET, UNIT, bare_publish, nothing_to_count
 
 __all__ = ["folder"]

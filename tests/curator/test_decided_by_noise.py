@@ -15,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.counts import Memberships
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
@@ -24,8 +26,6 @@ from crowdtally.curator.choosing.rows import RowNorms, RowSums, RowTable
 from crowdtally.curator.selecting.top_items import TopItems
 from crowdtally.curator.selecting.unknown_cells import UnknownCells
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.memberships import Memberships
 from kit.made import GivenNoise, made
 
 ONE, RHO = Epsilon.of(1), Rho.of("0.01")

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.measured import Measured
 from crowdtally.errors import CrowdtallyError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Axis
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import grid
-from crowdtally.values.memberships import Memberships
 
 AXES = [Axis.of("item", list("abc")), Axis.of("day", range(2))]
 CELLS = grid(AXES)

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.layout import Numbered
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.refined import Refined, can_be_refined
 from crowdtally.curator.table import Table
@@ -16,10 +19,6 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import Numbered
-from crowdtally.values.memberships import Memberships
 from kit.words import Seeded
 
 CELLS, BOUND, UNIT = Numbered("feature", 3), 8, Fraction(1, 8)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import PostgresServer, folder, server
-from crowdtally import durable, published
+from crowdtally import published
 from crowdtally.budget import (
     Charged,
     Ledger,
@@ -20,9 +20,10 @@ from crowdtally.budget import (
     UnknownOutcomeError,
     VoidedError,
 )
+from crowdtally.core import files
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.values.epsilon import Epsilon
 from kit.bare import DATASET, UNIT, bare_publish, nothing_to_count
 
 __all__ = ["folder", "server"]
@@ -303,14 +304,14 @@ def test_a_rename_that_fails_after_the_mark(
 
 def test_a_release_in_place_is_not_denied(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     """The rename was done, and only the disk's confirmation of it is missing."""
-    flush = durable.flush
+    flush = files.flush
 
     def fail(path: Path) -> None:
         if (folder / "out").exists():
             raise OSError(5, "Input/output error")
         flush(path)
 
-    monkeypatch.setattr(durable, "flush", fail)
+    monkeypatch.setattr(files, "flush", fail)
     with pytest.raises(CrowdtallyError, match="whole and in place") as caught:
         bare_publish(ledger, folder / "out")
     assert "Nothing was released" not in str(caught.value)

@@ -8,6 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import Pairs, grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.dpsense import GRID, DPSenseS
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.request.options import completed
@@ -15,10 +19,6 @@ from crowdtally.curator.request.tables import formed, table_bound
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Axis
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import Pairs, grid
 from kit.releases import named_form
 
 AXES = [Axis.of("item", list("abcd")), Axis.of("age", range(8))]

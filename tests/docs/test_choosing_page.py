@@ -6,10 +6,10 @@ import re
 from fractions import Fraction
 from math import exp
 
+from crowdtally.core.numbers import show
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.odds import PRIORS, odds, percent
 from crowdtally.reader.describing.words import power_of_e
-from crowdtally.values.rational import show
 from kit.documents import ROOT
 
 PAGE = (ROOT / "docs" / "choosing-epsilon.md").read_text(encoding="utf-8")

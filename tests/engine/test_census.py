@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting import rows as row_reads
@@ -17,8 +19,6 @@ from crowdtally.curator.counting.tables import count, count_rows, count_scaled
 from crowdtally.curator.counting.unknown_cells import kept_cells
 from crowdtally.curator.engine.census import Dropped, countable
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 from kit import reference
 from kit.crowd import (
     BARE,

@@ -13,6 +13,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.domain import Domain
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.counting.tables import count, count_rows
@@ -20,7 +21,6 @@ from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.domain import Domain
 from kit.crowd import Start
 from kit.histories import kept_by
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.records import Records
 from crowdtally.curator.engine import window
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.selecting.unknown_cells import Discovered, UnknownCells
 from crowdtally.curator.steps.step import Reading
-from crowdtally.values.records import Records
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, Histories, Start, Tally, farthest, together
 from kit.histories import Row

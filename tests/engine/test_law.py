@@ -14,9 +14,9 @@ import ibis
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.values.counts import What
 from kit.crowd import Start
 from kit.keyed import fit, law_of_subsets
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from crowdtally.core.counts import Memberships
+from crowdtally.core.layout import Layout
 from crowdtally.curator.counting import memberships
 from crowdtally.curator.counting.memberships import distinct_users
 from crowdtally.curator.engine.relations import Rows
-from crowdtally.values.layout import Layout
-from crowdtally.values.memberships import Memberships
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, STEP, Crowd, Tally, together
 from kit.histories import Shape

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.layout import grid
+from crowdtally.core.records import Records
 from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.values.domain import Domain
-from crowdtally.values.layout import grid
-from crowdtally.values.records import Records
 from kit.crowd import CONTEXTS, DATABASES, DOMAIN, LISTED, STEP, Start, Tally, farthest, tally
 
 MOST_PERSONS = 2**33

@@ -18,11 +18,11 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Join, Records
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.census import Dropped, countable
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Join, Records
 from kit.crowd import Start
 
 ITEMS = ["bar", "café", "Bar", "it's", " bar", "8"]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import What
+from crowdtally.core.layout import Pairs
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine import window
-from crowdtally.values.counts import What
-from crowdtally.values.layout import Pairs
 from kit import reference
 from kit.crowd import (
     BARE,

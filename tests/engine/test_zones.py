@@ -17,13 +17,13 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.domain import Domain
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.engine.zones import known_zones
 from crowdtally.errors import CrowdtallyError, InputError
-from crowdtally.values.domain import Domain
 from kit.cluster import engine_beside
 from kit.crowd import Start
 from kit.histories import kept_by

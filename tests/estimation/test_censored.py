@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Keeping
 from crowdtally.estimation import censored
 from crowdtally.estimation.bounded import bounded_counts
 from crowdtally.estimation.censored import sparse_posterior
 from crowdtally.estimation.facts import ItemFacts, Summary
 from crowdtally.estimation.likelihoods import Noise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.values.keeping import Keeping
 
 LAW = DiscreteLaplace(Fraction(20))
 LEVEL = Fraction(19, 20)

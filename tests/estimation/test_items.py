@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
 from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import Chosen, ItemFacts, Noisy, Summary
 from crowdtally.estimation.items import estimate_items
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.values.keeping import Keeping
 from kit.simulated_items import Crowd, crowd, law, noise, release
 
 

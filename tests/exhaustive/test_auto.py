@@ -13,12 +13,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.lab.auditing.databases import Record, on_records
 from crowdtally.lab.rehearsing import Rehearsal
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 from kit.paths import Followed, Wild, follow
 
 EPSILON = Fraction(3, 2)

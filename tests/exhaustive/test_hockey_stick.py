@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.counting import scaled_rows
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -25,8 +27,6 @@ from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading
 from crowdtally.laws.zcdp import delta_of
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 from kit.hockey import Change, divergence
 from kit.publishing import run_steps
 from kit.recording import recorded

@@ -14,6 +14,7 @@ import ibis
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts
 from crowdtally.curator.bounding import sra
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.bounding.sra import SRA
@@ -27,7 +28,6 @@ from crowdtally.curator.request import request
 from crowdtally.curator.steps import popularity, tables
 from crowdtally.curator.transforms.dyadic import DyadicTransform
 from crowdtally.noise.laplace import difference
-from crowdtally.values.counts import Counts
 from kit.mutants import (
     DistinctIds,
     FanOut,

@@ -14,14 +14,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crowdtally.budget import Ledger
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import Published
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Axis
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import grid
 from kit.publishing import publish
 from kit.rules import CHOSEN, PAIRS, SAMPLES, STEERED
 from kit.subjects import Bench, Subject, known_keys

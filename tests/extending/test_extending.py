@@ -14,10 +14,10 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
+from crowdtally.core.registry import Entry, Registry
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.values.registry import Entry, Registry
 from extending.toys import SmallestCells, Tripled
 
 HERE = "extending.toys"
@@ -137,7 +137,7 @@ def test_what_a_rule_of_ones_own_cannot_have(
 def test_the_help_lists_a_new_line() -> None:
     script = (
         "from crowdtally.curator.transforms import TRANSFORMS as registry\n"
-        "from crowdtally.values.registry import Entry\n"
+        "from crowdtally.core.registry import Entry\n"
         "registry._entries['tripled'] = Entry('extending.toys:Tripled', 'a toy')\n"
         "from crowdtally.cli import app\n"
         "app(['release', '--help'])"

@@ -11,6 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from crowdtally.core.counts import Counts, Keeping, Sides, What
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.layout import Layout
 from crowdtally.curator.bounding.ordering import keep_first
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Rows
@@ -18,10 +21,6 @@ from crowdtally.curator.publishing.dense import dense
 from crowdtally.curator.publishing.publishing import Charged, Noisy
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts, What
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.keeping import Keeping, Sides
-from crowdtally.values.layout import Layout
 
 
 @dataclass(frozen=True)

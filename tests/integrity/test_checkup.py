@@ -15,7 +15,7 @@ import crowdtally as ct
 from crowdtally import published
 from crowdtally.budget import Ledger, Loss
 from crowdtally.checkup import check_release
-from crowdtally.values.epsilon import Delta, Epsilon
+from crowdtally.core.privacy import Delta, Epsilon
 from kit.command import Ended, crowdtally
 from kit.damaged import KINDS, edit
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
+from crowdtally.core import files
 from crowdtally.errors import InputError
-from crowdtally.published import parquet, regular
+from crowdtally.published import parquet
 from kit.command import crowdtally
 from kit.served import serving
 from kit.stored import stored
@@ -53,8 +54,8 @@ def _replaced(path: Path, instead: str) -> Path:
 
 
 OPENED: dict[str, Callable[[Path], Any]] = {
-    "content": regular.content,
-    "digest": regular.digest,
+    "content": files.content,
+    "digest": files.digest,
     "columns": parquet.opened,
     "notes": parquet.notes_in,
     "rows": lambda path: list(parquet.read(path, ["count"], 10)),
@@ -102,14 +103,14 @@ def test_a_table_that_is_exchanged_after_it_was_looked_at(
     """DuckDB opens the very file that was found to be a regular one."""
     path = fresh("plain") / "items.parquet"
     wanted = parquet.ask(path, "SELECT count FROM release").fetchall()
-    really = regular.again
+    really = files.again
 
     def exchanged(file: Any, name: Path) -> Path:
         found = really(file, name)
         _replaced(path, "pipe")
         return found
 
-    monkeypatch.setattr(regular, "again", exchanged)
+    monkeypatch.setattr(files, "again", exchanged)
     with _at_once():
         assert parquet.ask(path, "SELECT count FROM release").fetchall() == wanted
 

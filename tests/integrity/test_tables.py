@@ -12,7 +12,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.checkup import check_release
-from crowdtally.published import load, parquet, regular
+from crowdtally.core import files as regular
+from crowdtally.published import load, parquet
 from crowdtally.published.checks import files
 from kit.command import crowdtally
 from kit.damaged import adopt, rehash

@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import Grid, grid
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable, seal, staging
 from crowdtally.published.metadata import promise
-from crowdtally.values.domain import Axis
-from crowdtally.values.layout import Grid, grid
 from kit.damaged import KINDS
 from kit.made import made, visits
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from flint import arb
 
+from crowdtally.core.counts import Keeping
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.values.keeping import Keeping
 from kit.recording import Drawn
 
 UNITS, SCORE_UNITS = 2**20, 17_297_280

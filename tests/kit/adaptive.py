@@ -16,6 +16,9 @@ import numpy as np
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
+from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.curator.members_table import members_table
 from crowdtally.curator.refined import Averaged, Refined
 from crowdtally.curator.request.request import Request, make_request
@@ -27,10 +30,6 @@ from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon, Price, Rho
-from crowdtally.values.layout import Crossed, Layout, Numbered, Picked, grid
-from crowdtally.values.memberships import Memberships
 from kit.made import visits
 from kit.publishing import publish
 

@@ -15,8 +15,9 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crowdtally import durable
 from crowdtally.budget import Asked, Charge, Ledger, Part
+from crowdtally.core import files
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
 from crowdtally.curator import again
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.counting.reading import Read
@@ -24,8 +25,6 @@ from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.steps.step import Released
 from crowdtally.published import Published, Staged
-from crowdtally.values.epsilon import Delta, Epsilon
-from crowdtally.values.unit import PrivacyUnit
 from kit.publishing import publish
 
 UNIT = PrivacyUnit("user", "user_id")
@@ -55,7 +54,7 @@ def _write(staged: Staged, metadata: Any, tables: Any) -> str:
     """One small file, flushed, instead of tables."""
     text = json.dumps(metadata)
     (staged.path / "release.json").write_text(text)
-    durable.flush(staged.path / "release.json")
+    files.flush(staged.path / "release.json")
     return hashlib.sha256(text.encode()).hexdigest()
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
 from crowdtally.estimation.items import estimate_items
 from crowdtally.laws.interval import IntervalNoise, phantoms_for
@@ -26,7 +27,6 @@ from crowdtally.reader.changes.measured import (
     of_table,
 )
 from crowdtally.reader.changes.testing import Pair, pairs_of
-from crowdtally.values.keeping import Keeping
 from kit import simulated_items
 from kit.simulated_items import Crowd
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.options import ReleaseOptions
 from crowdtally.curator.request.tables import formed
 from crowdtally.published import Published
 from crowdtally.reader.release import Release
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import grid
 from kit.releases import DRAWS, GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import ibis
 import numpy as np
 
+from crowdtally.core.counts import Counts, What
+from crowdtally.core.domain import Domain
+from crowdtally.core.layout import Grid, Layout, grid
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.prepare import Prepared, prepare
-from crowdtally.values.counts import Counts, What
-from crowdtally.values.domain import Domain
-from crowdtally.values.layout import Grid, Layout, grid
 from kit.histories import Row, Shape
 
 DATABASES, ITEMS, CONTEXTS = 300, 4, 3

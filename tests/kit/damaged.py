@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import crowdtally as ct
-from crowdtally.published.regular import digest
+from crowdtally.core.files import digest
 from crowdtally.published.seal import sealed
 from kit.adaptive import adaptive
 from kit.made import made, visits

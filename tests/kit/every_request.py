@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 import crowdtally as ct
+from crowdtally.core.records import Records
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.values.records import Records
 
 ITEMS, DAYS = ("a", "b", "c"), tuple(range(5))
 EPSILON = "6/7"

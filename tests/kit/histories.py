@@ -13,14 +13,14 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 
+from crowdtally.core.counts import Counts, What
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
-from crowdtally.values.counts import Counts, What
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Quantity, Records
 from kit.remembering import RememberingEngine
 
 ITEMS, CONTEXTS = 4, 3

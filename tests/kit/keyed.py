@@ -17,9 +17,9 @@ import ibis
 import numpy as np
 import pyarrow as pa
 
+from crowdtally.core.counts import What
 from crowdtally.curator.engine import hashing
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.values.counts import What
 from kit.chisquare import Verdict, goodness
 
 Columns = Mapping[str, Sequence[Any]]

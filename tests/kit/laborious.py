@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from crowdtally.values.keeping import Keeping
+from crowdtally.core.counts import Keeping
 from kit.exactly import ONE, Bracket, exp_neg
 
 DROPPED = 10**6

@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.layout import KINDS
 from crowdtally.curator.steps.step import Released
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.memberships import Memberships
-from crowdtally.values.table_kinds import KINDS
 
 
 class Wild(SystemDraws):

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.values.counts import What
 from kit.crowd import CONTEXTS, LISTED, Histories, Tally
 from kit.histories import Row
 

@@ -10,15 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from crowdtally.core import files
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable, Published, regular
+from crowdtally.published import NoisyTable, Published
 from crowdtally.reader.release import Release
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Axis
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import grid
 
 DRAWS = SystemDraws()
 GUARANTEE = {
@@ -61,7 +62,7 @@ def write(path: Path, table: NoisyTable) -> dict[str, object]:
         for name, column in block.items()
     }
     pq.write_table(pa.table(columns), path)
-    checked = {"rows": len(table.values), "sha256": regular.digest(path)}
+    checked = {"rows": len(table.values), "sha256": files.digest(path)}
     return table.description() | checked
 
 

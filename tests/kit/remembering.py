@@ -9,13 +9,13 @@ from unittest.mock import patch
 import ibis
 import numpy as np
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.engine.relations import Kept
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 
 _RULES: tuple[Any, ...] = (SRA, HPA)
 

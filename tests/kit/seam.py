@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.layout import KINDS
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
-from crowdtally.values.table_kinds import KINDS
 
 
 @dataclass(frozen=True)

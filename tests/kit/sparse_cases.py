@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from crowdtally.values.keeping import Keeping
+from crowdtally.core.counts import Keeping
 
 TAUS = [None, "1/2", "1", "3", "7/2", "19/3", "8"]
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.numbers import show
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
@@ -15,8 +17,6 @@ from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.noisy import INTERVAL_LEVEL
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.rational import show
 
 
 def sampled(keeping: Keeping, scale: Fraction, **more: Any) -> Sampled:

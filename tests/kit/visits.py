@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet
 
 import crowdtally as ct
+from crowdtally.core.records import Records
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_subject
 from crowdtally.lab.comparing.held import Held, hold
-from crowdtally.values.records import Records
 
 PLACES = ["bar", "cafe", "park", "pier", "zoo"]
 DAYS = ["Mon", "Tue"]

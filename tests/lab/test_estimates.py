@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.request.tables import formed
@@ -21,9 +24,6 @@ from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable, Published
 from crowdtally.reader.release import Release
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import grid
 from kit.loud import LOUD
 from kit.made import GivenNoise, made, visits
 from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write

@@ -12,6 +12,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Keeping
 from crowdtally.estimation.likelihoods import Noise
 from crowdtally.laws import registry
 from crowdtally.laws.cumulants import cumulants
@@ -22,7 +23,6 @@ from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.registry import fault_of, law_of
 from crowdtally.laws.terms import Terms
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.keeping import Keeping
 from kit.words import Seeded
 
 LAWS: list[NoiseLaw] = [

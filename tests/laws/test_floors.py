@@ -11,15 +11,13 @@ import pytest
 from flint import acb, arb
 
 import crowdtally as ct
+from crowdtally.core.counts import Keeping
+from crowdtally.core.hierarchy import DyadicAxis, consistent, range_weights
 from crowdtally.laws import stepwise
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
 from crowdtally.laws.terms import Terms
-from crowdtally.values.consistency import consistent
-from crowdtally.values.dyadic import DyadicAxis
-from crowdtally.values.haar import range_weights
-from crowdtally.values.keeping import Keeping
 
 SHARE = Fraction(1, 20)
 

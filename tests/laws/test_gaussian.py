@@ -9,6 +9,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws import gaussian
 from crowdtally.laws.balls import precision
@@ -18,8 +20,6 @@ from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
 from crowdtally.laws.registry import fault_of, law_of
 from crowdtally.laws.terms import Terms
-from crowdtally.values.epsilon import Epsilon, Rho
-from crowdtally.values.keeping import Keeping
 
 VARIANCES = [Fraction(v) for v in ("1/20", "1/3", "1", "7/2", "100/3", "10000", "1000000/7")]
 LEVELS = [Fraction(level) for level in ("0", "1/2", "0.95", "0.999", "0.999999999")]

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import IntervalNoise, phantoms_for
 from crowdtally.laws.law import Combination
@@ -19,8 +21,6 @@ from crowdtally.laws.registry import fault_of, law_of
 from crowdtally.laws.terms import Terms
 from crowdtally.laws.widths import mean_square
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon, Rho
-from crowdtally.values.keeping import Keeping
 from kit.words import Seeded
 
 LEVEL = Fraction(19, 20)

@@ -8,8 +8,8 @@ from math import exp
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.privacy import Epsilon
 from crowdtally.laws.odds import PRIORS, odds, odds_words, percent
-from crowdtally.values.epsilon import Epsilon
 
 
 @pytest.mark.parametrize("prior", PRIORS)

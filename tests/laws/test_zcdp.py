@@ -13,6 +13,7 @@ from flint import arb, ctx
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws import zcdp
 from crowdtally.laws.balls import as_ball, precision
@@ -27,7 +28,6 @@ from crowdtally.laws.zcdp import (
     rounded_down,
     rounded_up,
 )
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 BITS = 400
 """Of the other derivation: far more than what is tested keeps."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally import durable
 from crowdtally.budget import DrawnBeforeError, Ledger, LedgerError
+from crowdtally.core import files
 from crowdtally.errors import BudgetError, CrowdtallyError, InputError, StoppedError, UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person import store as storing
@@ -230,7 +230,7 @@ def test_a_full_disk_shows_before_the_charge(store: Store, monkeypatch: Any) -> 
         if path.name == "room":
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(durable, "flush", full)
+    monkeypatch.setattr(files, "flush", full)
     with pytest.raises(CrowdtallyError, match=r"No space left.* Nothing was charged"):
         store.perturb(OWN, plan())
     monkeypatch.undo()

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
+from crowdtally.core.domain import Domain
 from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.values.domain import Domain
 from kit.histories import DOMAIN, Counting, Shape
 
 Countings = Callable[..., Counting]

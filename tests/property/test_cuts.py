@@ -12,11 +12,11 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine import sizing, window
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.relations import Kept
-from crowdtally.values.counts import What
 from kit.histories import Counting, Row, Shape, databases, keys, rules, whats
 
 Countings = Callable[..., Counting]

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count_scaled
-from crowdtally.values.counts import What
 from kit.histories import (
     CONTEXTS,
     DERIVED,

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.values.counts import What
 from kit.histories import (
     TRIED,
     Counting,

@@ -11,10 +11,10 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable, noisy
-from crowdtally.values.domain import Axis
-from crowdtally.values.layout import grid
 from kit.hamlet import CELLS, DAYS, PLACES, hamlet
 from kit.made import made, visits
 from kit.silent import SilentDraws

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from crowdtally import published
+from crowdtally.core.layout import HEADS, KINDS, PAIRS, STEPS
+from crowdtally.core.numbers import recorded
+from crowdtally.core.privacy import Epsilon
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published.table import TableFacts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import recorded
-from crowdtally.values.table_kinds import HEADS, KINDS, PAIRS, STEPS
 from kit.stored import NAMES, stored
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally import durable
 from crowdtally.budget import Ledger
 from crowdtally.checkup import check_release
+from crowdtally.core import files as durable
 from crowdtally.published import load, parquet, staging
 from kit.hamlet import hamlet
 
@@ -53,7 +53,7 @@ def test_an_unforeseen_failure_says_that_the_charge_stands(
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from crowdtally import durable
+from crowdtally.core import files as durable
 from crowdtally.published import parquet
 from kit.hamlet import hamlet
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally import durable, published
+from crowdtally import published
+from crowdtally.core import files
 from crowdtally.published.withdrawal import FILE, SCHEMA, command, note_in, write_note
 from kit.hamlet import hamlet
 
@@ -114,7 +115,7 @@ def test_a_failure_leaves_the_note_that_was_there(
         case "write":
             monkeypatch.setattr(Path, "write_bytes", half)
         case "flush":
-            monkeypatch.setattr(durable, "flush", fail)
+            monkeypatch.setattr(files, "flush", fail)
         case "replace":
             monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="No space left"):
@@ -127,8 +128,8 @@ def test_the_note_is_flushed_before_it_gets_its_name_and_its_folder_after(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-    flush, replace = durable.flush, os.replace
-    monkeypatch.setattr(durable, "flush", lambda path: (events.append(path.suffix), flush(path)))
+    flush, replace = files.flush, os.replace
+    monkeypatch.setattr(files, "flush", lambda path: (events.append(path.suffix), flush(path)))
     monkeypatch.setattr(os, "replace", lambda *a: (events.append("replace"), replace(*a)))
     write_note(tmp_path, "r1", TIME, REASON)
     assert events == [".part", "replace", ""]

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.published import NoisyTable, staging
-from crowdtally.values.domain import Axis
-from crowdtally.values.layout import grid
 from kit.made import made, visits
 from kit.silent import SilentDraws
 

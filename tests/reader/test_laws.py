@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.counts import Keeping
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import grid
+from crowdtally.core.numbers import recorded, show
+from crowdtally.core.privacy import Price
 from crowdtally.laws import registry
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell
 from crowdtally.laws.terms import ONE_LINE, Terms
 from crowdtally.published import NoisyTable, staging
-from crowdtally.values.domain import Axis
-from crowdtally.values.epsilon import Price
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.layout import grid
-from crowdtally.values.rational import recorded, show
 from kit.damaged import edit
 from kit.made import made, visits
 from kit.silent import SilentDraws

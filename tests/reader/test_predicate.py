@@ -11,12 +11,12 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
+from crowdtally.core.domain import Axis
 from crowdtally.errors import UsageError
 from crowdtally.reader import condition
 from crowdtally.reader.condition import Among, boxes, every, negated, pieces, some
 from crowdtally.reader.lookup import AxisLookup
 from crowdtally.reader.predicate import parse as stated
-from crowdtally.values.domain import Axis
 
 LISTS = {
     "age": [-3, 0, 10, 20, 35],

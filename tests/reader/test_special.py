@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.tables import formed
 from crowdtally.estimation.lifts import Seen, found_lifts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published
 from crowdtally.reader.asking.special import are_told
 from crowdtally.reader.release import Release
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import grid
 from kit.auto_made import release_way, truth
 from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write
 from kit.words import Seeded

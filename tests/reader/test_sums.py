@@ -13,11 +13,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from crowdtally.core.numbers import exact
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
 from crowdtally.reader.asking import answering, boxes
 from crowdtally.reader.lookup import AxisLookup
-from crowdtally.values.rational import exact
 from kit.laborious import noise
 from kit.releases import axes_of, counts_of, release_of
 

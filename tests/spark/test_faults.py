@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.spark.engine import SparkEngine
 from crowdtally.curator.engine.spark.session import join_frame
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 from kit.cluster import executors, wait_for
 
 ROWS, USERS, ITEMS, LIMIT, KEY = 200_000, 3_000, 500, 5, 77

@@ -11,11 +11,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Sides
 from crowdtally.laws.balls import precision
 from crowdtally.laws.bells import beyond as beyond_ball
 from crowdtally.noise.gaussian import discrete_gaussian, gaussian_beyond
 from crowdtally.noise.source import system_words
-from crowdtally.values.keeping import Sides
 from kit.bells import by_brackets, by_integrals, by_terms, edges_of
 from kit.chisquare import draws_for_power, goodness
 

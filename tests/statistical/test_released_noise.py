@@ -14,6 +14,8 @@ import pytest
 from scipy import stats
 
 from crowdtally.budget import Ledger
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -21,8 +23,6 @@ from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.laplace import difference
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 from kit.chisquare import SIGNIFICANCE, Verdict, draws_for_power, goodness
 from kit.noise_checks import laplace_law
 from kit.publishing import publish

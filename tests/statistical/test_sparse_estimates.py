@@ -12,15 +12,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.keeping import Keeping
 from kit import laborious
 from kit.enumerated import laplace
 from kit.sums import sampled, sum_of, told_by

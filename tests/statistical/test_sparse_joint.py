@@ -12,14 +12,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.keeping import Keeping
 from kit import laborious
 from kit.chisquare import Verdict, two_samples
 from kit.laborious import DROPPED

@@ -116,7 +116,7 @@ def test_what_the_program_says_is_what_it_said() -> None:
 
 
 SLIPS = {
-    "values": ("values/haar.py", "(left - right) / width", "(right - left) / width", "haar csv"),
+    "values": ("core/hierarchy.py", "(left - right) / width", "(right - left) / width", "haar csv"),
     "laws": ("laws/laplace.py", "2 * (-rate * (width + 1)).exp()", "2 * (-rate * width).exp()",
              "laws"),
     "noise": ("noise/laplace.py", "draw(rate, n) - draw(rate, n))", "draw(rate, n))", "draws"),

@@ -19,8 +19,8 @@ import pytest
 
 from budget.ledger_kit import PostgresServer, folder, server
 from crowdtally.budget import Ledger, Reservation
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.values.epsilon import Epsilon
 from kit.bare import DATASET, bare_publish, nothing_to_count, released
 
 __all__ = ["folder", "server"]

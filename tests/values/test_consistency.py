@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from crowdtally.core.hierarchy import DyadicAxis, consistent, consistent_columns
 from crowdtally.errors import UsageError
-from crowdtally.values.consistency import consistent, consistent_columns
-from crowdtally.values.dyadic import DyadicAxis
 
 
 def design(levels: int) -> np.ndarray:

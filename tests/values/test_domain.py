@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crowdtally as ct
-from crowdtally.values.axis import Axis
-from crowdtally.values.domain import RESERVED, Domain
-from crowdtally.values.layout import grid
+from crowdtally.core.domain import RESERVED, Axis, Domain
+from crowdtally.core.layout import grid
 
 
 def domain_of(sizes: list[int]) -> Domain:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Memberships
 from crowdtally.errors import UsageError
-from crowdtally.values.memberships import Memberships
 
 
 def test_cells_that_are_not_listed_have_nobody() -> None:

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crowdtally as ct
+from crowdtally.core.numbers import LARGEST, exact, show
+from crowdtally.core.privacy import Delta, Epsilon
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon
-from crowdtally.values.rational import LARGEST, exact, show
 
 positive = st.fractions(min_value=Fraction(1, 10**40), max_value=10**40)
 

@@ -234,8 +234,7 @@ def rehearsal(records: Any, domain: Any, **options: Any) -> Iterator[Any]:
 def reserved(location: str, dataset: str, number: int) -> list[str]:
     """Charges that no release came of: the last one may have drawn already."""
     from crowdtally.budget import Charge, Ledger, Part
-    from crowdtally.values.epsilon import Epsilon
-    from crowdtally.values.unit import PrivacyUnit
+    from crowdtally.core.privacy import Epsilon, PrivacyUnit
 
     made = []
     with Ledger.open(location) as ledger:

@@ -9,7 +9,7 @@ import re
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
-from crowdtally.values.rational import digits, show
+from crowdtally.core.numbers import digits, show
 
 LONGEST = 3000
 """Digits of an amount that a charge states, those of a denominator of 1 among them."""

@@ -26,8 +26,8 @@ from crowdtally.budget.record.history import Charged, Reservation
 from crowdtally.budget.record.sources import filed, hashed, require_no_overlap
 from crowdtally.budget.record.staged import StagedFolder
 from crowdtally.budget.retrying import require_same, require_undrawn
+from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.unit import PrivacyUnit
 
 if TYPE_CHECKING:
     from crowdtally.budget.book import Book

@@ -11,10 +11,9 @@ from crowdtally.budget.record.accountant import chosen
 from crowdtally.budget.record.balance import Balance
 from crowdtally.budget.record.events import Created, LimitSet
 from crowdtally.budget.record.names import dataset_name
+from crowdtally.core.numbers import Number
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.rational import Number
-from crowdtally.values.unit import PrivacyUnit
 
 if TYPE_CHECKING:
     from crowdtally.budget.book import Book

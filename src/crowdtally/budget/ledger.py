@@ -30,10 +30,9 @@ from crowdtally.budget.record.history import Charged, Reservation, charged, expo
 from crowdtally.budget.record.names import dataset_name, normal
 from crowdtally.budget.record.sources import distinct
 from crowdtally.budget.record.staged import StagedFolder
+from crowdtally.core.numbers import Number
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.rational import Number
-from crowdtally.values.unit import PrivacyUnit
 
 if TYPE_CHECKING:
     from crowdtally.budget.database.store import Store

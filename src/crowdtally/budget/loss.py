@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.rational import short
+from crowdtally.core.numbers import short
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 
 _NOTHING = Fraction(0)
 
@@ -61,7 +61,7 @@ class Loss:
         )  # fmt: skip
 
     def short(self) -> Loss:
-        """The same, or a little more of few digits: see ``short`` of ``values/rational.py``."""
+        """The same, or a little more of few digits: see ``short`` of ``core/numbers.py``."""
         return Loss(short(self.epsilon), short(self.delta), short(self.rho), short(self.pure_rho))
 
     @property

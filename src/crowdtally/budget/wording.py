@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crowdtally.budget.amounts import for_people
 from crowdtally.budget.loss import Loss
-from crowdtally.values.rational import show
+from crowdtally.core.numbers import show
 
 
 def amount(loss: Loss, *, in_rho: bool = False) -> str:

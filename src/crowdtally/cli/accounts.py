@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdtally.budget import Balance, Ledger
+    from crowdtally.core.privacy import Delta, Epsilon, Rho
     from crowdtally.curator.engine.located import Sources
-    from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def check(
 def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
     from crowdtally import published
     from crowdtally.checkup import check_release
-    from crowdtally.showing import printable_json
+    from crowdtally.core.display import printable_json
 
     found, books = published.load(release), None
     if ledger is not None:

@@ -28,14 +28,14 @@ def demo(
     debug: options.DebugOption = False,
 ) -> None:
     """Invent a million visits, release who went where, and show the top places beside the truth."""
+    from crowdtally.core.domain import Domain
+    from crowdtally.core.privacy import Epsilon
     from crowdtally.curator.request.lists import read_list
     from crowdtally.errors import UsageError
     from crowdtally.facade import read, release
     from crowdtally.lab.demo import DAYS, generate
     from crowdtally.published import refuse_existing
     from crowdtally.reader.asking.printing import believed_interval, whole
-    from crowdtally.values.domain import Domain
-    from crowdtally.values.epsilon import Epsilon
 
     Epsilon.of(epsilon)
     if records < _FEWEST:

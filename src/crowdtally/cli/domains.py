@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from crowdtally.cli import syntax
+from crowdtally.core.row_files import file_and_column
 from crowdtally.errors import UsageError
-from crowdtally.values.file_column import file_and_column
 
 if TYPE_CHECKING:
+    from crowdtally.core.domain import Axis, Domain
+    from crowdtally.core.records import Records
     from crowdtally.curator.engine.located import Sources
-    from crowdtally.values.domain import Axis, Domain
-    from crowdtally.values.records import Records
 
 
 def domain_of(
@@ -29,8 +29,8 @@ def domain_of(
         if axes and not discover:
             raise UsageError("give the public list of items with --items FILE.")
         return _contexts(records, axes) if axes else None
+    from crowdtally.core.domain import Domain
     from crowdtally.curator.request.lists import read_list
-    from crowdtally.values.domain import Domain
 
     file, column = file_and_column(items)
     listed = read_list(file, records.item, column, apart_from=sources)
@@ -39,13 +39,13 @@ def domain_of(
 
 def _contexts(records: Records, axes: dict[str, Axis]) -> Domain:
     """The lists of contexts, where items are discovered."""
-    from crowdtally.values.domain import Domain
+    from crowdtally.core.domain import Domain
 
     return Domain(contexts=_in_order(axes, records.contexts))
 
 
 def _attributes(records: Records, items: str | None, axes: dict[str, Axis]) -> Domain:
-    from crowdtally.values.domain import Domain
+    from crowdtally.core.domain import Domain
 
     if items is not None:
         raise UsageError("--items goes with --item; attributes have --values NAME=… each.")
@@ -78,7 +78,7 @@ def axis_of(text: str, apart_from: Sources | None = None) -> Axis:
     """
     import numpy as np
 
-    from crowdtally.values.domain import Axis
+    from crowdtally.core.domain import Axis
 
     name, listed = syntax.values(text)
     if isinstance(listed, range):

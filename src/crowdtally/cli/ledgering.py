@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from crowdtally.budget import Ledger
     from crowdtally.budget.record.canonical import Json
     from crowdtally.budget.showing.shown import Grouping, Shown
-    from crowdtally.values.unit import PrivacyUnit
+    from crowdtally.core.privacy import PrivacyUnit
 
 app = typer.Typer(
     help="The privacy budget: create, limit, show, verify, export, void, backup, import.",
@@ -118,8 +118,8 @@ def create(
 
 def _unit(user: str | None, *, same_person: bool) -> PrivacyUnit:
     """The unit that releases with these options will have."""
+    from crowdtally.core.privacy import PrivacyUnit
     from crowdtally.errors import UsageError
-    from crowdtally.values.unit import PrivacyUnit
 
     if user is None:
         raise UsageError("--same-person says more about --user COL: give both.")

@@ -173,7 +173,7 @@ def _charged(
         return
     if earlier is not None:
         yield taken_up(earlier)
-    from crowdtally.values.rational import show
+    from crowdtally.core.numbers import show
 
     charged, dataset = made.charged, outside.dataset.name
     balance = outside.ledger.balance(dataset)

@@ -40,13 +40,13 @@ from crowdtally.cli.options import (
     WhereOption,
     typed_whole,
 )
+from crowdtally.core.row_files import file_and_column
 from crowdtally.curator.request.options import Option, declared, flag_of
-from crowdtally.values.file_column import file_and_column
 
 if TYPE_CHECKING:
+    from crowdtally.core.privacy import Delta, Epsilon
     from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.request.request import Request, Subject
-    from crowdtally.values.epsilon import Delta, Epsilon
 
     Check = Callable[[Sources, Epsilon, Delta], None]
 
@@ -86,10 +86,10 @@ def request_of(
     Without ``epsilon``, where a command does not need it, what the request would count.
     """
     from crowdtally.cli.domains import domain_of
+    from crowdtally.core.privacy import Delta, Epsilon
     from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.request.declaring import declare
     from crowdtally.curator.request.request import check_options, make_request, make_subject
-    from crowdtally.values.epsilon import Delta, Epsilon
 
     # Public parameters first: a slip in one should not cost the reading of a long list.
     exact_epsilon = Epsilon.of(epsilon) if epsilon is not None else None

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from fractions import Fraction
 
+from crowdtally.core.numbers import exact
 from crowdtally.errors import UsageError
-from crowdtally.values.rational import exact
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")

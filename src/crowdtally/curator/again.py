@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from crowdtally.budget import Charged, DrawnBeforeError, LedgerError
+from crowdtally.core.display import plainly
 from crowdtally.errors import BudgetError, InputError, UsageError
 from crowdtally.published import Published, Staged, load, write_note
 from crowdtally.published.folder import unwritable
-from crowdtally.showing import plainly
 
 
 def show_again(earlier: Charged, target: Path, tell: Callable[[str], None]) -> Published:

@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.budget import Asked
+from crowdtally.core.domain import Axis, Domain, OpenDomain, columns_of
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.row import Stated
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
-from crowdtally.values.axis import Axis
-from crowdtally.values.domain import Domain
-from crowdtally.values.open_domain import OpenDomain, columns_of
 
 _AT_ONCE = 10_000
 _NOT_ASKED = ("seed", "kind")

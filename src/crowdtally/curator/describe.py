@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from crowdtally.budget import Loss, Reservation
+from crowdtally.core.domain import Axis, OpenDomain
+from crowdtally.core.numbers import show
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.rule import Rule
 from crowdtally.curator.dataset import Dataset
@@ -21,10 +24,6 @@ from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Released
 from crowdtally.published import SCHEMA
 from crowdtally.published.metadata import promise
-from crowdtally.values.domain import Axis
-from crowdtally.values.open_domain import OpenDomain
-from crowdtally.values.rational import show
-from crowdtally.values.records import Records
 
 _LISTED = 10_000
 _ORDER = (

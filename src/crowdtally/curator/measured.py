@@ -1,6 +1,6 @@
 """A table of distinct users with interval noise: everything public about it, made once.
 
-Contract: for :class:`~crowdtally.values.memberships.Memberships` the result satisfies
+Contract: for :class:`~crowdtally.core.counts.Memberships` the result satisfies
 ε-differential privacy for the unit that the users are, however many cells a user is in. Output law:
 count + z − (Σ of the phantoms' z)/(D+1), where Pr[z] ∝ e^(−ε(max z⁺ + max z⁻)) over the K cells and
 D phantoms of one draw. With blocks, each user must be in the cells of one block only, and every
@@ -16,6 +16,10 @@ from functools import cached_property
 from typing import Any
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Keeping, Memberships
+from crowdtally.core.layout import Layout
+from crowdtally.core.numbers import exact_product, exact_sum, show, within_64_bits
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.publishing import Publishing
@@ -26,12 +30,6 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.integers import exact_product, exact_sum, within_64_bits
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.layout import Layout
-from crowdtally.values.memberships import Memberships
-from crowdtally.values.rational import show
 
 
 @dataclass(frozen=True, eq=False)

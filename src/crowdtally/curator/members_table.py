@@ -11,14 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.layout import Layout
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.layout import Layout
-from crowdtally.values.memberships import Memberships
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,12 +12,12 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from crowdtally.budget import Part
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import CellNoise
-from crowdtally.values.epsilon import Epsilon, Price, Rho
-from crowdtally.values.rational import show
 
 
 class Bounded(Protocol):

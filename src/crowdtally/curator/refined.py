@@ -17,16 +17,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.numbers import exact_sum, show, within_64_bits
+from crowdtally.core.privacy import Rho
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Rho
-from crowdtally.values.integers import exact_sum, within_64_bits
-from crowdtally.values.rational import show
 
 _ENDS = np.iinfo(np.int64)
 

@@ -11,6 +11,11 @@ from fractions import Fraction
 from functools import cached_property
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.layout import Layout
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.pricing import noise_of, noise_part, pure
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.publishing import Charged, Publishing
@@ -21,12 +26,6 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.layout import Layout
-from crowdtally.values.rational import show
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,13 +10,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from crowdtally.core.counts import Keeping
 from crowdtally.estimation.facts import Summary
 from crowdtally.estimation.likelihoods import FAR, Noise, grid_of, rows
 from crowdtally.estimation.mixing import FEW, Bins
 from crowdtally.estimation.posteriors import Floats, Posterior, left_alone, on_grid
 from crowdtally.estimation.prior import Prior
 from crowdtally.estimation.truncated import flat_posterior
-from crowdtally.values.keeping import Keeping
 
 _POINTS = 4000
 """Values that are left out, at most so many on each side of 0; more are taken together."""

@@ -11,6 +11,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.layout import (
+    CONTEXTS,
+    EDGES,
+    HEAD_ROWS,
+    ITEMS,
+    SIZES,
+    SPLIT_HEAD,
+    TASTES,
+    Crossed,
+    Picked,
+)
+from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_facts
@@ -34,17 +46,6 @@ from crowdtally.laws.law import NoiseLaw
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import SummaryFacts
 from crowdtally.reader.estimating.item_facts import over_contexts
-from crowdtally.values.layout import Crossed, Picked
-from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
-from crowdtally.values.table_kinds import (
-    CONTEXTS,
-    EDGES,
-    HEAD_ROWS,
-    ITEMS,
-    SIZES,
-    SPLIT_HEAD,
-    TASTES,
-)
 
 Floats = NDArray[np.float64]
 _AGAIN = "_again"

@@ -13,17 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.hierarchy import (
+    DyadicAxis,
+    Sketching,
+    consistent_columns,
+    fitted_squares,
+    range_weights,
+)
+from crowdtally.core.layout import Buckets, Coefficients, Nodes
 from crowdtally.lab.truth import check_size
 from crowdtally.laws.law import as_counts
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import SPARSE, SummaryFacts
 from crowdtally.reader.estimating.sampled import Sampled
-from crowdtally.values.consistency import consistent_columns, fitted_squares
-from crowdtally.values.dyadic import DyadicAxis
-from crowdtally.values.haar import range_weights
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.sketching import Sketching
-from crowdtally.values.transformed import Buckets, Coefficients, Nodes
 
 Floats = NDArray[np.float64]
 

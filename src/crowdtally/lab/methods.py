@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from crowdtally.core.registry import Registry
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.registry import Registry
 
 
 @dataclass(frozen=True)

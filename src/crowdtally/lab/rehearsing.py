@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from crowdtally.core.counts import Counts, Memberships
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.counting.reading import Read
@@ -21,8 +22,6 @@ from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.lab.remembering import remembering
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.memberships import Memberships
 
 _LARGEST_KEY = 2**63
 _MIXED = 0x9E3779B97F4A7C15

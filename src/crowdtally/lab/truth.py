@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts, What
+from crowdtally.core.layout import KINDS
 from crowdtally.curator.counting.cells import cells_of, fold
 from crowdtally.curator.counting.rows import record_sums
 from crowdtally.curator.counting.tables import count, count_rows
@@ -21,8 +23,6 @@ from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
-from crowdtally.values.counts import Counts, What
-from crowdtally.values.table_kinds import KINDS
 
 LARGEST = 50_000_000
 """Cells beyond which a table is not compared: each needs a truth and an estimate in memory."""

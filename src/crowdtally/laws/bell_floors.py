@@ -11,13 +11,13 @@ from math import exp, floor, inf, isfinite, nextafter, sqrt
 
 from flint import arb
 
+from crowdtally.core.counts import Keeping
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.bells import WIDE, first_within, moment
 from crowdtally.laws.floors import chance_of_each, felt, rule
 from crowdtally.laws.lattice import bell_sum, bell_total
 from crowdtally.laws.tails import kept
 from crowdtally.laws.terms import Terms
-from crowdtally.values.keeping import Keeping
 
 _BITS = 128
 _SEARCH = 24

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from flint import arb
 
+from crowdtally.core.numbers import is_whole
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.lattice import bell_sum, bell_total
-from crowdtally.values.whole import is_whole
 
 WIDE = 4
 """From this variance on sums of noises are, for all that floats can tell, of the same kind."""

@@ -13,11 +13,11 @@ from math import exp, floor, inf, nextafter
 
 from flint import arb
 
+from crowdtally.core.counts import Keeping
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
 from crowdtally.laws.seen import seen
 from crowdtally.laws.stepwise import Steps, least_passing
 from crowdtally.laws.terms import Terms
-from crowdtally.values.keeping import Keeping
 
 _BITS = 128
 _SEARCH = 80

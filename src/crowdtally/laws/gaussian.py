@@ -18,6 +18,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.numbers import recorded, show
+from crowdtally.core.privacy import Price, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws import tails
 from crowdtally.laws.balls import as_ball, precision
@@ -27,9 +30,6 @@ from crowdtally.laws.lattice import bell_sum, bell_total
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import bell_half_width
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
-from crowdtally.values.epsilon import Price, Rho
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.rational import recorded, show
 
 _BITS = 128
 

@@ -17,16 +17,14 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.numbers import exact_product, exact_sum, is_whole, recorded, show
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.errors import UsageError
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.shapes import one_cell, several
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
 from crowdtally.laws.widths import mean_square
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.integers import exact_product, exact_sum
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.rational import recorded, show
-from crowdtally.values.whole import is_whole
 
 MOST_CELLS = 4096
 """The largest number of cells of one draw, phantoms included."""

@@ -17,6 +17,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.numbers import recorded, show
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.errors import UsageError
 from crowdtally.laws import tails
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
@@ -24,9 +27,6 @@ from crowdtally.laws.floors import noise_floor
 from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
 from crowdtally.laws.sums import sum_half_width
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.rational import recorded, show
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Protocol, Self
 from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.privacy import Price
 from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
-from crowdtally.values.epsilon import Price
-from crowdtally.values.keeping import Keeping
 
 
 @dataclass(frozen=True)

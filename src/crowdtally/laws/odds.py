@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.values.epsilon import Epsilon
 
 PRIORS = (Fraction(1, 100), Fraction(1, 10), Fraction(1, 2))
 """Beliefs that are shown: 1%, 10% and 50%."""

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from flint import arb
 
+from crowdtally.core.counts import Keeping
 from crowdtally.laws.balls import as_ball
 from crowdtally.laws.tails import tail
-from crowdtally.values.keeping import Keeping
 
 
 def seen(rate: arb, power: arb, keeping: Keeping) -> arb:

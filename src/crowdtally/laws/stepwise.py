@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Keeping
 from crowdtally.laws.seen import seen_floats
-from crowdtally.values.keeping import Keeping
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,9 @@ from functools import lru_cache
 
 from flint import arb
 
+from crowdtally.core.counts import Keeping
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.law import EmptyCell
-from crowdtally.values.keeping import Keeping
 
 _ENOUGH = 60
 _KEPT = 256

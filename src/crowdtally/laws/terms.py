@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from crowdtally.values.keeping import Keeping
+from crowdtally.core.counts import Keeping
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,10 @@ from math import floor, isqrt, log10
 
 from flint import arb
 
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.rational import show
 
 LARGEST_DELTA = Fraction(1, 10)
 """A δ above it is refused: one person in ten might then be shown as they are."""

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Sides
 from crowdtally.noise import bernoulli as coins
 from crowdtally.noise.balls import Probability, Rate
 from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_among
@@ -23,7 +24,6 @@ from crowdtally.noise.refining import refined
 from crowdtally.noise.skip import hits
 from crowdtally.noise.source import WordSource, system_words
 from crowdtally.noise.uniform import uniforms_below
-from crowdtally.values.keeping import Sides
 
 
 class Draws(Protocol):

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Sides
+from crowdtally.core.numbers import is_whole
 from crowdtally.errors import UsageError
 from crowdtally.noise.balls import rational
 from crowdtally.noise.bernoulli import Coins
@@ -24,8 +26,6 @@ from crowdtally.noise.gaussian_cells import CellLaw
 from crowdtally.noise.geometric import Integers, in_blocks
 from crowdtally.noise.source import WordSource
 from crowdtally.noise.uniform import uniforms_below
-from crowdtally.values.keeping import Sides
-from crowdtally.values.whole import is_whole
 
 
 def discrete_gaussian(variance: Fraction, size: int, source: WordSource) -> Integers:

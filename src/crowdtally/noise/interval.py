@@ -16,12 +16,11 @@ import numpy as np
 from flint import fmpz_poly
 from numpy.typing import NDArray
 
+from crowdtally.core.numbers import is_whole, repeated
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import MOST_CELLS
 from crowdtally.noise.balls import rational
 from crowdtally.noise.geometric import Integers
-from crowdtally.values.integers import repeated
-from crowdtally.values.whole import is_whole
 
 Geometric = Callable[[Fraction, int], Integers]
 Choose = Callable[[Sequence[int], Sequence[int], Fraction], int]

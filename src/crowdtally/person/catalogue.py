@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import Axis
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.axis import Axis
 
 Places = NDArray[np.int64]
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from crowdtally.core.row_files import Row, opened
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.person.catalogue import Catalogue
-from crowdtally.values.row_files import Row, opened
 
 USUAL = ("item", "category")
 """What the two columns are called where nobody says."""

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from crowdtally.core.numbers import Number
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.catalogue_file import read_catalogue
@@ -16,8 +18,6 @@ from crowdtally.person.planning import Plan
 from crowdtally.person.quantify import Policy, found_words, quantify
 from crowdtally.person.sharing import Popularity
 from crowdtally.person.store import Draw, Store
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import Number
 
 
 def perturb(

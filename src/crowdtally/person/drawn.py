@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from crowdtally import durable
 from crowdtally.budget import Charged, LedgerError
+from crowdtally.core import files
+from crowdtally.core.numbers import show
 from crowdtally.errors import CrowdtallyError
 from crowdtally.person.noisy import NoisyCategories
 from crowdtally.person.perturbing import Perturbed
 from crowdtally.person.planning import Plan
-from crowdtally.values.rational import show
 
 FORMAT = 1
 _FILE = "draw.json"
@@ -62,7 +62,7 @@ class Unfinished:
         """Write and flush it; returns its SHA-256, for the ledger."""
         file = self.path / _FILE
         _written(file, raw)
-        durable.flush(self.path)
+        files.flush(self.path)
         return hashlib.sha256(raw).hexdigest()
 
     def place(self, name: str) -> None:
@@ -130,13 +130,13 @@ def _written(file: Path, raw: bytes) -> None:
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as opened:
         opened.write(raw)
-    durable.flush(file)
+    files.flush(file)
 
 
 def _named(draft: Path, target: Path) -> None:
     try:
         draft.rename(target)
-        durable.flush(target.parent)
+        files.flush(target.parent)
     except OSError as error:
         if not target.exists():  # else another run of the same request named it first
             raise CrowdtallyError(

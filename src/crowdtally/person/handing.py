@@ -16,12 +16,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from crowdtally import durable
+from crowdtally.core import files
+from crowdtally.core.display import printable_json
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.person.perturbing import Perturbed
 from crowdtally.person.planning import Plan
 from crowdtally.person.words import guarantee
-from crowdtally.showing import printable_json
 
 _JSON = ".json"
 
@@ -104,7 +104,7 @@ def hand_over(made: Perturbed, plan: Plan, path: Path, *, counts: bool = False) 
         draft = Path(name)
         with os.fdopen(handle, "wb") as file:
             file.write(raw)
-        durable.flush(draft)
+        files.flush(draft)
         _named(draft, path, raw)
     except OSError as error:
         raise CrowdtallyError(
@@ -127,4 +127,4 @@ def _named(draft: Path, path: Path, raw: bytes) -> None:
     except OSError:  # a memory stick has no links: then written once more, under its name
         with open(path, "xb") as file:
             file.write(raw)
-        durable.flush(path)
+        files.flush(path)

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from crowdtally.core.row_files import file_and_column, opened
 from crowdtally.errors import InputError, UsageError, did_you_mean
-from crowdtally.values.file_column import file_and_column
-from crowdtally.values.row_files import opened
 
 STANDARD_INPUT = "-"
 _LISTS = (".txt", "")

@@ -20,7 +20,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowdtally import durable
+from crowdtally.core import files
 from crowdtally.errors import CrowdtallyError, UsageError
 
 VARIABLE = "CROWDTALLY_PERSON_STORE"
@@ -122,7 +122,7 @@ class Home:
 
     def exposed(self) -> str | None:
         """A sentence where others on this computer can look into the folder; else None."""
-        if durable.WINDOWS or not self.path.exists() or not self.path.stat().st_mode & 0o077:
+        if files.WINDOWS or not self.path.exists() or not self.path.stat().st_mode & 0o077:
             return None
         return (
             f"Other accounts of this computer can look into {str(self.path)!r}: "
@@ -136,12 +136,12 @@ class Home:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(secrets.token_bytes(_KEY_BYTES))
-            durable.flush(draft)
+            files.flush(draft)
             with contextlib.suppress(FileExistsError):  # another process was first: its key counts
                 os.link(draft, self.key_file)
         finally:
             draft.unlink(missing_ok=True)
-        durable.flush(self.path)
+        files.flush(self.path)
 
 
 def _unusable(path: Path, error: OSError) -> CrowdtallyError:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import show
 
 Kind = Literal["no", "perturbed", "all"]
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from crowdtally.core.row_files import opened
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.person.levels import Levels
-from crowdtally.values.row_files import opened
 
 COLUMNS = ("category", "level")
 

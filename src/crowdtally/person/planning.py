@@ -12,13 +12,13 @@ from fractions import Fraction
 from functools import cached_property
 from math import ceil
 
+from crowdtally.core.numbers import Number
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.person.catalogue import Catalogue, Group
 from crowdtally.person.levels import Level, Levels, checked
 from crowdtally.person.scales import Rates, best_rates, most_used, verify
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import Number
 
 USUAL = Fraction(19, 20)
 """The level of a noise interval."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from crowdtally.core.row_files import file_and_column, opened
 from crowdtally.errors import InputError, UsageError
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.sharing import Popularity
-from crowdtally.values.file_column import file_and_column
-from crowdtally.values.row_files import opened
 
 
 def read_popularity(source: str | os.PathLike[str], catalogue: Catalogue) -> Popularity:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
 
+from crowdtally.core.numbers import Number, exact, show
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.levels import Levels, checked
 from crowdtally.person.planning import Plan
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import Number, exact, show
 
 LABEL = "S-PBQ as reconstructed by Crowdtally: the paper's text breaks off"
 _STEPS = 10**4

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from crowdtally.budget import Charged
 from crowdtally.budget.amounts import for_people
+from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.laws.odds import odds_words
 from crowdtally.person.planning import Plan
-from crowdtally.values.unit import PrivacyUnit
 
 UNIT = PrivacyUnit("item")
 """What ε protects here."""

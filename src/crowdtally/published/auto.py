@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.law import NoiseLaw
 from crowdtally.published.numbers import exact_number, maybe_number
-from crowdtally.values.epsilon import Epsilon, Rho
 
 _KNOWN = ("name", Epsilon.field, Rho.field, "why")
 

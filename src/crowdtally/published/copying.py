@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-from crowdtally import durable
+from crowdtally.core import files as durable
+from crowdtally.core import files as regular
 from crowdtally.errors import InputError
-from crowdtally.published import packaging, regular, seal
+from crowdtally.published import packaging, seal
 from crowdtally.published.checks.files import check_table
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.table import TableFacts
@@ -65,7 +66,7 @@ def copy_files(published: Opened, folder: Path) -> None:
     """
     for name in published.files:
         try:
-            source = regular.opened(published.folder / name)
+            source = regular.open_regular(published.folder / name)
         except OSError:
             raise InputError(
                 f"{str(published.folder)!r} lacks its {name!r}, or it is not a regular file that "

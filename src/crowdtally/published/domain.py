@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS
+from crowdtally.core.layout import CELLS, EDGES, ITEMS
 
 
 @dataclass(frozen=True, eq=False)

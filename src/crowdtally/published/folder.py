@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from crowdtally import durable
+from crowdtally.core import files
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.published import footer, packaging, parquet, regular
+from crowdtally.published import footer, packaging, parquet
 from crowdtally.published.noisy import NoisyTable
 from crowdtally.published.seal import sealed
 
@@ -62,13 +62,13 @@ class Staged:
             columns = parquet.write(self.path, blocks, footer.notes(metadata))
             for facts, table in zip(metadata["tables"], tables, strict=True):
                 facts["rows"] = len(table.values)
-                facts["sha256"] = regular.digest(self.path / facts["file"])
+                facts["sha256"] = files.digest(self.path / facts["file"])
             package = packaging.encoded(metadata, columns)
             metadata[packaging.FIELD] = {"sha256": hashlib.sha256(package).hexdigest()}
             raw = sealed(metadata)
             for name, content in ((packaging.FILE, package), ("release.json", raw)):
                 (self.path / name).write_bytes(content)
-                durable.flush(self.path / name)
+                files.flush(self.path / name)
         except OSError as error:
             raise unwritable(self._target, error) from error
         return hashlib.sha256(raw).hexdigest()
@@ -76,7 +76,7 @@ class Staged:
     def ready(self) -> None:
         """Flush the folder, and refuse a target that is taken, while nothing depends on it yet."""
         try:
-            durable.flush(self.path)
+            files.flush(self.path)
         except OSError as error:
             raise unwritable(self._target, error) from error
         refuse_existing(self._target)
@@ -91,7 +91,7 @@ class Staged:
             raise unwritable(self._target, error) from error
         self.in_place = True
         try:
-            durable.flush(self._target.parent)
+            files.flush(self._target.parent)
         except OSError as error:
             raise CrowdtallyError(
                 f"the release is whole and in place, in {str(self._target)!r}, but the disk did "
@@ -154,7 +154,7 @@ def _usual_mode(beside: Path) -> int:
 def _try_room(path: Path) -> None:
     """Fail now, before anything is charged, where the disk is full already."""
     path.write_bytes(bytes(_LEAST_ROOM))
-    durable.flush(path)
+    files.flush(path)
     path.unlink()
 
 

@@ -10,8 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from crowdtally.core import files as regular
 from crowdtally.errors import InputError
-from crowdtally.published import packaging, regular
+from crowdtally.published import packaging
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.checks.files import check_table
 from crowdtally.published.checks.parsing import parsed

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.numbers import short, show
+from crowdtally.core.privacy import NEIGHBOURS, Epsilon, Price, Rho
 from crowdtally.laws.zcdp import epsilon_of
 from crowdtally.published.numbers import exact_number, maybe_number
-from crowdtally.values.epsilon import Epsilon, Price, Rho
-from crowdtally.values.rational import short, show
-from crowdtally.values.unit import NEIGHBOURS
 
 AUTO = "auto"
 """The bounding of a release that measured its own way: its steps say how it was made."""

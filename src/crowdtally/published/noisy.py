@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.layout import KINDS, Layout
+from crowdtally.core.numbers import saturating_sum, show, within_64_bits
 from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.published.table import CHOSEN
-from crowdtally.values.integers import saturating_sum, within_64_bits
-from crowdtally.values.layout import Layout
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import KINDS
 
 INTERVAL_LEVEL = Fraction(19, 20)
 """How likely the noise lies within ``low`` … ``high`` of a table."""

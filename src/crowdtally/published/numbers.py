@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.numbers import recorded
+from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.errors import InputError
-from crowdtally.values.epsilon import Epsilon, Price, Rho
-from crowdtally.values.rational import recorded
 
 
 def exact_number(value: object, name: str) -> Fraction:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdtally.core.display import markdown, printable_json
 from crowdtally.published import footer
-from crowdtally.showing import markdown, printable_json
 
 FILE = "datapackage.json"
 """Its name in the folder of a release."""

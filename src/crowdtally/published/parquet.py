@@ -20,12 +20,11 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import durable
+from crowdtally.core import files
+from crowdtally.core.deadline import TooMuchError, stoppable
+from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError
-from crowdtally.patience import TooMuchError, stoppable
-from crowdtally.published import regular
 from crowdtally.published.words import damaged
-from crowdtally.values.sql import quoted
 
 Block = Mapping[str, NDArray[np.generic]]
 """Equally long columns by name; text is an object array."""
@@ -94,7 +93,7 @@ def _write(
         connection.unregister("block")
     form = f"FORMAT parquet, COMPRESSION zstd{_noted(notes)}"
     connection.execute(f"COPY rows TO '{_escaped(path)}' ({form})")
-    durable.flush(path)
+    files.flush(path)
     return kinds
 
 
@@ -174,7 +173,7 @@ def hold_memory(most: str) -> None:
 def relation(path: Path) -> Any:
     """The whole table as a DuckDB relation."""
     try:
-        regular.opened(path).close()
+        files.open_regular(path).close()
         cursor = _database(os.getpid(), True).cursor()
         return cursor.sql(f"FROM read_parquet({_literal(path)})")
     except (duckdb.Error, OSError) as error:
@@ -198,8 +197,8 @@ def _run(
     """
     try:
         cursor = _database(os.getpid(), trusting).cursor()
-        with regular.opened(path) as file, stoppable(cursor.interrupt):
-            return cursor.execute(query(regular.again(file, path)), list(parameters))
+        with files.open_regular(path) as file, stoppable(cursor.interrupt):
+            return cursor.execute(query(files.again(file, path)), list(parameters))
     except (duckdb.Error, OSError) as error:
         raise _unreadable(path, error) from error
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.layout import KINDS, TableKind
+from crowdtally.core.privacy import Price
 from crowdtally.laws.law import NoiseLaw
 from crowdtally.laws.registry import law_of
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.numbers import exact_number, maybe_number, price_of
-from crowdtally.values.epsilon import Price
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.table_kinds import KINDS, TableKind
 
 DENSE = "dense"
 """The publishing of every cell."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from crowdtally.core.counts import Counted
 from crowdtally.published.auto import bounds_nobody
 from crowdtally.published.load import Published
 from crowdtally.published.metadata import DISTINCT, STATED, BoundFacts
 from crowdtally.published.table import TableFacts
-from crowdtally.values.counted import Counted
 
 
 def what_counts(published: Published, table: TableFacts) -> Counted:

@@ -17,13 +17,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from crowdtally import durable
+from crowdtally.core import files
+from crowdtally.core.display import plainly
 from crowdtally.errors import InputError
-from crowdtally.published import regular
 from crowdtally.published.checks.parsing import json_object
 from crowdtally.published.checks.shape import Fields, Leaf, choice, faults, is_text
 from crowdtally.published.words import received
-from crowdtally.showing import plainly
 
 FILE = "withdrawn.json"
 """The note's name in the folder of a release."""
@@ -86,7 +85,7 @@ def raw_note(folder: Path) -> bytes | None:
     if not os.path.lexists(path):
         return None
     try:
-        with regular.opened(path) as file:
+        with files.open_regular(path) as file:
             raw = file.read(_LARGEST + 1)
     except OSError as error:
         raise InputError(f"{FILE} cannot be read: {error.strerror or 'unknown reason'}") from error
@@ -156,12 +155,12 @@ def write_note(folder: Path, release_id: str, time: str, reason: str) -> None:
     beside = folder / f".{FILE}.{secrets.token_hex(8)}.part"
     try:
         beside.write_bytes(text.encode(errors="backslashreplace"))
-        durable.flush(beside)
+        files.flush(beside)
         os.replace(beside, folder / FILE)
     finally:
         with suppress(OSError):
             beside.unlink()
-    durable.flush(folder)
+    files.flush(folder)
 
 
 def command(folder: Path, ledger: str) -> str:

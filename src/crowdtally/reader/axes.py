@@ -8,14 +8,14 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import KINDS
 from crowdtally.errors import UsageError
 from crowdtally.published.domain import PublicList
 from crowdtally.published.load import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.lookup import AxisLookup
-from crowdtally.values.domain import Axis
-from crowdtally.values.table_kinds import KINDS
 
 
 @dataclass(frozen=True, eq=False)

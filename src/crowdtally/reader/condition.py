@@ -13,8 +13,8 @@ from functools import reduce
 
 import numpy as np
 
+from crowdtally.core.deadline import go_on
 from crowdtally.errors import UsageError
-from crowdtally.patience import go_on
 from crowdtally.reader.lookup import Mask
 
 MOST_BOXES = 1000

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import Axis
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.domain import Axis
 
 Mask = NDArray[np.bool_]
 Value = str | int

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from crowdtally.core.display import paragraph, table
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import in_words
 from crowdtally.published import Published
-from crowdtally.showing import paragraph, table
-from crowdtally.values.epsilon import in_words
-from crowdtally.values.rational import show
 
 _HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interval")
 

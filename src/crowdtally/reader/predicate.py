@@ -16,12 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from crowdtally.core.deadline import go_on
+from crowdtally.core.registry import DEEPEST, nesting
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.patience import go_on
 from crowdtally.reader.condition import Among, Condition, every, negated, some
 from crowdtally.reader.lookup import AxisLookup, Value, column
 from crowdtally.reader.stated import Stated
-from crowdtally.values.sql import DEEPEST, nesting
 
 Lists = Mapping[str, AxisLookup]
 """The public list of each column."""

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from crowdtally.core.display import one_line
+from crowdtally.core.numbers import show
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.published import Published, WithdrawalNote, parquet
 from crowdtally.reader.answers.answer import AnswerList
@@ -26,8 +28,6 @@ from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.exporting.export import SITE, Export
 from crowdtally.reader.notebook import release_table
 from crowdtally.reader.stated import all_of
-from crowdtally.showing import one_line
-from crowdtally.values.rational import show
 
 if TYPE_CHECKING:
     from crowdtally.reader.pages.source import Source

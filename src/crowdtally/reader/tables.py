@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.registry import quoted
 from crowdtally.published.checks.files import digest_of
 from crowdtally.published.parquet import ask
 from crowdtally.published.words import damaged
-from crowdtally.values.sql import quoted
 
 Floats = NDArray[np.float64]
 FEW = 200

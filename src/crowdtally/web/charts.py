@@ -16,8 +16,8 @@ from html import escape, unescape
 from importlib.resources import files
 from typing import Any
 
-from crowdtally.patience import go_on
-from crowdtally.showing import plainly
+from crowdtally.core.deadline import go_on
+from crowdtally.core.display import plainly
 from crowdtally.web.extras import needs
 
 PALETTE: Mapping[str, str] = {

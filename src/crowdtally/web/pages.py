@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from crowdtally.showing import plainly
+from crowdtally.core.display import plainly
 from crowdtally.web.charts import Chart, svg
 from crowdtally.web.extras import needs
 from crowdtally.web.numbers import grouped

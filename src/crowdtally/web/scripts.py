@@ -6,7 +6,7 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from crowdtally.showing import printable_json
+from crowdtally.core.display import printable_json
 
 
 def own_script(package: str, name: str) -> str:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon
 from curator.choosing.choice_checks import (
     Recorder,
     agrees,

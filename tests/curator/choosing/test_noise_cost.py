@@ -8,12 +8,12 @@ from math import pi, sqrt
 import numpy as np
 import pytest
 
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.choosing.noise_cost import NoiseCost
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon, Rho
 
 
 def test_laplace_noise_is_not_even_rounded() -> None:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Rho
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.choosing.norms import BITS, NormChoice
@@ -17,8 +19,6 @@ from crowdtally.curator.choosing.rows import RowNorms
 from crowdtally.curator.steps.norms import ChooseNorm
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Rho
-from crowdtally.values.layout import grid
 
 ROWS = [row for row in product(range(5), repeat=4) if any(row)]
 RHO = Rho(Fraction(3, 10_000))

@@ -14,6 +14,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.budget import Ledger
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine import sizing
@@ -22,8 +24,6 @@ from crowdtally.curator.engine.engine import MemoryFullError
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.curator.engine.sources import locate
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 
 ROWS, USERS, ITEMS = 4000, 300, 50
 DOMAIN = Domain(range(ITEMS), item="item")

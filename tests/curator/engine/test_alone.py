@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count, count_rows
 from crowdtally.curator.engine.columns import kind_of
@@ -22,7 +23,6 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.engine.spark.types import duckdb_name
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.records import Records
 
 ITEMS = [f"item {n}" for n in range(10)]
 MOST_PERSONS = 2**33

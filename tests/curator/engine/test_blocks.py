@@ -14,9 +14,9 @@ import pytest
 
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer, server
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine import postgres_blocks, sqlite_blocks
 from crowdtally.curator.engine.ahead import ahead
-from crowdtally.curator.engine.columns import quoted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import locate
 

@@ -14,7 +14,7 @@ import pytest
 
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer, server
-from crowdtally.curator.engine.columns import quoted
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import locate
 

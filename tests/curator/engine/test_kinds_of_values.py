@@ -16,11 +16,11 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.registry import quoted
 from crowdtally.curator.counting.tables import count_rows
 from crowdtally.curator.engine import columns, opening
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
-from crowdtally.values.sql import quoted
 from kit.every_source import (
     DAYS,
     PLACES,

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.planning.accuracy import Target, width_of
 from crowdtally.curator.request.request import make_request
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.values.epsilon import Epsilon
 from kit.command import crowdtally
 
 ITEMS = [f"i{n}" for n in range(100)]

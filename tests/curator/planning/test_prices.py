@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.privacy import Delta
 from crowdtally.curator.planning.plan import make_plan
 from crowdtally.curator.planning.prices import _words
 from crowdtally.curator.request.request import make_request
-from crowdtally.values.epsilon import Delta
 from kit.made import visits
 
 ROWS = visits({"a": 5, "b": 3})

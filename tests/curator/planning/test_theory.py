@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error, ideal_limit
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Epsilon, Rho
 
 guesses = st.builds(
     Guess, st.integers(1, 10**6), st.integers(1, 300), st.fractions(Fraction(1, 10**6), 1)

@@ -8,6 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.numbers import exact_product, exact_sum, integers
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing import sampling
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
@@ -16,10 +19,6 @@ from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.integers import exact_product, exact_sum, integers
-from crowdtally.values.keeping import Keeping
 from kit.sparse_cases import RULES, named
 from kit.words import Seeded
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Keeping
 from crowdtally.curator.publishing.empty import (
     empty_cells,
     empty_values,
@@ -17,8 +18,6 @@ from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.noise.balls import Real
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.keeping import Keeping
 from kit.chisquare import goodness
 from kit.enumerated import gaussian, law
 

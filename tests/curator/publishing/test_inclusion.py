@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from flint import arb
 
+from crowdtally.core.counts import Keeping
 from crowdtally.curator.publishing import empty
 from crowdtally.curator.publishing.empty import empty_values, inclusion_probability
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.tails import empty_cell, tail
 from crowdtally.noise.balls import Real, as_ball, precision
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.keeping import Keeping
 from kit import laborious
 from kit.exactly import PLACES
 from kit.sparse_cases import RULES, named

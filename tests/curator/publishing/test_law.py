@@ -11,12 +11,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Keeping
 from crowdtally.curator.publishing import empty, sampling
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.balls import Real, as_ball
-from crowdtally.values.counts import Counts
-from crowdtally.values.keeping import Keeping
 from kit import laborious
 from kit.enumerated import Law, laplace, law
 from kit.sparse_cases import RULES, named

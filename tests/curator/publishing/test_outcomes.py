@@ -16,16 +16,15 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.numbers import exact_product, repeated
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choosing.rows import RowTable
 from crowdtally.curator.publishing.empty import empty_values
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.integers import exact_product, repeated
-from crowdtally.values.keeping import Keeping
 from kit.made import made
 from kit.words import Seeded
 

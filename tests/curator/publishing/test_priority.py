@@ -7,14 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.keeping import Keeping
 
 ONE = Epsilon.of(1)
 

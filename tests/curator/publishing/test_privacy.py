@@ -13,11 +13,10 @@ from itertools import product
 import pytest
 from flint import arb
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.hierarchy import Dyadic
 from crowdtally.curator.transforms.dyadic import dyadic_counts
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.keeping import Keeping
 from kit.laborious import chance
 from kit.sparse_cases import RULES, named
 

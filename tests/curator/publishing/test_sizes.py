@@ -8,6 +8,7 @@ from math import exp
 
 import pytest
 
+from crowdtally.core.counts import Keeping
 from crowdtally.curator.publishing import sizes
 from crowdtally.curator.publishing.sizes import (
     expected_size,
@@ -17,7 +18,6 @@ from crowdtally.curator.publishing.sizes import (
 )
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.values.keeping import Keeping
 
 CASES = [
     (10**6, 10**5, Fraction(10)),

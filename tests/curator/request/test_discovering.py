@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.privacy import Epsilon, Rho
+from crowdtally.core.records import Records
 from crowdtally.curator.asked import parameters
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Epsilon, Rho
-from crowdtally.values.records import Records
 
 ITEMS = Records("visits.csv", "user", "place")
 BOTH = Records("visits.csv", "user", "place", {"hour": None})

@@ -11,14 +11,13 @@ import pytest
 from pyarrow import csv, parquet
 
 import crowdtally as ct
+from crowdtally.core.domain import PARTS, Axis, Features
+from crowdtally.core.records import Records
 from crowdtally.curator.asked import parameters
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.features import read_features
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.axis import Axis
-from crowdtally.values.features import PARTS, Features
-from crowdtally.values.records import Records
 
 ITEMS = Axis.of("film", [1, 2, 3, 4])
 LONG = {"film": [1, 1, 1, 2, 3, 9, 3], "genre": ["x", "y", "z", "x", None, "q", None]}

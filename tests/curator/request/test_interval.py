@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.layout import EDGES, ITEMS
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.planning.plan import make_plan
 from crowdtally.curator.request.request import make_request
@@ -17,8 +19,6 @@ from crowdtally.curator.request.tables import MOST_MEASURED
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.laws.law import Combination
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.table_kinds import EDGES, ITEMS
 from kit.damaged import edit
 from kit.made import made
 from kit.silent import SilentDraws

@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.privacy import Rho
 from crowdtally.curator.asked import parameters
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.request.request import Request, make_request, make_subject
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Rho
 
 ROWS = pa.table({"user": [1, 1, 2], "item": ["a", "b", "a"], "day": ["x", "y", "x"]})
 DOMAIN = ct.Domain(["a", "b", "c", "d", "e"], {"day": ["x", "y"]})

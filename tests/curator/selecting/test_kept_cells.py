@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+from crowdtally.core.privacy import Delta, Epsilon
 from crowdtally.curator.selecting.unknown_cells import UnknownCells
-from crowdtally.values.epsilon import Delta, Epsilon
 from kit.made import made
 from kit.silent import SilentDraws
 

@@ -13,6 +13,9 @@ import pytest
 from flint import arb
 
 import crowdtally as ct
+from crowdtally.core.counts import Memberships
+from crowdtally.core.domain import Domain
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.request.request import Request, make_request
@@ -22,9 +25,6 @@ from crowdtally.curator.steps.step import Released
 from crowdtally.curator.steps.top import SelectTop
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.noise.draws import Draws
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon, Rho
-from crowdtally.values.memberships import Memberships
 
 RHO = Rho(Fraction(1, 50))
 ORDERS = (Fraction(11, 10), Fraction(2), Fraction(5), Fraction(40))

@@ -12,6 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Memberships
+from crowdtally.core.domain import Domain
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.selecting.top_items import TopItems
@@ -19,9 +22,6 @@ from crowdtally.curator.selecting.top_request import TopRequest
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.memberships import Memberships
 
 EPSILON = Fraction(3, 2)
 ROUNDING = 1e-9

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.hierarchy import Dyadic, DyadicAxis
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.ancestors import without_orphans
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import prioritised
@@ -19,10 +22,6 @@ from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.curator.transforms.dyadic import dyadic_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic, DyadicAxis
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.keeping import Keeping
 
 SHAPES = [
     ([1], None),

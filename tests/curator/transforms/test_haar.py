@@ -10,6 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import Dyadic, range_weights
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.ancestors import without_orphans
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
@@ -17,10 +20,6 @@ from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.curator.transforms.haar import haar_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.haar import range_weights
 
 
 def sparse(table: np.ndarray, l1_bound: int = 1) -> Counts:

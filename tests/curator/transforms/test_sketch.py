@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import PRIME, Sketching, _reduced, _times
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.transforms.sketch import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.sketching import PRIME, Sketching, _reduced, _times
 from kit.chisquare import goodness
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.request import make_request
 from crowdtally.lab.auditing import attack
 from crowdtally.lab.auditing.cases import Case, cases_of, every_name
@@ -17,7 +18,6 @@ from crowdtally.lab.auditing.databases import Pair, Record
 from crowdtally.lab.auditing.pairs import HER, pairs_of
 from crowdtally.lab.auditing.rows import ABOUT, NOTHING, WITHIN_DELTA, Audit, Row
 from crowdtally.lab.auditing.running import Attack, Shared
-from crowdtally.values.epsilon import Epsilon
 from kit.silent import SilentDraws
 
 ONE = Epsilon.of(1)

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.bounding.auto import AIMS, Auto
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -28,7 +29,6 @@ from crowdtally.lab.auditing.pairs import HER, pairs_of
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.lab.methods import Method
 from crowdtally.lab.rehearsing import Rehearsal
-from crowdtally.values.epsilon import Epsilon
 from kit.silent import SilentDraws
 
 ONE = Epsilon(Fraction(1))

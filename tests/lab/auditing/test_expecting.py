@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.steps.step import Released
 from crowdtally.lab.auditing.cases import Case, cases_of
 from crowdtally.lab.auditing.databases import Pair
@@ -12,7 +13,6 @@ from crowdtally.lab.auditing.pairs import pairs_of
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.lab.auditing.touched import seen_of
 from crowdtally.published import NoisyTable
-from crowdtally.values.epsilon import Epsilon
 from kit.silent import SilentDraws
 
 

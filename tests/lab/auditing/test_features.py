@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.domain import Axis
+from crowdtally.core.layout import Grid, Listed
 from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.lab.auditing.features import ABSENT, LARGEST, Columns
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.published import NoisyTable
-from crowdtally.values.axis import Axis
-from crowdtally.values.layout import Grid, Listed
 
 PLACES = Axis("place", np.array(["a", "b", "c"], dtype=object))
 DAYS = Axis("day", np.array([1, 2]))

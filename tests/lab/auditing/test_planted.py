@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from crowdtally.core.layout import Pairs
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
@@ -33,8 +35,6 @@ from crowdtally.lab.auditing.pairs import pairs_of
 from crowdtally.lab.auditing.rows import Row
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import Pairs
 from kit.words import Seeded
 
 EPSILON = {"discovery": 3}

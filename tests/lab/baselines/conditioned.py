@@ -15,11 +15,11 @@ from unittest.mock import patch
 import numpy as np
 from flint import arb
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.steps.step import Reading
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.laws.balls import as_ball
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon
 from curator.choosing.choice_checks import loss as choice_loss
 from kit.remembering import RememberingEngine
 from kit.subjects import Subject

@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.privacy import Epsilon
 from crowdtally.lab.baselines.alpa import ALPA, total_of
 from crowdtally.lab.baselines.baseline import Bounded
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
 from kit.made import GivenNoise
 from kit.recording import Drawn, Recording
 from kit.subjects import Subject

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
@@ -18,7 +19,6 @@ from crowdtally.curator.steps.step import Reading
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.epsilon import Epsilon
 from kit.silent import SilentDraws
 
 ROWS = pa.table(

@@ -9,14 +9,14 @@ from math import isqrt
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import dft as module
 from crowdtally.lab.baselines.baseline import Bounded
 from crowdtally.lab.baselines.basis import GRID, basis
 from crowdtally.lab.baselines.dft import DFT, Spectrum, measured
 from crowdtally.laws.balls import as_ball
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
 from curator.choosing.choice_checks import loss
 from kit.recording import Drawn, Recording
 from kit.silent import SilentDraws

@@ -7,8 +7,8 @@ from itertools import permutations
 
 import pytest
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.values.epsilon import Epsilon
 from kit.remembering import RememberingEngine
 from kit.subjects import Subject
 from kit.tiny import Space, databases, neighbours

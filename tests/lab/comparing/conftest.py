@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.values.records import Records
+from crowdtally.core.records import Records
 from kit.visits import DAYS, PLACES, declared, write_visits
 
 

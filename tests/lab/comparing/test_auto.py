@@ -9,13 +9,13 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.request.request import make_subject
 from crowdtally.errors import UsageError
 from crowdtally.lab.compared.shortly import lines
 from crowdtally.lab.comparing.comparison import Question, compared
 from crowdtally.lab.comparing.planning import DENSE
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 
 ITEMS = 30
 

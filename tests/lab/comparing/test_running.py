@@ -15,13 +15,13 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import lab
+from crowdtally.core.records import Records
 from crowdtally.errors import CrowdtallyError
 from crowdtally.lab.apart.running import Worker
 from crowdtally.lab.apart.worker import answer
 from crowdtally.lab.comparing import running
 from crowdtally.lab.comparing.measuring import Bench
 from crowdtally.lab.comparing.tasks import Outcome, Task
-from crowdtally.values.records import Records
 from kit.command import crowdtally
 
 USED = {"epsilon": 1, "methods": "sra", "max_records": [1, 2], "runs": 4}

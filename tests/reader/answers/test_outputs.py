@@ -309,7 +309,7 @@ def test_a_failure_half_way_leaves_nothing(
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("crowdtally.durable.flush", full)
+    monkeypatch.setattr("crowdtally.core.files.flush", full)
     with pytest.raises(ct.CrowdtallyError, match=r"cannot be written: No space left"):
         written(top_list(["a"]), tmp_path, suffix)
     assert list(tmp_path.iterdir()) == []

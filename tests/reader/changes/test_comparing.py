@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
 from crowdtally.published.withdrawal import write_note
 from crowdtally.reader.changes.change_list import ChangeList
 from crowdtally.reader.changes.measured import bounds_of
 from crowdtally.reader.release import Release
-from crowdtally.values.keeping import Keeping
 from kit.answered import HOSTILE
 from kit.changed_releases import release_of
 from kit.stored import stored

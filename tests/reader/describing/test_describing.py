@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import in_words
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.split import PARTS as ALL_PARTS
@@ -20,8 +22,6 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.published import Published, load
 from crowdtally.reader.describing import protection
 from crowdtally.reader.describing.description import Description, describe
-from crowdtally.values.epsilon import in_words
-from crowdtally.values.rational import show
 from kit.hamlet import hamlet
 from kit.stored import NAMES, stored
 

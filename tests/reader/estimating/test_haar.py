@@ -7,10 +7,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.core.hierarchy import range_weights
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import Combination
-from crowdtally.values.haar import range_weights
 
 
 def haar(size: int) -> np.ndarray:

@@ -8,6 +8,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
@@ -16,9 +18,6 @@ from crowdtally.laws.law import Combination
 from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.keeping import Keeping
 from kit.sums import sampled, sum_of, table_of, told_by
 
 SCALE = Fraction(10)

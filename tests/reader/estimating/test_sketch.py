@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import Sketching
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.transforms.sketch import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sketch import sketch_sum
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.sketching import Sketching
 from kit.words import Seeded
 
 RNG = np.random.default_rng(1)

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.deadline import TooMuchError
 from crowdtally.errors import InputError
-from crowdtally.patience import TooMuchError
 from crowdtally.published import parquet
 from crowdtally.published.withdrawal import write_note
 from crowdtally.reader.explorer import opened as module

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.files import write_new
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.reader.new_file import write_new
 from crowdtally.reader.report import writing
 from crowdtally.web import pages
 from kit.stored import stored
@@ -58,7 +58,7 @@ def test_a_full_disk_leaves_nothing(
     def full(_: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("crowdtally.durable.flush", full)
+    monkeypatch.setattr("crowdtally.core.files.flush", full)
     with pytest.raises(CrowdtallyError, match=r"No space left on device\. Check"):
         release.report(tmp_path / "report.json")
     assert not list(tmp_path.iterdir())

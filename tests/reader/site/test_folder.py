@@ -54,7 +54,7 @@ def test_what_fails_half_way_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("call", ["pathlib.Path.write_bytes", "crowdtally.durable.flush"])
+@pytest.mark.parametrize("call", ["pathlib.Path.write_bytes", "crowdtally.core.files.flush"])
 def test_a_full_disk_leaves_nothing(
     release: ct.Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
 ) -> None:
@@ -73,7 +73,7 @@ def test_it_is_flushed_before_it_has_its_name(
     flushed: list[tuple[str, bool]] = []
     target = tmp_path / "site"
     monkeypatch.setattr(
-        "crowdtally.durable.flush", lambda path: flushed.append((path.name, target.exists()))
+        "crowdtally.core.files.flush", lambda path: flushed.append((path.name, target.exists()))
     )
     with new_folder(target) as folder:
         (folder / "lists").mkdir()

@@ -16,8 +16,8 @@ import duckdb
 import numpy as np
 import pytest
 
-from crowdtally import patience
-from crowdtally.patience import Patience, TooMuchError, go_on, having, stoppable
+from crowdtally.core import deadline
+from crowdtally.core.deadline import Patience, TooMuchError, go_on, having, stoppable
 from crowdtally.published import parquet
 from crowdtally.web.serving import working
 from crowdtally.web.serving.refusing import Refused
@@ -160,8 +160,8 @@ def test_steps_are_stopped_between_them() -> None:
 
 
 def test_a_sketch_stops_between_its_rows() -> None:
+    from crowdtally.core.hierarchy import Sketching
     from crowdtally.reader.estimating.sketch import sketch_sum
-    from crowdtally.values.sketching import Sketching
 
     one, cells = Patience(), np.arange(5)
     sketching = Sketching(100, 8, 2, 1)
@@ -185,10 +185,10 @@ def test_what_has_ended_is_not_stopped() -> None:
 
 
 def test_each_question_has_its_own_patience(work: Callable[..., Work]) -> None:
-    seen = _asked(work(seconds=300), *[lambda: (time.sleep(0.05), patience._patience.get())[1]] * 2)
+    seen = _asked(work(seconds=300), *[lambda: (time.sleep(0.05), deadline._patience.get())[1]] * 2)
     assert len({id(one) for one in seen}) == 2
     assert None not in seen
-    assert patience._patience.get() is None
+    assert deadline._patience.get() is None
 
 
 STUCK = """

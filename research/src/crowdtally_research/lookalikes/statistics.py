@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from crowdtally.core.numbers import exact, show
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.rational import exact, show
 
 _FAN_JIN = "Fan & Jin (2015), Table 4"
 _DAY_LI = "Day & Li (2015), Table 2"

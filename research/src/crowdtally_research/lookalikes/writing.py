@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally import durable
+from crowdtally.core import files
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.lab.libraries import check_libraries
@@ -270,7 +270,7 @@ def _beside(target: Path) -> Iterator[Callable[[Path], Path]]:
     try:
         yield part
         for final, written in parts.items():
-            durable.flush(written)
+            files.flush(written)
             _check_target(final)
             os.rename(written, final)
             placed.append(final)

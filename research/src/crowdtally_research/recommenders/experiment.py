@@ -11,6 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.domain import Axis, Domain
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Epsilon
+from crowdtally.core.records import Records
+from crowdtally.core.row_files import file_and_column, opened
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
@@ -22,12 +27,6 @@ from crowdtally.lab.libraries import check_libraries
 from crowdtally.noise.draws import Draws
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.catalogue_file import read_catalogue
-from crowdtally.values.domain import Axis, Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.file_column import file_and_column
-from crowdtally.values.records import Records
-from crowdtally.values.row_files import opened
-from crowdtally.values.whole import whole_number
 from crowdtally_research.recommenders.histories import Histories, Stock, split
 from crowdtally_research.recommenders.models import Factors, ItemBased, Popular
 from crowdtally_research.recommenders.running import Facts, Found, Progress, Trial, run

@@ -8,9 +8,9 @@ from math import sqrt
 
 import numpy as np
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.noise.draws import Draws
 from crowdtally.person.planning import Plan
-from crowdtally.values.epsilon import Epsilon
 from crowdtally_research.recommenders.histories import (
     PERTURBED,
     RANDOM,

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.lab.demo import DAYS
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
 from crowdtally_research.reproducing.papers.fan_jin import PAPER, table5, work
 from crowdtally_research.reproducing.papers.fan_jin.work import SOURCES, Read, Theorem, theorem_of

@@ -196,7 +196,7 @@ BEGIN
     RETURN total;
 END $$;
 
--- The same amounts, or a little more of few digits, as values/rational.py makes them: without it a sum has
+-- The same amounts, or a little more of few digits, as core/numbers.py makes them: without it a sum has
 -- the digits of all its charges, and whatever reads it takes seconds or fails, for good.
 CREATE OR REPLACE FUNCTION @schema@.crowdtally_short(a numeric[])
 RETURNS numeric[] LANGUAGE plpgsql AS $$

@@ -19,10 +19,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, event
 
-from crowdtally import durable
 from crowdtally.budget.database.failures import not_a_ledger
 from crowdtally.budget.database.places import File
 from crowdtally.budget.errors import LedgerError
+from crowdtally.core import files
 
 BUSY_SECONDS = 30.0
 """How long to wait for another process before giving up."""
@@ -111,7 +111,7 @@ def create(
         for leftover in (draft, Path(f"{draft}-journal")):
             with contextlib.suppress(OSError):
                 leftover.unlink()
-    durable.flush(place.path.parent)
+    files.flush(place.path.parent)
     return True
 
 
@@ -134,4 +134,4 @@ def _make_folders(folder: Path) -> None:
     _make_folders(folder.parent)
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    durable.flush(folder.parent)
+    files.flush(folder.parent)

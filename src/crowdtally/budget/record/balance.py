@@ -20,8 +20,8 @@ from crowdtally.budget.record.charge import Charge
 from crowdtally.budget.record.events import Created, Event, LimitSet, Reserved, Voided
 from crowdtally.budget.record.fields import loss_fields, read_loss, read_unit, unit_fields
 from crowdtally.budget.wording import amount, made_of, remaining_words
+from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.unit import PrivacyUnit
 
 _WARN_FROM = Fraction(4, 5)
 

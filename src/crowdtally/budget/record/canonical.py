@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from crowdtally.budget.amounts import to_text
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 

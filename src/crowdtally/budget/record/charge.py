@@ -11,9 +11,9 @@ from crowdtally.budget.amounts import LONGEST, is_long, to_text
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.canonical import Json, exact_json
 from crowdtally.budget.record.fields import words
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws.zcdp import selection_rho
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 _LONGEST_ID = 200
 

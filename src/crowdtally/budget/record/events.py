@@ -18,8 +18,8 @@ from crowdtally.budget.record.charge import Asked, Charge
 from crowdtally.budget.record.fields import loss_fields, unit_fields, words
 from crowdtally.budget.record.sources import Sources
 from crowdtally.budget.record.staged import StagedFolder
+from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.unit import PrivacyUnit
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 

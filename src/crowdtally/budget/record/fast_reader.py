@@ -27,9 +27,8 @@ from crowdtally.budget.record.charge import Asked, Charge, Part
 from crowdtally.budget.record.events import Event, Reserved
 from crowdtally.budget.record.fields import read_amount, read_unit, unit_fields
 from crowdtally.budget.record.parsing import parse, part, some_epsilon, some_rho
+from crowdtally.core.privacy import Delta, PrivacyUnit
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.epsilon import Delta
-from crowdtally.values.unit import PrivacyUnit
 
 _MOST = 4096
 _LONGEST = 2000  # characters; longer texts are read each time, so that the memory stays bounded

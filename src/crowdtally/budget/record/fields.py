@@ -9,8 +9,8 @@ from typing import Any
 from crowdtally.budget.amounts import from_text, to_text
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.canonical import Json
+from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.values.unit import PrivacyUnit
 
 _SHORT = 40  # characters of an amount that is worth keeping
 

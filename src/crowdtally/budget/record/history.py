@@ -21,7 +21,7 @@ from crowdtally.budget.record.events import (
 )
 from crowdtally.budget.record.fast_reader import Reader
 from crowdtally.budget.record.staged import StagedFolder
-from crowdtally.values.unit import PrivacyUnit
+from crowdtally.core.privacy import PrivacyUnit
 
 State = Literal["reserved", "drawing", "published", "voided"]
 

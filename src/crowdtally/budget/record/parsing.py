@@ -21,8 +21,8 @@ from crowdtally.budget.record.events import (
 from crowdtally.budget.record.fields import read_amount, read_loss, read_unit
 from crowdtally.budget.record.sources import Sources
 from crowdtally.budget.record.staged import StagedFolder
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
 
 
 def parse(recorded: object) -> Event:

@@ -41,6 +41,7 @@ from typing import ClassVar
 from crowdtally.budget.amounts import for_people
 from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.charge import Charge, Part
+from crowdtally.core.privacy import Delta
 from crowdtally.errors import UsageError
 from crowdtally.laws.zcdp import (
     approximate,
@@ -52,7 +53,6 @@ from crowdtally.laws.zcdp import (
     rounded_up,
     selection_rho,
 )
-from crowdtally.values.epsilon import Delta
 
 _NOTHING = Fraction(0)
 

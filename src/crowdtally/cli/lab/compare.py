@@ -123,7 +123,7 @@ def _check_engine(engine: str | None, settings: Any) -> None:
 
 def typed() -> str:
     """What was typed, without passwords."""
-    from crowdtally.values.records import without_secrets
+    from crowdtally.core.records import without_secrets
 
     words = [without_secrets(word) if "://" in word else word for word in sys.argv[1:]]
     return shlex.join(["crowdtally", *words])

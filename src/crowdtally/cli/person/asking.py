@@ -13,13 +13,13 @@ import typer
 from crowdtally.errors import UsageError
 
 if TYPE_CHECKING:
+    from crowdtally.core.privacy import Epsilon
     from crowdtally.person.catalogue import Catalogue
     from crowdtally.person.history import History
     from crowdtally.person.levels import Levels
     from crowdtally.person.planning import Plan
     from crowdtally.person.quantify import Policy
     from crowdtally.person.sharing import Popularity
-    from crowdtally.values.epsilon import Epsilon
 
 HistoryArgument = Annotated[
     str,
@@ -252,8 +252,8 @@ def _either(epsilon: str | None, policy: Policy | None) -> Any:
         )
     if policy is not None:
         return policy
+    from crowdtally.core.privacy import Epsilon
     from crowdtally.person.levels import checked
-    from crowdtally.values.epsilon import Epsilon
 
     return checked(Epsilon.of(epsilon))
 

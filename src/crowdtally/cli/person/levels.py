@@ -29,8 +29,8 @@ def levels(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """List the categories: their items, the level of each, and the noise that it means."""
+    from crowdtally.core.display import printable_json
     from crowdtally.person.listing import category_rows, own_counts
-    from crowdtally.showing import printable_json
 
     plan = make_plan()
     rows = category_rows(plan)

@@ -48,10 +48,10 @@ def perturb(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Perturb a history once: charged and stored before it is shown; the same request shows it."""
+    from crowdtally.core.display import plainly
     from crowdtally.person.handing import as_json as in_json
     from crowdtally.person.handing import checked_target, hand_over
     from crowdtally.person.store import Store
-    from crowdtally.showing import plainly
 
     remark = options.remark(quiet)
     if counts and output is None and not as_json:

@@ -30,10 +30,10 @@ def show(
 
     Draws nothing and charges nothing. Your own counts are shown on stderr alone.
     """
+    from crowdtally.core.display import printable_json
     from crowdtally.person.listing import category_rows, own_counts
     from crowdtally.person.store import Store
     from crowdtally.person.words import leaves, reveals, so_far
-    from crowdtally.showing import printable_json
 
     plan, kept = make_plan(), Store(store)
     own = asking.history_from(history, plan.catalogue, drop_unknown=drop_unknown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from crowdtally.showing import plainly
+from crowdtally.core.display import plainly
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Rules that bound what one user contributes. A new one is one line here."""
 
-from crowdtally.values.registry import Entry, Registry
+from crowdtally.core.registry import Entry, Registry
 
 _HERE = "crowdtally.curator.bounding"
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Self
 
+from crowdtally.core.counts import What
+from crowdtally.core.domain import Features
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.counts import What
-from crowdtally.values.features import Features
 
 Aim = Literal["counts", "top", "recommend"]
 AIMS: tuple[Aim, ...] = ("counts", "top", "recommend")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from crowdtally.values.counts import What
+from crowdtally.core.counts import What
 
 
 @dataclass(frozen=True)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
+from crowdtally.core.counts import What
+from crowdtally.core.numbers import whole_number
 from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.choosing.dpsense_s import given_scalings
 from crowdtally.curator.engine.census import countable
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Rows, either, smaller
-from crowdtally.values.counts import What
-from crowdtally.values.whole import whole_number
 
 GRID = 2**20
 """g: units per count; rounding loses less than 2^−20 per user and cell."""

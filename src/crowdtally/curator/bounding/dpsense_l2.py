@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.dpsense import GRID, DPSense, capped
 from crowdtally.curator.bounding.l2_rows import l2_weighted
 from crowdtally.curator.engine.census import countable
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Rows
-from crowdtally.values.counts import What
 
 _ROOT_OF_CELLS = 2**31
 """A row whose squares are not held has fewer than 2^61 cells: √2^61 is less than this."""

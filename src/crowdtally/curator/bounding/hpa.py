@@ -13,12 +13,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.bounding.rule import RecordRule
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.hashing import HASH_BITS
 from crowdtally.curator.engine.relations import Kept, Rows
-from crowdtally.values.counts import What
 
 
 def nothing_released() -> NDArray[np.int64]:

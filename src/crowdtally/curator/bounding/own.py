@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from crowdtally.core.counts import What
+from crowdtally.core.numbers import is_whole
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, SamplingRule
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.errors import UsageError
 from crowdtally.published.metadata import OWN_RULE
-from crowdtally.values.counts import What
-from crowdtally.values.whole import is_whole
 
 
 @dataclass(frozen=True)

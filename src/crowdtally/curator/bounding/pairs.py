@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdtally.values.counts import What
+from crowdtally.core.counts import What
 
 
 def pairs_l1(limit: int) -> int:

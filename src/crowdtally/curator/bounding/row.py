@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from crowdtally.values.counts import What
-from crowdtally.values.open_domain import columns_of
-from crowdtally.values.records import Records
+from crowdtally.core.counts import What
+from crowdtally.core.domain import columns_of
+from crowdtally.core.records import Records
 
 
 @dataclass(frozen=True)

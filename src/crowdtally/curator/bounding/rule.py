@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
-from crowdtally.values.counts import What
-from crowdtally.values.whole import whole_number
+from crowdtally.core.counts import What
+from crowdtally.core.numbers import whole_number
 
 if TYPE_CHECKING:  # the command line lists rules without importing an engine
     from crowdtally.curator.engine.engine import Engine

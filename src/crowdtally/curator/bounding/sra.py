@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.bounding.rule import RecordRule
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Kept, Rows
-from crowdtally.values.counts import What
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from crowdtally.core.numbers import is_whole, whole_number
 from crowdtally.errors import UsageError
-from crowdtally.values.whole import is_whole, whole_number
 
 MOST_CANDIDATES = 1_000_000
 """Beyond it a choice would take longer than the release: each candidate costs an exponential."""

@@ -14,11 +14,11 @@ from itertools import accumulate
 
 import numpy as np
 
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.choosing.noise_cost import NoiseCost
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Epsilon, Price
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,14 @@ from math import lcm
 
 import numpy as np
 
+from crowdtally.core.numbers import exact, show, whole_number
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.choosing.noise_cost import NoiseCost
 from crowdtally.curator.choosing.rows import RowTable
 from crowdtally.curator.choosing.sweep import Integers, truncation_errors
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.rational import exact, show
-from crowdtally.values.whole import whole_number
 
 SCORE_GRID = 17_297_280
 """Units per count: 24·lcm(1..16), so that the weights of short rows are not even rounded."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import pi, sqrt
 
-from crowdtally.values.epsilon import Epsilon, Price
+from crowdtally.core.privacy import Epsilon, Price
 
 _FINE = 1 << 20
 

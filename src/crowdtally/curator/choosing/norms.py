@@ -16,11 +16,11 @@ from math import pi, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.numbers import Integers
+from crowdtally.core.privacy import Rho
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.choosing.rows import RowNorms
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Rho
-from crowdtally.values.integers import Integers
 
 BITS = 62
 """Bit lengths of Q: 1 … 62; sums of squares are held at 2^61."""

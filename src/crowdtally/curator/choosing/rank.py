@@ -16,13 +16,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.choosing.candidates import MOST_CANDIDATES
 from crowdtally.curator.choosing.noise_cost import NoiseCost
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)

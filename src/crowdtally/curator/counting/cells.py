@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.numbers import group_equal
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.matching import cell_numbers
 from crowdtally.curator.engine.relations import Rows
-from crowdtally.values.domain import Domain
-from crowdtally.values.integers import grouped
 
 Cells = tuple[NDArray[Any], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""
@@ -48,5 +48,5 @@ def total(parts: Sequence[Cells]) -> Cells:
 
 def fold(cells: Cells, width: int) -> Cells:
     """Add up the cells that fall together when numbers are divided by ``width``."""
-    together = grouped(cells[0] // width)
+    together = group_equal(cells[0] // width)
     return together.numbers, together.sums(cells[1])

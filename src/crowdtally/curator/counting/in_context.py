@@ -10,13 +10,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts, Memberships
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.scaled_rows import UNIT, scaled_by_cell
 from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits
 from crowdtally.curator.engine.relations import Column, Rows, smaller, sum_of
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.counts import Counts
-from crowdtally.values.memberships import Memberships
 
 Ints = NDArray[np.int64]
 

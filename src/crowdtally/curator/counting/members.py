@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Memberships
 from crowdtally.curator.counting.in_context import refuse_several
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.engine.relations import Rows
-from crowdtally.values.memberships import Memberships
 
 
 def members(visits: Visits, chosen: NDArray[Any]) -> Memberships:

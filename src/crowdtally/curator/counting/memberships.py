@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from crowdtally.core.counts import Memberships
 from crowdtally.curator.counting.cells import Cells, tally, total
 from crowdtally.curator.counting.reading import Parts, Read, dropped_in
 from crowdtally.curator.engine.census import Dropped, countable, grouped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Rows
-from crowdtally.values.memberships import Memberships
 
 
 def distinct_users(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdtally.core.counts import What
 from crowdtally.curator.bounding.dpsense import capped, with_row_sums
 from crowdtally.curator.choosing.rows import RowNorms, RowSums, RowTable
 from crowdtally.curator.counting.reading import Read, dropped_in
@@ -12,7 +13,6 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.matching import cell_numbers
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Column, Rows, held_sum
-from crowdtally.values.counts import What
 
 
 def record_sums(engine: Engine, prepared: Prepared, what: What) -> Read[RowSums]:

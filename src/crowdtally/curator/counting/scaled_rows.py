@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts
 from crowdtally.curator.bounding.dpsense import GRID, weighted
 from crowdtally.curator.bounding.l2_rows import l2_weighted
 from crowdtally.curator.counting.cells import Cells, cells_of
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.engine.relations import Rows, held_sum, sum_of
 from crowdtally.estimation.sizes import Norm
-from crowdtally.values.counts import Counts
 
 NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
 """No items."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from crowdtally.core.counts import Counts, What
+from crowdtally.core.domain import Domain
+from crowdtally.core.layout import Pairs, grid
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.pairs import pairs_l1, pairs_l2_squared
 from crowdtally.curator.bounding.row import EveryRow
@@ -12,9 +15,6 @@ from crowdtally.curator.engine.census import Dropped, carried, grouped
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Rows, held_sum
-from crowdtally.values.counts import Counts, What
-from crowdtally.values.domain import Domain
-from crowdtally.values.layout import Pairs, grid
 
 Two = tuple[Counts, Counts]
 Tally = tuple[Cells, Cells, Dropped]

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import PARTS
+from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import refuse_several
 from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.engine.relations import Column, Rows, constant, either, smaller, sum_of
-from crowdtally.values.counts import Counts
-from crowdtally.values.features import PARTS
-from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
 
 MOST = 2**12
 """The most that one user's records at one item count here."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from crowdtally.core.domain import Axis, Kind, plain_integer
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine.canonical import SourceColumn, identifying, own_of
 from crowdtally.errors import InputError, did_you_mean
-from crowdtally.values.domain import Axis, Kind, plain_integer
-from crowdtally.values.sql import quoted
 
 _UP_TO_64_BITS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",

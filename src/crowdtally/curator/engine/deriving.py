@@ -6,6 +6,9 @@ one row, before bounding.
 
 from __future__ import annotations
 
+from crowdtally.core.domain import Axis, Domain, OpenDomain
+from crowdtally.core.records import Records
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.engine import Engine
@@ -21,10 +24,6 @@ from crowdtally.curator.engine.expressions import (
 from crowdtally.curator.engine.joining import Joined
 from crowdtally.curator.engine.needing import needed_types
 from crowdtally.errors import CrowdtallyError, InputError, did_you_mean
-from crowdtally.values.domain import Axis, Domain
-from crowdtally.values.open_domain import OpenDomain
-from crowdtally.values.records import Records
-from crowdtally.values.sql import quoted
 
 
 def matched(

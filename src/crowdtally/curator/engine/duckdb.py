@@ -20,7 +20,10 @@ import numpy as np
 from ibis.backends.sql.datatypes import DuckDBType
 from numpy.typing import NDArray
 
-from crowdtally import memory
+from crowdtally.core import memory
+from crowdtally.core.domain import Axis
+from crowdtally.core.records import UTC
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine import csv_files, hashing, opening, sizing, window
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.census import carried, census
@@ -32,9 +35,6 @@ from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.typed import Stored, view_of
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.domain import Axis
-from crowdtally.values.records import UTC
-from crowdtally.values.sql import quoted
 
 _OUTSIDE_TRY = "common_subexpressions,in_clause"
 """Optimisers that compute a part of an expression outside its TRY: a value that it cannot take

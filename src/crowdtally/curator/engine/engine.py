@@ -10,11 +10,11 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import Axis
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.relations import Kept
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.domain import Axis
 
 
 class MemoryFullError(CrowdtallyError):

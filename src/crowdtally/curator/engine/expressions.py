@@ -14,9 +14,9 @@ from typing import Any
 from sqlglot import Dialect, ErrorLevel, TokenType, exp
 from sqlglot.errors import SqlglotError
 
+from crowdtally.core.registry import DEEPEST, nesting
 from crowdtally.curator.engine import fence
 from crowdtally.errors import UsageError
-from crowdtally.values.sql import DEEPEST, nesting
 
 Tree = Any
 """A node of sqlglot's syntax tree; its class names differ between releases."""

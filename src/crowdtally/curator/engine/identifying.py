@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 import ibis
 
+from crowdtally.core.records import Records, SamePerson
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Rows, either
 from crowdtally.curator.engine.sources import Located
 from crowdtally.errors import InputError
-from crowdtally.values.records import Records, SamePerson
-from crowdtally.values.sql import quoted
 
 PERSONS = "same_person"
 """The view of the table that says which ids are one person's."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn, own_of, text_of
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.located import LookUp
 from crowdtally.errors import InputError
-from crowdtally.values.sql import quoted
 
 _PARTNER = "\u001fpartner"
 """The joined table's key, under a name that nobody gives to a column."""

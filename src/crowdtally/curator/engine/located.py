@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from crowdtally.core.records import Join, Records
 from crowdtally.curator.engine.sources import Located, locate
-from crowdtally.values.records import Join, Records
 
 
 @dataclass(frozen=True)

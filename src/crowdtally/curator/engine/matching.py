@@ -10,10 +10,9 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import Axis, Domain, OpenDomain
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Column, Rows, either
-from crowdtally.values.domain import Axis, Domain
-from crowdtally.values.open_domain import OpenDomain
 
 WIDEST = 2**62
 """Cells up to which a cell's number is computed by the engine."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import duckdb
 
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine import (
     csv_files,
     duckdb_tables,
@@ -24,7 +25,6 @@ from crowdtally.curator.engine.canonical import Knowledge
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.engine.tables import meant, no_such_table, spelled
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.sql import quoted
 
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 _NO_TYPE = '"NULL"'

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from crowdtally.core.records import Origin
 from crowdtally.curator.engine.located import Sources
 from crowdtally.errors import UsageError
-from crowdtally.values.origin import Origin
 
 
 def refuse_own_list(name: str, origin: Origin | None, sources: Sources) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crowdtally.values.sql import quoted
+from crowdtally.core.registry import quoted
 
 _PAGES = 1024
 _MOST_AT_ONCE = 40  # columns; a function of PostgreSQL takes at most 100 arguments

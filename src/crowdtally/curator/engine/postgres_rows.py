@@ -15,12 +15,12 @@ from typing import Any
 
 import duckdb
 
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine.ahead import ahead, at_once
 from crowdtally.curator.engine.csv_files import exact_text
 from crowdtally.curator.engine.postgres_blocks import Column, blocks, pages_of
 from crowdtally.curator.engine.tables import no_such_table, parts_of, spelled
 from crowdtally.errors import CrowdtallyError, InputError
-from crowdtally.values.sql import quoted
 
 _TYPES = {
     "smallint": "BIGINT", "integer": "BIGINT", "bigint": "BIGINT", "boolean": "BOOLEAN",

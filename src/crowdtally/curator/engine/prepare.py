@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 
 import ibis
 
+from crowdtally.core.domain import Domain, OpenDomain, columns_of
+from crowdtally.core.records import Records
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.census import cell_parts
@@ -23,10 +26,6 @@ from crowdtally.curator.engine.matching import with_cells, with_values
 from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.relations import Column, Rows, either, smaller
 from crowdtally.errors import InputError, did_you_mean
-from crowdtally.values.domain import Domain
-from crowdtally.values.open_domain import OpenDomain, columns_of
-from crowdtally.values.records import Records
-from crowdtally.values.sql import quoted
 
 _MOST_PERSONS = 2**33
 _KEY = "a join key, which is a column of the records themselves"

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from crowdtally.core.records import Origin, without_secrets
 from crowdtally.curator.engine.naming import POSTGRES, check_postgres, one_name, postgres_name
 from crowdtally.curator.engine.streams import is_stream
 from crowdtally.curator.engine.tables import plain_name
 from crowdtally.errors import InputError, UsageError, closest, did_you_mean
-from crowdtally.values.origin import Origin
-from crowdtally.values.records import without_secrets
 
 Kind = Literal[
     "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "stream", "relation", "ibis",

@@ -18,8 +18,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine.sqlite_text import as_text, decoded, from_text
-from crowdtally.values.sql import quoted
 
 _ROWS = 50_000
 _FIRST, _LAST = -(2**63), 2**63 - 1

@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 import duckdb
 
+from crowdtally.core.registry import quoted
 from crowdtally.curator.engine.ahead import ahead, at_once
 from crowdtally.curator.engine.sqlite_blocks import Block, blocks, numbered, text_block
 from crowdtally.curator.engine.sqlite_text import as_text, declared_type, decoded
 from crowdtally.curator.engine.tables import meant, no_such_table, spelled
 from crowdtally.errors import InputError
-from crowdtally.values.sql import quoted
 
 _ROWS = 100_000
 _SCHEMA = "main"

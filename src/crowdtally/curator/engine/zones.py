@@ -11,8 +11,8 @@ from functools import cache
 
 import duckdb
 
+from crowdtally.core.records import UTC
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.records import UTC
 
 # Two of the names that DuckDB lists are not the time zone database's any more.
 _NO_LONGER = ("US/Pacific-New", "Canada/East-Saskatchewan")

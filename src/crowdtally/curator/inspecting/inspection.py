@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crowdtally.core.registry import quoted
 from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.census import Dropped
@@ -23,7 +24,6 @@ from crowdtally.curator.inspecting.words import WARNING, lines, wrapped
 from crowdtally.curator.request.request import Subject
 from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.stages import reading
-from crowdtally.values.sql import quoted
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.domain import Axis, Domain, OpenDomain
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.engine.relations import Column
-from crowdtally.values.domain import Axis, Domain
-from crowdtally.values.open_domain import OpenDomain
 
 EXAMPLES = 3
 """How many listed values without a row are shown."""

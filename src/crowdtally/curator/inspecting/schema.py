@@ -5,13 +5,12 @@ A plan and a dry run promise to read no record, and keep it: see ``engine/lookin
 
 from __future__ import annotations
 
+from crowdtally.core.domain import Domain, OpenDomain
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.looking import can_look, without_rows
 from crowdtally.curator.engine.prepare import open_records
 from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.stages import reading
-from crowdtally.values.domain import Domain
-from crowdtally.values.open_domain import OpenDomain
 
 
 def check_columns(sources: Sources, lists: Domain | OpenDomain) -> tuple[str, ...]:

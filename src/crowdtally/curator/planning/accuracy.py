@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.layout import ITEMS
+from crowdtally.core.numbers import exact, received, show
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.request.discovering import Discovery
 from crowdtally.curator.request.request import Request
@@ -13,10 +16,6 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.odds import PRIORS, odds
 from crowdtally.published import INTERVAL_LEVEL
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import exact, show
-from crowdtally.values.table_kinds import ITEMS
-from crowdtally.values.whole import received
 
 LARGEST = Epsilon(Fraction(1000))
 """An ε beyond which nobody is protected, and none is looked for."""

@@ -9,6 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import EDGES
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.planning.imagined import Imagined
 from crowdtally.curator.planning.imagining import imagine
@@ -24,10 +28,6 @@ from crowdtally.estimation.bounds import expected_error
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import Sizes, power_of, read_sizes
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon, Price, Rho
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import EDGES
 
 RELIABLE = 300
 """Users times ε below which the sizes are hardly more than noise."""

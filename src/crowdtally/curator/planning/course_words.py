@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crowdtally.values.rational import recorded
+from crowdtally.core.numbers import recorded
 
 Facts = Mapping[str, Any]
 """What ``PlannedCourse.as_dict`` says."""

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.layout import Crossed, Layout, Numbered, Picked
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.planning.imagined import (
@@ -31,10 +34,6 @@ from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import power_of
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import Crossed, Layout, Numbered, Picked
-from crowdtally.values.memberships import Memberships
 
 _HELD = {"visits": SimpleNamespace(dropped=None)}
 _ANY = Epsilon(Fraction(1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from crowdtally.showing import one_line, paragraph, table
+from crowdtally.core.display import one_line, paragraph, table
 
 Tables = Sequence[Mapping[str, Any]]
 """What ``Plan.tables`` says."""

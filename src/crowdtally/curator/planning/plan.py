@@ -10,6 +10,9 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
+from crowdtally.core.counts import Counted
+from crowdtally.core.numbers import show, whole_number
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.planning.accuracy import (
@@ -35,10 +38,6 @@ from crowdtally.curator.table import Table
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import NoiseLaw, as_counts
 from crowdtally.published import INTERVAL_LEVEL
-from crowdtally.values.counted import Counted
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import show
-from crowdtally.values.whole import whole_number
 
 _LARGEST_GUESS = 2**62
 

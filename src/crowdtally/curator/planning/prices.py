@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from crowdtally.core.privacy import Delta
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.planning.course import planned_course
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
-from crowdtally.values.epsilon import Delta
 
 USUAL_DELTA = Delta.of("1e-9")
 """The δ that is shown where none was given."""

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from math import floor, sqrt
 from typing import Any
 
+from crowdtally.core.layout import KINDS
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.request import Request
 from crowdtally.laws.law import as_counts
 from crowdtally.laws.terms import Terms
-from crowdtally.values.table_kinds import KINDS
 
 NOTHING: Mapping[str, Any] = {
     "noise_floor": None,

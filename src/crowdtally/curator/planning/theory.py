@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.errors import UsageError
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Noise:
     def of(cls, price: Price, *, once: bool = False) -> Noise:
         """2l²/ε² for Laplace noise; l²/(2ρ) for Gaussian, l/(2ρ) where users count once in a cell.
 
-        >>> from crowdtally.values.epsilon import Rho
+        >>> from crowdtally.core.privacy import Rho
         >>> Noise.of(Epsilon.of(2)).at(3), Noise.of(Rho.of("1/4"), once=True).at(3)
         (Fraction(9, 2), Fraction(6, 1))
         """

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crowdtally.core.numbers import recorded
 from crowdtally.curator.planning.course_words import course_lines
 from crowdtally.laws.odds import percent
-from crowdtally.values.rational import recorded
 
 Facts = Mapping[str, Any]
 """What ``Plan.as_dict`` says, or a part of it."""

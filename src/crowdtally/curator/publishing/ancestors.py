@@ -8,10 +8,10 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.numbers import Integers, positions
 from crowdtally.curator.publishing.summary import Summary
 from crowdtally.errors import UsageError
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.integers import Integers, positions
 
 
 def without_orphans(summary: Summary, tree: Dyadic) -> Summary:

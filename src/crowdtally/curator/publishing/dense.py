@@ -12,14 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.numbers import exact_sum, within_64_bits
+from crowdtally.core.privacy import Price
 from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.publishing.publishing import Charged, Noisy
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.integers import exact_sum, within_64_bits
-from crowdtally.values.keeping import Keeping, Sides
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,13 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.numbers import Integers, exact_product, exact_sum, positions, repeated
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.balls import Probability, Real, as_ball
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.integers import Integers, exact_product, exact_sum, positions, repeated
-from crowdtally.values.keeping import Keeping
 
 
 def inclusion_probability(law: CellNoise, keeping: Keeping) -> Probability:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.privacy import Price
 from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.publishing.ancestors import without_orphans
 from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy, given_cut
@@ -21,9 +23,6 @@ from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.keeping import Keeping, Sides
 
 
 @dataclass(frozen=True)

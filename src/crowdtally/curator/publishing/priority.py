@@ -17,6 +17,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.numbers import Integers, exact_product
+from crowdtally.core.privacy import Price
 from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.publishing.filter import filtered
 from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy, given_cut
@@ -32,10 +35,6 @@ from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.integers import Integers, exact_product
-from crowdtally.values.keeping import Keeping, Sides
 
 _HALF = 63  # bits of one of the two integers that make a ticket
 _MARGIN = 1e-9  # far above the rounding of a float quotient, far below the gaps between most

@@ -8,13 +8,12 @@ from typing import Any, ClassVar, Protocol, Self
 
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Price
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.epsilon import Price
-from crowdtally.values.keeping import Keeping, Sides
-from crowdtally.values.whole import whole_number
 
 LARGEST_CUT = 1 << 40
 LARGEST_SUMMARY = 200_000_000

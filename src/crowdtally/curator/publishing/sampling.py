@@ -12,15 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from crowdtally.core.counts import Counts, Keeping
+from crowdtally.core.numbers import Integers, exact_sum
 from crowdtally.curator.publishing.empty import empty_cells, empty_values, kept_by_chance
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.errors import UsageError
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.integers import Integers, exact_sum
-from crowdtally.values.keeping import Keeping
 
 LARGEST_SAMPLE = 300_000_000
 """Expected kept empty cells beyond which a sample is refused: about 15 GB while it is drawn."""

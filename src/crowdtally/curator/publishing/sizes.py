@@ -14,14 +14,13 @@ from typing import Any
 
 from flint import arb
 
+from crowdtally.core.counts import Keeping, Sides
+from crowdtally.core.numbers import exact, is_whole
 from crowdtally.curator.publishing.empty import inclusion_probability
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.balls import Real
-from crowdtally.values.keeping import Keeping, Sides
-from crowdtally.values.rational import exact
-from crowdtally.values.whole import is_whole
 
 LARGEST_SIZE = 1 << 40
 _STEPS = 1 << 15  # a threshold is (1 + j/2^15)·2^i times the smallest one

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
+from crowdtally.core.counts import Keeping
+from crowdtally.core.numbers import Integers, show
 from crowdtally.curator.publishing.publishing import Noisy
-from crowdtally.values.integers import Integers
-from crowdtally.values.keeping import Keeping
-from crowdtally.values.rational import show
 
 SampleName = Literal[
     "dense", "filter", "threshold", "filter-threshold", "priority", "filter-priority"

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Price
 from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.publishing.publishing import LARGEST_SUMMARY, Charged, Noisy
 from crowdtally.curator.publishing.sampling import draw_sample
@@ -21,10 +24,6 @@ from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.keeping import Keeping, Sides
-from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import OpenDomain, columns_of
+from crowdtally.core.layout import CELLS, EDGES, ITEMS, grid
+from crowdtally.core.privacy import Delta, Epsilon, Price
+from crowdtally.core.records import Records
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.refusals import Asked
@@ -19,11 +23,6 @@ from crowdtally.curator.selecting.unknown_cells import Discovered, OtherMass, Un
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Delta, Epsilon, Price
-from crowdtally.values.layout import grid
-from crowdtally.values.open_domain import OpenDomain, columns_of
-from crowdtally.values.records import Records
-from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS
 
 _ITEM = "item"
 """What the item column may be called, whatever its name is."""

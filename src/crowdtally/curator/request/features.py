@@ -15,16 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import MOST, OTHER, PARTS, Axis, Features
+from crowdtally.core.registry import quoted
+from crowdtally.core.row_files import file_and_column
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.sources import Located, locate
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.axis import Axis
-from crowdtally.values.features import MOST, OTHER, PARTS, Features
-from crowdtally.values.file_column import file_and_column
-from crowdtally.values.sql import quoted
 
 _LARGEST = 2**26
 """The most items × features: half a gigabyte of shares."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from crowdtally.core.domain import Axis
+from crowdtally.core.records import Records
 from crowdtally.curator.engine import columns
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.duckdb_errors import translated
@@ -11,8 +13,6 @@ from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.own_lists import refuse_own_list
 from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import InputError, UsageError
-from crowdtally.values.domain import Axis
-from crowdtally.values.records import Records
 
 
 def read_list(

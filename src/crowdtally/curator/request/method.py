@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.counts import What
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.bounding.auto import per_user_of
 from crowdtally.curator.bounding.distinct import Everyone
@@ -17,9 +20,6 @@ from crowdtally.curator.bounding.row import EveryRow, Stated
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, Rule
 from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.choosing.dpsense_s import given_scalings
-from crowdtally.values.counts import What
-from crowdtally.values.records import Records
-from crowdtally.values.whole import whole_number
 
 _USUAL_POPULARITY = 10
 

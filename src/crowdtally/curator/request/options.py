@@ -14,11 +14,11 @@ from functools import cache
 from inspect import Parameter, Signature, signature
 from typing import Annotated, Any, TypedDict, TypeVar, get_args, get_origin, get_type_hints
 
+from crowdtally.core.numbers import Number
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.rational import Number
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
 from crowdtally.curator.request.tables import samples_uncut
 from crowdtally.laws.zcdp import approximate, rho_of
-from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
 
 Made = Callable[[Price], Sequence[AnyTable]]
 """The tables of a release, for the price of all of it."""

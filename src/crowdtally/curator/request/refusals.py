@@ -6,6 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crowdtally.core.domain import Domain, OpenDomain
+from crowdtally.core.privacy import Delta
+from crowdtally.core.records import Quantity, Records
+from crowdtally.core.registry import Registry, either
 from crowdtally.curator.bounding import BOUNDINGS
 from crowdtally.curator.bounding.rule import LARGEST_PAIR_LIMIT, Rule
 from crowdtally.curator.publishing import PUBLISHINGS
@@ -14,11 +18,6 @@ from crowdtally.curator.request.options import declared, flag_of, is_given
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import UsageError
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Delta
-from crowdtally.values.open_domain import OpenDomain
-from crowdtally.values.records import Quantity, Records
-from crowdtally.values.registry import Registry, either
 
 _WIDEST_ITEMS = 2**62
 

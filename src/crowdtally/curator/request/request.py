@@ -7,6 +7,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.domain import Domain, OpenDomain
+from crowdtally.core.layout import POPULARITY
+from crowdtally.core.numbers import exact, whole_number
+from crowdtally.core.privacy import Delta, Epsilon, Price
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.choosing.candidates import check_theta
 from crowdtally.curator.engine.located import Sources
@@ -41,13 +46,6 @@ from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Delta, Epsilon, Price
-from crowdtally.values.open_domain import OpenDomain
-from crowdtally.values.rational import exact
-from crowdtally.values.records import Records
-from crowdtally.values.table_kinds import POPULARITY
-from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from crowdtally.core.records import Records
 from crowdtally.curator.request.options import AUTO, is_given
-from crowdtally.values.records import Records
 
 _BY_NAME = (
     "bounding", "max_records", "choose", "popularity_records", "cap", "norm", "scalings",

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.selected import Selected
 from crowdtally.curator.request.paying import Paid, ways_to_pay
 from crowdtally.curator.request.refusals import Asked
@@ -14,9 +17,6 @@ from crowdtally.curator.request.tables import check_measured, check_names
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import MOST_CELLS
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.whole import whole_number
 
 _MOST_SCORED = 100_000_000
 """Cells that a selection may have: each has a score, and each draw weighs all of them."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from crowdtally.core.layout import CELLS, EDGES, ITEMS, POPULARITY
+from crowdtally.core.numbers import exact, show
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.values.rational import exact, show
-from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, POPULARITY
 
 CHOOSE, TOTAL = "choose", "total"
 """Parts that are no table: the private choice of a bound, and the mass of undiscovered items."""

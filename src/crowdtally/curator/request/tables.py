@@ -7,6 +7,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.counts import What
+from crowdtally.core.domain import RESERVED, Domain
+from crowdtally.core.layout import CELLS, EDGES, ITEMS, PAIRS, POPULARITY, Layout, Pairs, grid
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.bounding.pairs import pairs_l1, pairs_l2_squared
@@ -24,12 +29,6 @@ from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform, fits
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import phantoms_for
-from crowdtally.values.counts import What
-from crowdtally.values.domain import RESERVED, Domain
-from crowdtally.values.epsilon import Epsilon, Price, Rho
-from crowdtally.values.layout import Layout, Pairs, grid
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import CELLS, EDGES, ITEMS, PAIRS, POPULARITY
 
 MOST_MEASURED = 4000
 """Cells of a table with interval noise: with their phantoms no more than can be drawn together."""
@@ -136,7 +135,7 @@ def table_bound(rule: Rule, cells: Layout, what: What) -> tuple[int, Fraction, i
     """What one user can change in a table, in units; what a unit means; and the L2 bound, squared.
 
     >>> from crowdtally.curator.bounding.sra import SRA
-    >>> from crowdtally.values.domain import Axis
+    >>> from crowdtally.core.domain import Axis
     >>> axis = Axis.of("item", ["a", "b", "c"])
     >>> table_bound(SRA(10), grid([axis]), "users")
     (10, Fraction(1, 1), 10)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Memberships
+from crowdtally.core.privacy import Epsilon
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.memberships import Memberships
 
 
 @dataclass(frozen=True)

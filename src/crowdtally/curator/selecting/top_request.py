@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
+from crowdtally.core.domain import Domain
+from crowdtally.core.layout import HEAD, HEADS, Picked, grid
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.members_table import MembersTable, members_table
 from crowdtally.curator.selecting.top_items import TopItems
 from crowdtally.laws.zcdp import selection_epsilon, selection_rho
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon, Price
-from crowdtally.values.layout import Picked, grid
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import HEAD, HEADS
 
 SELECT, MEASURE = "select", "measure"
 """The parts of the split that pay."""

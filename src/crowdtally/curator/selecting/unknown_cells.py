@@ -21,16 +21,14 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
+from crowdtally.core.numbers import is_whole, show, within_64_bits
+from crowdtally.core.privacy import Delta, Price, Rho
 from crowdtally.curator.pricing import noise_of, noise_part
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
 from crowdtally.laws.bells import rounded_up, unknown_delta, unknown_threshold
 from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Delta, Price, Rho
-from crowdtally.values.integers import within_64_bits
-from crowdtally.values.rational import show
-from crowdtally.values.whole import is_whole
 
 _LARGEST_LIMIT = 2**31
 _SHOWN_DIGITS = 6
@@ -51,7 +49,7 @@ class Discovered:
 class UnknownCells:
     """Every public parameter of the discovery of one table's cells.
 
-    >>> from crowdtally.values.epsilon import Epsilon
+    >>> from crowdtally.core.privacy import Epsilon
     >>> rule = UnknownCells(limit=10, price=Epsilon.of(1), delta=Delta.of("1e-6"))
     >>> rule.threshold, float(rule.actual_delta)
     (156, 9.74042e-07)

@@ -8,6 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import What
+from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.choosing.candidates import log_spaced
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
@@ -19,8 +21,6 @@ from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.laws.zcdp import selection_epsilon
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import What
-from crowdtally.values.epsilon import Epsilon, Price
 
 
 def _parts(price: Price, rule: str, most: int, choices: int = 1) -> list[Part]:

@@ -15,10 +15,10 @@ from fractions import Fraction
 from math import sqrt
 from typing import Any
 
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.zcdp import rho_of
-from crowdtally.values.epsilon import Delta, Epsilon, Price, Rho
-from crowdtally.values.rational import show
 
 
 def worth(price: Price) -> float:

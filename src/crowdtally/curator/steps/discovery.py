@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import ITEMS, Listed
+from crowdtally.core.numbers import show
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.unknown_cells import Kept, kept_cells
 from crowdtally.curator.pricing import cost_facts
@@ -21,10 +24,6 @@ from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import DISCOVERED
-from crowdtally.values.counts import Counts
-from crowdtally.values.layout import Listed
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import ITEMS
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Sequence
 
 from crowdtally.budget import Charge, Part
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
@@ -26,8 +28,6 @@ from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTabl
 from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.zcdp import delta_of
-from crowdtally.values.epsilon import Price
-from crowdtally.values.rational import show
 
 _WHOLE = "release"
 """The one part of a release that is paid for in ρ and charged in ε and δ."""

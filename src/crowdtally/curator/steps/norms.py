@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crowdtally.budget import Part
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Rho
 from crowdtally.curator.choosing.norms import NormChoice
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.rows import row_norms
@@ -15,8 +17,6 @@ from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Rho
-from crowdtally.values.rational import show
 
 
 @dataclass(frozen=True)

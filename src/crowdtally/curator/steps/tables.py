@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Counts, What
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.counting.reading import Read
@@ -15,7 +16,6 @@ from crowdtally.curator.request.tables import table_bound
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts, What
 
 
 @dataclass(frozen=True)

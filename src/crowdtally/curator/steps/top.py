@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Memberships
 from crowdtally.curator.counting.cells import cells_of
 from crowdtally.curator.counting.memberships import distinct_users
 from crowdtally.curator.counting.reading import Read
@@ -17,7 +18,6 @@ from crowdtally.curator.counting.visits import make_visits
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.noise.draws import Draws
-from crowdtally.values.memberships import Memberships
 
 _HELD = "members"
 

@@ -1,6 +1,6 @@
 """Linear maps of counts, each with the bound that its result obeys. A new one is one line here."""
 
-from crowdtally.values.registry import Entry, Registry
+from crowdtally.core.registry import Entry, Registry
 
 _HERE = "crowdtally.curator.transforms"
 

@@ -12,14 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import Dyadic, DyadicAxis, fitted_squares
+from crowdtally.core.layout import Grid, Layout, Nodes
+from crowdtally.core.numbers import Integers, as_kind, group_equal, integers
 from crowdtally.curator.transforms.transform import box_squares, mean_over_starts
 from crowdtally.errors import UsageError
-from crowdtally.values.consistency import fitted_squares
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic, DyadicAxis
-from crowdtally.values.integers import Integers, as_kind, grouped, integers
-from crowdtally.values.layout import Grid, Layout
-from crowdtally.values.transformed import Nodes
 
 
 @dataclass(frozen=True)
@@ -121,7 +119,7 @@ def _with_ancestors(
     outer, code, rest = _split(numbers, axis.length, inner)
     all_numbers, all_values = [], []
     for level in range(axis.levels, -1, -1):
-        found = grouped((outer * axis.nodes + (code + ((1 << level) - 1))) * inner + rest)
+        found = group_equal((outer * axis.nodes + (code + ((1 << level) - 1))) * inner + rest)
         values = found.sums(values)
         outer, code, rest = found.firsts(outer), found.firsts(code), found.firsts(rest)
         all_numbers.append(found.numbers)

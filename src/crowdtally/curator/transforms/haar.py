@@ -17,14 +17,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import Dyadic, DyadicAxis, range_weights
+from crowdtally.core.layout import Coefficients, Grid, Layout
+from crowdtally.core.numbers import Integers, as_kind, group_equal, integers
 from crowdtally.curator.transforms.transform import box_squares, mean_over_starts
 from crowdtally.errors import UsageError
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic, DyadicAxis
-from crowdtally.values.haar import range_weights
-from crowdtally.values.integers import Integers, as_kind, grouped, integers
-from crowdtally.values.layout import Grid, Layout
-from crowdtally.values.transformed import Coefficients
 
 
 @dataclass(frozen=True)
@@ -121,11 +119,11 @@ def haar_counts(counts: Counts, lengths: Sequence[int], axis: int = 0) -> Counts
     for level in range(along.levels - 1, -1, -1):
         signed = np.where(code % 2 == 0, values, -values)
         code = code >> 1
-        parent = grouped((outer * along.leaves + (code + (1 << level))) * inner + rest)
+        parent = group_equal((outer * along.leaves + (code + (1 << level))) * inner + rest)
         found.append((parent.numbers, parent.sums(signed)))
         values = parent.sums(values)
         outer, code, rest = (parent.firsts(part) for part in (outer, code, rest))
-    total = grouped(outer * along.leaves * inner + rest)
+    total = group_equal(outer * along.leaves * inner + rest)
     found.append((total.numbers, total.sums(values)))
     all_numbers = np.concatenate([numbers for numbers, _ in found])
     order = np.argsort(all_numbers, kind="stable")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.layout import Layout
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.layout import Layout
 
 
 @dataclass(frozen=True)

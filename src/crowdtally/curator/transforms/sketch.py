@@ -14,14 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import Dyadic, Sketching
+from crowdtally.core.layout import Buckets, Layout
+from crowdtally.core.numbers import group_equal, integers, whole_number
 from crowdtally.errors import UsageError
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.integers import grouped, integers
-from crowdtally.values.layout import Layout
-from crowdtally.values.sketching import Sketching
-from crowdtally.values.transformed import Buckets
-from crowdtally.values.whole import whole_number
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ def sketch_counts(counts: Counts, sketching: Sketching) -> Counts:
     numbers, sums = [], []
     for row in range(sketching.rows):
         bucket, sign = sketching.places(counts.cells, row)
-        found = grouped(bucket + row * sketching.buckets)
+        found = group_equal(bucket + row * sketching.buckets)
         numbers.append(found.numbers)
         sums.append(found.sums(values * sign))
     bound = counts.l1_bound * sketching.rows

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, ClassVar, Protocol, Self
 
-from crowdtally.values.axis import Axis
-from crowdtally.values.counts import Counts
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.layout import Grid, Layout
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Axis
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.layout import Grid, Layout
 
 
 class Transform(Protocol):

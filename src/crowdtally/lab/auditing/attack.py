@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from multiprocessing import get_context
 from os import cpu_count
 
+from crowdtally.core.numbers import exact, show
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
@@ -23,8 +25,6 @@ from crowdtally.lab.auditing.promise import Stakes
 from crowdtally.lab.auditing.rows import CONFIDENCE, Audit, Row
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.lab.auditing.searching import search
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.rational import exact, show
 
 SECONDS = 20
 """For each row, unless another time is given: all methods then take about a quarter of an hour on

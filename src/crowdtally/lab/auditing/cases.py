@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.layout import EDGES, ITEMS, POPULARITY
+from crowdtally.core.privacy import Epsilon
+from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.pricing import pure
 from crowdtally.curator.publishing import PUBLISHINGS
@@ -23,10 +27,6 @@ from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.lab.auditing.promise import Aim
 from crowdtally.lab.methods import Method
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.records import Quantity, Records
-from crowdtally.values.table_kinds import EDGES, ITEMS, POPULARITY
 
 CONTEXTS, DISCOVERY, PAIRS = "contexts", "discovery", "pairs"
 QUANTITY, ROWS = "quantity", "rows"

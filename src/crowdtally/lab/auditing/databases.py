@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from crowdtally.core.domain import Axis, OpenDomain
+from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.request import Request
-from crowdtally.values.domain import Axis
-from crowdtally.values.open_domain import OpenDomain
-from crowdtally.values.records import Quantity, Records
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.request.options import with_options
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.request.wording import python_words
 from crowdtally.lab.auditing.attack import SECONDS, Progress, attack_all, checked_seconds
 from crowdtally.lab.auditing.cases import OWN, Case, charged_parts
 from crowdtally.lab.auditing.rows import Audit
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 
 SMALLER = (
     "The numbers are those of your request, and not chosen for an attack: at a large bound, with "

@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import Crossed, Pairs, Picked
+from crowdtally.core.numbers import positions
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Released
 from crowdtally.lab.auditing.databases import Pair
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.integers import positions
-from crowdtally.values.layout import Crossed, Pairs, Picked
 
 _SMALL = 64
 """Tables up to this size are looked at as they are."""

@@ -1,6 +1,6 @@
 """The papers' methods that Crowdtally is compared with: never a default, never released by it."""
 
-from crowdtally.values.registry import Entry, Registry
+from crowdtally.core.registry import Entry, Registry
 
 _HERE = "crowdtally.lab.baselines"
 

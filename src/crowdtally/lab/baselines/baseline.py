@@ -16,6 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Counts
+from crowdtally.core.numbers import Integers, exact_sum
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.request.request import Request, Subject, make_request
@@ -29,9 +32,6 @@ from crowdtally.lab.rehearsing import Keyed
 from crowdtally.lab.truth import Everything
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.integers import Integers, exact_sum
 
 Estimates = dict[str, NDArray[np.float64]]
 """For each table of the request, what it says about every cell, in the order of the domain."""

@@ -16,9 +16,9 @@ import numpy as np
 from flint import arb, fmpq
 from numpy.typing import NDArray
 
+from crowdtally.core.numbers import Integers, largest
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.balls import precision
-from crowdtally.values.integers import Integers, largest
 
 GRID = 2**32
 """G: so fine that rounding changes a tail by a thousandth of the table's norm, or less."""

@@ -23,6 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Counts
+from crowdtally.core.numbers import Integers
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.request import Subject
 from crowdtally.curator.steps.step import Reading
 from crowdtally.errors import UsageError
@@ -36,9 +39,6 @@ from crowdtally.lab.baselines.baseline import (
 )
 from crowdtally.lab.baselines.basis import Basis, basis, root_up
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.integers import Integers
 
 CHOICE = Fraction(1, 2)
 """The part of a table's ε that pays for k. With a tenth, k is often one that drowns in noise."""

@@ -21,6 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Counts
+from crowdtally.core.numbers import Integers
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.request import Subject
 from crowdtally.curator.steps.step import Reading
 from crowdtally.lab.baselines.baseline import (
@@ -32,9 +35,6 @@ from crowdtally.lab.baselines.baseline import (
     noisy,
 )
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.integers import Integers
 
 ROUGH = Fraction(1, 2)
 """The part of a table's ε that pays for the order of its cells."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
+from crowdtally.core.numbers import is_whole, received, whole_number
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.lab.apart.machine import cores
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.whole import is_whole, received, whole_number
 
 USUAL_RUNS = 20
 USUAL_BOUNDS = (1, 3, 10, 30, 100)

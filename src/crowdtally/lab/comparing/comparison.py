@@ -12,6 +12,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from crowdtally.core.domain import Domain
+from crowdtally.core.privacy import Epsilon
+from crowdtally.core.records import Records
 from crowdtally.curator.describe import versions
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.starting import starter
@@ -40,9 +43,6 @@ from crowdtally.lab.comparing.storing import Folder, check_folder
 from crowdtally.lab.comparing.summarising import summaries_of
 from crowdtally.lab.comparing.tasks import Outcome, Unit, counts_once, tasks_of
 from crowdtally.lab.libraries import check_libraries
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.records import Records
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,10 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import What
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
+from crowdtally.core.registry import quoted
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -24,10 +28,6 @@ from crowdtally.curator.engine.relations import Rows, places
 from crowdtally.curator.request.request import Subject, make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab.truth import true_counts
-from crowdtally.values.counts import What
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
-from crowdtally.values.sql import quoted
 
 _ROWS = "records.parquet"
 _TRUTH = "truth.npz"

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.layout import EDGES
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared
@@ -25,8 +27,6 @@ from crowdtally.lab.metrics.queries import ranges
 from crowdtally.lab.rehearsing import Halfway, Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import NoisyTable
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.table_kinds import EDGES
 
 KS = (1, 3, 10, 30, 100)
 """The lengths of lists, where nothing else is said."""

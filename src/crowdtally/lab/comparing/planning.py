@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from crowdtally.core.counts import What
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding import BOUNDINGS
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import AUTO, completed, declared, flag_of, is_given
@@ -17,8 +19,6 @@ from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.summary import Setting
 from crowdtally.lab.comparing.held import Held
 from crowdtally.lab.methods import Method
-from crowdtally.values.counts import What
-from crowdtally.values.epsilon import Epsilon
 
 DENSE = (
     AUTO, "sra", "hpa", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",

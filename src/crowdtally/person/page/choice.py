@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Self
 from urllib.parse import urlencode
 
+from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.person.levels import Level, Levels, checked
-from crowdtally.values.epsilon import Epsilon
 
 POLICY = "policy"
 """Stands for an ε that a public policy finds."""

@@ -8,14 +8,7 @@ from fractions import Fraction
 from math import prod
 from typing import Any
 
-from crowdtally.laws.zcdp import delta_of
-from crowdtally.published.auto import AutoFacts, bounds_nobody
-from crowdtally.published.domain import PublicDomain
-from crowdtally.published.metadata import AUTO, Guarantee, MethodFacts
-from crowdtally.published.table import TableFacts
-from crowdtally.values.epsilon import Epsilon, Rho
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import (
+from crowdtally.core.layout import (
     BINS,
     CELLS,
     EDGES,
@@ -27,6 +20,13 @@ from crowdtally.values.table_kinds import (
     TableKind,
     added,
 )
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, Rho
+from crowdtally.laws.zcdp import delta_of
+from crowdtally.published.auto import AutoFacts, bounds_nobody
+from crowdtally.published.domain import PublicDomain
+from crowdtally.published.metadata import AUTO, Guarantee, MethodFacts
+from crowdtally.published.table import TableFacts
 
 _TASTES = ("features", "merged", "profile", "weights", "beta", "parts", "kinds", "items")
 """What a table of tastes says beside its cells."""

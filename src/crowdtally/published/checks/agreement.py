@@ -16,6 +16,9 @@ from math import isclose, prod
 from typing import Any
 from unicodedata import is_normalized
 
+from crowdtally.core.domain import RESERVED
+from crowdtally.core.layout import CELLS, EDGES, HEAD, HEADS, ITEMS, PAIRS, POPULARITY, added
+from crowdtally.core.numbers import show
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.registry import fault_of
@@ -34,18 +37,6 @@ from crowdtally.published.metadata import (
 )
 from crowdtally.published.numbers import price_of
 from crowdtally.published.table import SummaryFacts, TableFacts
-from crowdtally.values.domain import RESERVED
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import (
-    CELLS,
-    EDGES,
-    HEAD,
-    HEADS,
-    ITEMS,
-    PAIRS,
-    POPULARITY,
-    added,
-)
 
 _ROUNDING = 1e-9
 

@@ -15,10 +15,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.hierarchy import DyadicAxis
+from crowdtally.core.layout import HEADS
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.table import TableFacts, TransformFacts
-from crowdtally.values.dyadic import DyadicAxis
-from crowdtally.values.table_kinds import HEADS
 
 Codes = NDArray[np.int64]
 Block = Mapping[str, NDArray[Any]]

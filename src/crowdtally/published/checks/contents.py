@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.numbers import saturating_sum
 from crowdtally.published import parquet
 from crowdtally.published.checks.cells import NO_CELL, Block, Cells, Codes, cells_of
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.table import TableFacts
 from crowdtally.published.words import damaged
-from crowdtally.values.integers import saturating_sum
 
 _VALUES = ("count", "noise_std", "low", "high")
 _ROUNDING = 1e-9

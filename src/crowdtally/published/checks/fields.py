@@ -6,6 +6,8 @@ import re
 import sys
 from typing import Any
 
+from crowdtally.core.layout import KINDS
+from crowdtally.core.numbers import is_whole
 from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS
 from crowdtally.published.checks.shape import (
     Each,
@@ -24,8 +26,6 @@ from crowdtally.published.checks.shape import (
     whole_leaf,
 )
 from crowdtally.published.table import CHOSEN, DENSE, DISCOVERED, SPARSE
-from crowdtally.values.table_kinds import KINDS
-from crowdtally.values.whole import is_whole
 
 _TEXT = Leaf("a text", is_text)
 _NAME = Leaf("a name", lambda value: is_text(value) and value != "")

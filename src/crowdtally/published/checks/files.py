@@ -10,8 +10,9 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
+from crowdtally.core import files
 from crowdtally.errors import InputError
-from crowdtally.published import parquet, regular
+from crowdtally.published import parquet
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.parquet import TYPES
@@ -68,7 +69,7 @@ def digest_of(path: Path) -> str:
         known, digest = _digests.get(path, (None, ""))
         if known == identity:
             return digest
-        digest = regular.digest(path)
+        digest = files.digest(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise InputError(
             f"{str(path.parent)!r} lacks its table {path.name!r}: copy the whole folder."

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from crowdtally.core import files
 from crowdtally.errors import InputError
-from crowdtally.published import footer, packaging, parquet, regular
+from crowdtally.published import footer, packaging, parquet
 from crowdtally.published.checks.parsing import json_object
 from crowdtally.published.checks.shape import Each, Fields, Leaf, faults, is_text
 from crowdtally.published.words import damaged
@@ -54,7 +55,7 @@ def check_footer(path: Path, metadata: Mapping[str, Any]) -> None:
 
 def _bytes(path: Path, sha256: str) -> bytes:
     try:
-        found = regular.content(path)
+        found = files.content(path)
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise InputError(
             f"{str(path.parent)!r} lacks its {packaging.FILE!r}: copy the whole folder."

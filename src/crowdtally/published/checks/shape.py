@@ -12,8 +12,8 @@ from fractions import Fraction
 from math import isfinite
 from typing import Any
 
+from crowdtally.core.numbers import recorded
 from crowdtally.published.words import received
-from crowdtally.values.rational import recorded
 
 
 @dataclass(frozen=True)

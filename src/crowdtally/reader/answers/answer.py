@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
+from crowdtally.core.display import printable_json
 from crowdtally.reader.answers.columns import Column, columns_of
 from crowdtally.reader.answers.labels import Labels
-from crowdtally.showing import printable_json
 
 Row = TypeVar("Row")
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from crowdtally.core.row_files import RowFile, file_and_column, opened
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.reader.answers.columns import LABELS
 from crowdtally.reader.answers.labels import Labels, some_items
-from crowdtally.values.file_column import file_and_column
-from crowdtally.values.row_files import RowFile, opened
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}(\.0*)?")
 

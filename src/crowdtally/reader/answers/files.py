@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from crowdtally.core.files import new_file, refuse_taken
 from crowdtally.errors import UsageError
 from crowdtally.reader.answers.columns import Column
-from crowdtally.reader.new_file import new_file, refuse_taken
 
 
 class Writable(Protocol):

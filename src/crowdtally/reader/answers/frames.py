@@ -12,9 +12,9 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.reader.answers.columns import Column
-from crowdtally.values.sql import quoted
 
 _TYPES = {"text": "VARCHAR", "integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN"}
 _ARRAYS: dict[str, Any] = {"integer": np.int64, "float": np.float64, "boolean": np.bool_}

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crowdtally.core.display import some
 from crowdtally.errors import InputError
 from crowdtally.reader.answers.columns import LABELS
-from crowdtally.showing import some
 
 _FEW = 3
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.deadline import go_on
+from crowdtally.core.hierarchy import Sketching
 from crowdtally.errors import UsageError
 from crowdtally.laws.law import Combination, as_counts
-from crowdtally.patience import go_on
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
@@ -22,7 +23,6 @@ from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
 from crowdtally.reader.estimating.sketch import sketch_sum
 from crowdtally.reader.lookup import AxisLookup
-from crowdtally.values.sketching import Sketching
 
 MOST_SKETCHED = 5_000_000
 """Cells that a question to a sketch may have: it adds them up one by one."""

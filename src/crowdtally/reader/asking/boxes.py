@@ -15,14 +15,12 @@ from math import prod, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.hierarchy import DyadicAxis, consistent, range_weights
 from crowdtally.laws.law import Combination
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.condition import Box
 from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import FEW, Weights
-from crowdtally.values.consistency import consistent
-from crowdtally.values.dyadic import DyadicAxis
-from crowdtally.values.haar import range_weights
 
 _LARGEST = 1e150
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import Axis
 from crowdtally.reader.answers.columns import LABELS
 from crowdtally.reader.answers.labels import Labels
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.condition import Among, Condition, Every, Some, every, some
 from crowdtally.reader.lookup import AxisLookup
 from crowdtally.reader.stated import Stated
-from crowdtally.values.domain import Axis
 
 _NONE = -1
 """The position of an item's label that the catalogue leaves empty."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from crowdtally.core.display import one_line, paragraph, plainly, table
 from crowdtally.reader.asking.answering import shown
 from crowdtally.reader.asking.printing import believed_interval, chance_of, interval_of, whole
-from crowdtally.showing import one_line, paragraph, plainly, table
 
 _TOLD = "beside noise"
 _FEW = 3

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from crowdtally.core.display import plainly
 from crowdtally.reader.asking.answering import shown
 from crowdtally.reader.estimating.covering import NOISE
-from crowdtally.showing import plainly
 
 _SMALL = 10
 """Estimates below are shown to a tenth."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from crowdtally.core.display import one_line, paragraph, plainly, table
 from crowdtally.reader.asking.printing import chance_of, names_of, noisy_of, whole
-from crowdtally.showing import one_line, paragraph, plainly, table
 
 _FEW = 3
 _LONGEST = 40

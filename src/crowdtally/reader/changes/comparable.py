@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.display import some
 from crowdtally.errors import UsageError
 from crowdtally.published import Published
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.reading import POPULAR
 from crowdtally.reader.estimating.covering import is_bounded
-from crowdtally.showing import some
 
 _FEW = 3
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from crowdtally.core.numbers import Number, exact
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.change_list import Change, ChangeList
@@ -18,7 +19,6 @@ from crowdtally.reader.changes.testing import Pair, pairs_of
 from crowdtally.reader.lookup import Mask
 from crowdtally.reader.opening import load
 from crowdtally.reader.release import Release
-from crowdtally.values.rational import Number, exact
 
 MISSED = 0.05
 """The share of the intervals of a list that may miss their change."""

@@ -8,13 +8,13 @@ from math import inf
 
 import numpy as np
 
+from crowdtally.core.counts import Keeping
 from crowdtally.estimation.facts import Chosen, ItemFacts
 from crowdtally.estimation.items import table_calibration
 from crowdtally.laws.cumulants import Floats, cumulants
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.law import NoiseLaw
 from crowdtally.reader.changes.tails import Noise
-from crowdtally.values.keeping import Keeping
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from crowdtally.core.display import plainly
+from crowdtally.core.numbers import show
 from crowdtally.published import Published
 from crowdtally.published.metadata import DISTINCT
 from crowdtally.published.what_counts import what_counts
@@ -13,8 +15,6 @@ from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.reading import Reading
 from crowdtally.reader.changes.testing import Pair
 from crowdtally.reader.estimating.covering import is_bounded
-from crowdtally.showing import plainly
-from crowdtally.values.rational import show
 
 
 def remarks(

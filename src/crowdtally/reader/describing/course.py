@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.layout import BINS, EDGES, HEAD, HEAD_ROWS, SPLIT_HEAD, TASTES
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.published import Published
 from crowdtally.published.auto import AutoFacts, StepFacts
 from crowdtally.published.metadata import Guarantee
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number
-from crowdtally.values.epsilon import Epsilon, Rho
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import BINS, EDGES, HEAD, HEAD_ROWS, SPLIT_HEAD, TASTES
 
 AIMS = {
     "counts": "numbers that are near the truth for all items",

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from crowdtally import showing
+from crowdtally.core import display
+from crowdtally.core.numbers import show
 from crowdtally.published import Published, WithdrawalNote
 from crowdtally.reader.describing.course import course_lines
 from crowdtally.reader.describing.promise import beliefs, promise_lines, remark_lines
@@ -17,7 +18,6 @@ from crowdtally.reader.describing.uncovered import uncovered_lines
 from crowdtally.reader.describing.what import what_lines
 from crowdtally.reader.describing.whom import whom_lines
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
-from crowdtally.values.rational import show
 
 _Lines = Callable[[Published], Iterable[str]]
 _SECTIONS: tuple[tuple[str, str, _Lines], ...] = (
@@ -85,7 +85,7 @@ class Description:
 
     def to_json(self) -> str:
         """JSON text."""
-        return showing.printable_json(self.to_dict())
+        return display.printable_json(self.to_dict())
 
     def __str__(self) -> str:
         return self.text()
@@ -94,7 +94,7 @@ class Description:
         return f"<Description of the release {self.published.id}: print it>"
 
     def _repr_html_(self) -> str:
-        return showing.sections((section.title, section.lines) for section in self.sections)
+        return display.sections((section.title, section.lines) for section in self.sections)
 
 
 def describe(published: Published) -> Description:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from crowdtally.core.numbers import show
 from crowdtally.laws.odds import PRIORS, odds, percent
 from crowdtally.laws.zcdp import epsilon_of, rounded_up
 from crowdtally.published import Published
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import WRITTEN, listed, number, power_of_e
-from crowdtally.values.rational import show
 
 _DELTAS = (Fraction(1, 10**6), Fraction(1, 10**12))
 """δ whose ε are told beside the one that was asked for."""

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import sqrt
 
+from crowdtally.core.layout import PAIRS, SIZES
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import in_words
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.published import Published
 from crowdtally.published.auto import bounds_nobody
@@ -14,9 +17,6 @@ from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import statement, who
 from crowdtally.reader.describing.words import amount, listed, number, several
-from crowdtally.values.epsilon import in_words
-from crowdtally.values.rational import show
-from crowdtally.values.table_kinds import PAIRS, SIZES
 
 KEPT = {
     "sra": "chosen uniformly at random among that {who}'s own; the others were left out",

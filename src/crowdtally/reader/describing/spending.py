@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from crowdtally.core.numbers import show
 from crowdtally.laws.zcdp import rounded_down
 from crowdtally.published import Published
 from crowdtally.published.metadata import Standing
 from crowdtally.reader.describing.promise import at_most
-from crowdtally.values.rational import show
 
 
 def spending_lines(published: Published) -> Iterator[str]:

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
-from crowdtally.reader.describing.words import listed, number, several
-from crowdtally.values.table_kinds import (
+from crowdtally.core.layout import (
     BINS,
     CONTEXTS,
     CROWD,
@@ -24,6 +20,10 @@ from crowdtally.values.table_kinds import (
     TASTES_AGAIN,
     ZOOM,
 )
+from crowdtally.laws.gaussian import GaussianNoise
+from crowdtally.published import Published
+from crowdtally.published.table import TableFacts
+from crowdtally.reader.describing.words import listed, number, several
 
 
 def step_table(published: Published, table: TableFacts) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from crowdtally.core.layout import TASTES
 from crowdtally.published import Published
 from crowdtally.published.metadata import AUTO, DISTINCT, STATED, UNCUT
 from crowdtally.reader.describing.course import assumed_lines
@@ -11,7 +12,6 @@ from crowdtally.reader.describing.protection import KEPT, SCALED
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import of_several, statement, who
 from crowdtally.reader.describing.words import listed
-from crowdtally.values.table_kinds import TASTES
 
 _FEW = 3
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from crowdtally.core.layout import EDGES, HEAD, HEADS, PAIRS, POPULARITY
 from crowdtally.published import Published
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.metadata import RecordFacts
 from crowdtally.published.table import SummaryFacts, TableFacts
 from crowdtally.reader.describing.step_tables import step_table
 from crowdtally.reader.describing.words import amount, code, examples, listed, number, several
-from crowdtally.values.table_kinds import EDGES, HEAD, HEADS, PAIRS, POPULARITY
 
 _COUNTED = {
     "row": "rows, each of them one person",

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
 from crowdtally.estimation.contexts import (
     UNMEASURED,
     ContextEstimates,
@@ -27,7 +28,6 @@ from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed, Floats, Ints, Mask, deviations
 from crowdtally.reader.estimating.steps import counts, found_alike, places
 from crowdtally.reader.lookup import AxisLookup
-from crowdtally.values.profile import BETA, FINE, WEIGHT, Profile
 
 _TOO_FEW = "Each context has the overall ranking: too few people per context."
 _OTHER_AIM = (

@@ -8,6 +8,7 @@ from math import sqrt
 
 import numpy as np
 
+from crowdtally.core.hierarchy import DyadicAxis
 from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Noisy, Summary
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
@@ -19,7 +20,6 @@ from crowdtally.reader import tables
 from crowdtally.reader.estimating.believed import Floats
 from crowdtally.reader.estimating.steps import counts, groups, norm_of, number, places
 from crowdtally.reader.lookup import AxisLookup
-from crowdtally.values.dyadic import DyadicAxis
 
 MOST = 5_000_000
 """Cells of a table that are all estimated."""

@@ -14,9 +14,9 @@ from math import hypot, sqrt
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from crowdtally.core.counts import Keeping
 from crowdtally.laws.law import Combination, EmptyCell, NoiseLaw
 from crowdtally.published.table import TableFacts
-from crowdtally.values.keeping import Keeping
 
 Floats = NDArray[np.float64]
 

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from crowdtally.core.deadline import go_on
+from crowdtally.core.hierarchy import Sketching
 from crowdtally.errors import UsageError
-from crowdtally.patience import go_on
 from crowdtally.reader.estimating.sampled import Estimate
-from crowdtally.values.sketching import Sketching
 
 
 def sketch_sum(buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching) -> Estimate:

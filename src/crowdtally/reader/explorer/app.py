@@ -11,9 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crowdtally.core import files
+from crowdtally.core.deadline import TooMuchError
+from crowdtally.core.numbers import show
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
-from crowdtally.patience import TooMuchError
-from crowdtally.published import regular
 from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.answers.files import SUFFIXES
 from crowdtally.reader.explorer import comparing
@@ -24,7 +25,6 @@ from crowdtally.reader.explorer.pages import Pages
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
 from crowdtally.reader.explorer.views import VIEWS
-from crowdtally.values.rational import show
 from crowdtally.web.charts import drawing
 from crowdtally.web.numerals import of_reader, written_as
 from crowdtally.web.serving import assets
@@ -152,9 +152,9 @@ class Explorer:
             path = published.folder / name
             if name not in published.files or path.is_symlink():
                 raise Refused(404, "The release has no such file: its downloads are listed.")
-            file = regular.opened(path)
+            file = files.open_regular(path)
             given = FileResponse(
-                regular.again(file, path),
+                files.again(file, path),
                 filename=name,
                 stat_result=os.fstat(file.fileno()),
                 content_disposition_type="attachment",

@@ -11,7 +11,7 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.patience import stoppable
+from crowdtally.core.deadline import stoppable
 
 MOST_WORDS = 8
 """Words of one search."""

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from crowdtally.core.deadline import TooMuchError
+from crowdtally.core.numbers import show
 from crowdtally.errors import UsageError
 from crowdtally.laws.odds import odds_words
-from crowdtally.patience import TooMuchError
 from crowdtally.published.metadata import Guarantee
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.explorer import comparing
@@ -19,7 +20,6 @@ from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
 from crowdtally.reader.explorer.wording import for_readers
 from crowdtally.reader.report.page import page as report_page
-from crowdtally.values.rational import show
 from crowdtally.web.numerals import current
 from crowdtally.web.pages import rendering, value
 from crowdtally.web.serving import assets, refusing

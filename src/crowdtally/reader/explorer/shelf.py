@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from crowdtally.core.deadline import Patience, having
 from crowdtally.errors import did_you_mean
-from crowdtally.patience import Patience, having
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.release import Release
 from crowdtally.web.serving.refusing import Refused

@@ -6,8 +6,9 @@ import hashlib
 import os
 from pathlib import Path
 
+from crowdtally.core import files
 from crowdtally.errors import InputError
-from crowdtally.published import Published, regular
+from crowdtally.published import Published
 
 _Identity = tuple[tuple[int, ...], ...]
 
@@ -27,7 +28,7 @@ class Watched:
             return
         path = self._published.folder / "release.json"
         try:
-            digest = hashlib.sha256(regular.content(path)).hexdigest()
+            digest = hashlib.sha256(files.content(path)).hexdigest()
         except OSError as error:
             raise _gone(path) from error
         if self._published.sha256 not in (None, digest):

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
-from crowdtally.published import Published, TableFacts, footer, parquet, regular
+from crowdtally.core import files
+from crowdtally.core.display import markdown, printable_json
+from crowdtally.published import Published, TableFacts, footer, parquet
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
-from crowdtally.showing import markdown, printable_json
 
 _PARQUET = "application/x-parquet"
 """What the standard's own library reads; the registered name came later."""
@@ -55,7 +56,7 @@ def _dataset(published: Published) -> dict[str, Any]:
         "name": "release.json",
         "contentUrl": "release.json",
         "encodingFormat": "application/json",
-        "sha256": published.sha256 or regular.digest(published.folder / "release.json"),
+        "sha256": published.sha256 or files.digest(published.folder / "release.json"),
     }
     return {
         "@context": CONTEXT,
@@ -80,7 +81,7 @@ def _file(published: Published, table: TableFacts) -> dict[str, Any]:
         "name": table.file,
         "contentUrl": table.file,
         "encodingFormat": _PARQUET,
-        "sha256": table.sha256 or regular.digest(published.folder / table.file),
+        "sha256": table.sha256 or files.digest(published.folder / table.file),
     }
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from crowdtally.core.files import refuse_taken, write_new
 from crowdtally.errors import UsageError
 from crowdtally.published import Published
 from crowdtally.reader.exporting.croissant import croissant
 from crowdtally.reader.exporting.registry import registry
-from crowdtally.reader.new_file import refuse_taken, write_new
 
 Place = str | os.PathLike[str]
 """A path as somebody gave it."""

@@ -11,6 +11,9 @@ from collections.abc import Iterable
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
+from crowdtally.core.display import markdown
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import in_words
 from crowdtally.published import Published
 from crowdtally.reader.describing.course import course_lines
 from crowdtally.reader.describing.promise import promise_lines
@@ -21,9 +24,6 @@ from crowdtally.reader.describing.what import what_lines
 from crowdtally.reader.describing.whom import whom_lines
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.exporting.yaml import Bullets, Entry, Number, yaml
-from crowdtally.showing import markdown
-from crowdtally.values.epsilon import in_words
-from crowdtally.values.rational import show
 
 CURATOR = "CURATOR:"
 """What a comment begins with that names what the curator must add."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.published import parquet
 from crowdtally.reader.asking.floor import floor_of_cells
@@ -19,7 +20,6 @@ from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.lookup import AxisLookup, Value
-from crowdtally.values.sql import quoted
 
 TOP = 20
 """Items of the list."""

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import Any
 
-from crowdtally import showing
+from crowdtally.core import display
+from crowdtally.core.numbers import show
 from crowdtally.published import Published
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top_list import TopList
@@ -19,7 +20,6 @@ from crowdtally.reader.report.answers import Asking, Distribution, HeatMap, InCo
 from crowdtally.reader.report.size import Check, Listed, TableSize, checks, lists, table_sizes
 from crowdtally.reader.report.spent import Budget, Spent, budget, spent
 from crowdtally.reader.report.words import Level, levels
-from crowdtally.values.rational import show
 
 SCHEMA = "crowdtally-report/1"
 """Name and version of the layout of the JSON."""
@@ -89,7 +89,7 @@ class Facts:
 
     def to_json(self) -> str:
         """JSON text in which a terminal finds nothing to obey."""
-        return showing.printable_json(self.to_dict())
+        return display.printable_json(self.to_dict())
 
 
 def facts_of(axes: Axes, estimator: Estimator, labels: Labels | None = None) -> Facts:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.laws.odds import percent as percent_of
 from crowdtally.reader.report.charts import figures, noise_warning, steps_chart, top_numbers
 from crowdtally.reader.report.drawing import Name
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.size import TableSize
 from crowdtally.reader.report.spent import Step
-from crowdtally.values.epsilon import Epsilon, Rho
 from crowdtally.web.numbers import between, grouped
 from crowdtally.web.pages import rendered, value
 from crowdtally.web.tables import Shown

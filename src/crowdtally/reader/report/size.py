@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 
+from crowdtally.core.numbers import show
 from crowdtally.published import Published
 from crowdtally.published.metadata import AUTO, DISTINCT
 from crowdtally.published.table import TableFacts
@@ -13,7 +14,6 @@ from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.describing.what import table_lines
 from crowdtally.reader.estimating.believed import TRUE
 from crowdtally.reader.estimating.covering import is_bounded
-from crowdtally.values.rational import show
 
 UNKNOWN = "cannot be known from this release"
 NONE = "none: nothing was cut"

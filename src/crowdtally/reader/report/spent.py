@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from crowdtally.core.numbers import show
 from crowdtally.published import Published
 from crowdtally.published.metadata import Standing
 from crowdtally.reader.describing.course import course_lines
@@ -17,7 +18,6 @@ from crowdtally.reader.describing.spending import (
     spending_lines,
     standing_words,
 )
-from crowdtally.values.rational import show
 
 
 @dataclass(frozen=True)

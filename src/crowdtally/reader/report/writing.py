@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from crowdtally.core.files import refuse_taken, write_new
 from crowdtally.errors import UsageError
-from crowdtally.reader.new_file import refuse_taken, write_new
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.page import page
 from crowdtally.web.extras import needs

@@ -7,7 +7,7 @@ import secrets
 import shutil
 from pathlib import Path
 
-from crowdtally import durable
+from crowdtally.core import files as durable
 from crowdtally.errors import CrowdtallyError, UsageError
 
 

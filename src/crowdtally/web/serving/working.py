@@ -12,7 +12,7 @@ from contextvars import copy_context
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from crowdtally.patience import Patience, having
+from crowdtally.core.deadline import Patience, having
 from crowdtally.web.serving.refusing import Refused
 
 SECONDS = 2.0

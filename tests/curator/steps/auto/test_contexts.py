@@ -14,6 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from crowdtally.core.domain import PARTS, Domain, Features
+from crowdtally.core.layout import KINDS
+from crowdtally.core.privacy import Epsilon
+from crowdtally.core.profile import Profile
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import users_by_block
 from crowdtally.curator.counting.members import all_members_by_context
@@ -36,12 +41,6 @@ from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.features import PARTS, Features
-from crowdtally.values.profile import Profile
-from crowdtally.values.records import Records
-from crowdtally.values.table_kinds import KINDS
 from kit.losses import Law, losses
 from kit.remembering import RememberingEngine
 from kit.silent import SilentDraws

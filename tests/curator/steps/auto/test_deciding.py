@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.layout import Numbered
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.priority import FilterPriority
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.crowd import crowded
@@ -24,8 +26,6 @@ from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.bounds import best_theta
 from crowdtally.estimation.sizes import Sizes, read_sizes
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.layout import Numbered
 
 NO = Fraction(0)
 

@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import Numbered
+from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.publishing.priority import FilterPriority
 from crowdtally.curator.refined import Averaged
 from crowdtally.curator.request.request import make_request
@@ -22,9 +25,6 @@ from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.estimation.sizes import Sizes, read_sizes
 from crowdtally.laws.zcdp import rho_of
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Delta, Epsilon, Rho
-from crowdtally.values.layout import Numbered
 from kit.seam import Seam, cost
 
 DELTA = Fraction(1, 10**9)

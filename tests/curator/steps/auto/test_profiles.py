@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from crowdtally.core.domain import PARTS, Features
+from crowdtally.core.profile import FINE, HEAVIEST, WEIGHT, Profile
 from crowdtally.curator.steps.auto.profiles import profile_of
-from crowdtally.values.features import PARTS, Features
-from crowdtally.values.profile import FINE, HEAVIEST, WEIGHT, Profile
 
 
 def features(*columns: tuple[str, list[str]]) -> Features:

@@ -12,6 +12,9 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.privacy import Epsilon, Rho
+from crowdtally.core.profile import Profile
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.visits import Visits, make_visits
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -32,10 +35,6 @@ from crowdtally.curator.steps.auto.split_head import UsersByContext
 from crowdtally.curator.steps.auto.tastes import FeaturesByContext
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon, Rho
-from crowdtally.values.memberships import Memberships
-from crowdtally.values.profile import Profile
 from kit.seam import Seam
 
 ITEMS, DAYS = 5, ["a", "b"]

@@ -219,8 +219,8 @@ def test_no_step_loses_more_than_it_spent(run: Run, fixed: list[Any]) -> None:
 
 def test_no_phantoms_for_ranks() -> None:
     """D is 0 under --for top, in the crowd and the head alike."""
+    from crowdtally.core.privacy import Epsilon
     from crowdtally.curator.steps.auto.questions import ChosenMembers
-    from crowdtally.values.epsilon import Epsilon
 
     design = Design.of(request_of({1: {1}}))
     chosen = np.arange(20)

@@ -17,6 +17,8 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.domain import Axis
+from crowdtally.core.records import UTC
 from crowdtally.curator.engine import hashing
 from crowdtally.curator.engine.canonical import SourceColumn
 from crowdtally.curator.engine.relations import Kept
@@ -27,8 +29,6 @@ from crowdtally.curator.engine.spark.probe import Joined
 from crowdtally.curator.engine.spark.sql import compiled, translated_query
 from crowdtally.curator.engine.spark.types import duckdb_name, ibis_type, kinds, refuse_same_names
 from crowdtally.errors import CrowdtallyError
-from crowdtally.values.domain import Axis
-from crowdtally.values.records import UTC
 
 _ZONE = "spark.sql.session.timeZone"
 _LARGEST_BROADCAST = 2_000_000

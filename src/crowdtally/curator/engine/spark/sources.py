@@ -10,6 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from crowdtally.core.registry import quoted as duckdb_quoted
 from crowdtally.curator.engine import csv_files
 from crowdtally.curator.engine.canonical import SourceColumn, own_of
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -18,7 +19,6 @@ from crowdtally.curator.engine.spark.sql import quoted
 from crowdtally.curator.engine.spark.types import SPARK, duckdb_name, kinds, shipped_as
 from crowdtally.curator.engine.typed import Stored, view_of
 from crowdtally.errors import InputError
-from crowdtally.values.sql import quoted as duckdb_quoted
 
 LARGEST_SENT = 256 * 2**20
 """Bytes up to which a file of this machine is sent to a cluster that may not see it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from crowdtally.core.layout import BINS
 from crowdtally.curator.bounding.auto import LARGEST_THETA
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
@@ -17,7 +18,6 @@ from crowdtally.curator.steps.auto.questions import Groups
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.bounds import best_cap
 from crowdtally.estimation.estimates import equal_mass_groups
-from crowdtally.values.table_kinds import BINS
 
 NUMBER = 4
 """G."""

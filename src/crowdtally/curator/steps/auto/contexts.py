@@ -12,6 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import CONTEXTS as KIND
+from crowdtally.core.layout import grid
+from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.auto import LARGEST_THETA
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import context_totals
@@ -23,10 +27,6 @@ from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, de
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import Sizes
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.layout import grid
-from crowdtally.values.table_kinds import CONTEXTS as KIND
 
 _UNKNOWN = 16
 """C₂ where the sizes say nothing."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crowdtally.core.layout import CROWD, PILOT
 from crowdtally.curator.steps.auto.deciding import CROWD as SHARE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats
@@ -18,7 +19,6 @@ from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, de
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.facts import Floats
-from crowdtally.values.table_kinds import CROWD, PILOT
 
 _MOST_ITEMS = 30
 _TOGETHER = 0.05

@@ -5,17 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from crowdtally.core.counts import What
+from crowdtally.core.domain import Axis, Domain, Features
+from crowdtally.core.layout import Layout
+from crowdtally.core.privacy import Delta, Epsilon, Price
 from crowdtally.curator.bounding.auto import Aim, Auto
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.table import Table
-from crowdtally.values.axis import Axis
-from crowdtally.values.counts import What
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Delta, Epsilon, Price
-from crowdtally.values.features import Features
-from crowdtally.values.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from crowdtally.core.layout import BINS, CROWD, HEAD, SIZES, ZOOM, Picked
 from crowdtally.curator.counting.scaled_rows import NONE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import course_of, decided_of
@@ -15,8 +16,6 @@ from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import Binned, Chosen, Floats, ItemFacts, Noisy
 from crowdtally.estimation.items import estimate_items
 from crowdtally.published import NoisyTable
-from crowdtally.values.layout import Picked
-from crowdtally.values.table_kinds import BINS, CROWD, HEAD, SIZES, ZOOM
 
 
 def as_floats(table: NoisyTable) -> Floats:

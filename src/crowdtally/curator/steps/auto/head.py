@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from crowdtally.core.layout import HEAD
 from crowdtally.curator.counting.scaled_rows import NONE
 from crowdtally.curator.steps.auto.deciding import HEAD as HEAD_SHARE
 from crowdtally.curator.steps.auto.deciding import head_items
@@ -20,7 +21,6 @@ from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import largest
-from crowdtally.values.table_kinds import HEAD
 
 
 @dataclass(frozen=True, eq=False)

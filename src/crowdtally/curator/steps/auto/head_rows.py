@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import HEAD_ROWS, HEAD_ROWS_AGAIN, Crossed, Picked, grid
+from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import rows_of_chosen
 from crowdtally.curator.counting.scaled_rows import UNIT
@@ -30,10 +33,6 @@ from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.auto.stop import HALF, looks_at_rows
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.layout import Crossed, Picked, grid
-from crowdtally.values.table_kinds import HEAD_ROWS, HEAD_ROWS_AGAIN
 
 _WHY = "how the largest items are spread over the contexts"
 

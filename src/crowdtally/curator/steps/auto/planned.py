@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from crowdtally.budget import Part
+from crowdtally.core.privacy import Price
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.measured import Measured
@@ -23,7 +24,6 @@ from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
-from crowdtally.values.epsilon import Price
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.values.features import OTHER, Features
-from crowdtally.values.profile import FINE, HEAVIEST, WEIGHT, Profile
+from crowdtally.core.domain import OTHER, Features
+from crowdtally.core.profile import FINE, HEAVIEST, WEIGHT, Profile
 
 LEAST = 0.04
 """The least share of the overall profile that a feature of its own has: w ≤ 5."""

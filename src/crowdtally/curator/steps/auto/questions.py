@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts, Memberships
+from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
+from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.members import all_members, all_members_by_context, members
 from crowdtally.curator.counting.scaled_rows import (
@@ -26,10 +29,6 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import Norm
 from crowdtally.laws.interval import phantoms_for
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.layout import Crossed, Layout, Numbered, Picked, grid
-from crowdtally.values.memberships import Memberships
 
 Ints = NDArray[np.int64]
 

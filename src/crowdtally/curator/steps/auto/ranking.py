@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.layout import EDGES
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_estimates
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import largest
-from crowdtally.values.table_kinds import EDGES
 
 
 def estimated_counts(design: Design, released: Released) -> NDArray[np.float64]:

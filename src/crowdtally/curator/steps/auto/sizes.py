@@ -14,6 +14,10 @@ from typing import Any
 import numpy as np
 
 from crowdtally.budget import Part
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import SIZES as KIND
+from crowdtally.core.layout import Numbered
+from crowdtally.core.privacy import Delta, Rho
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.deciding import SIZES, better_of, decide
@@ -24,10 +28,6 @@ from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.noise.draws import Draws
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Delta, Rho
-from crowdtally.values.layout import Numbered
-from crowdtally.values.table_kinds import SIZES as KIND
 
 BINS = 13
 

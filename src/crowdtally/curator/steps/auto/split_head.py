@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Memberships
+from crowdtally.core.layout import SPLIT_HEAD as KIND
+from crowdtally.core.layout import Crossed, Picked, grid
+from crowdtally.core.privacy import Price
 from crowdtally.curator.counting.in_context import users_by_block
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.measured import Measured
@@ -26,10 +30,6 @@ from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, de
 from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
-from crowdtally.values.epsilon import Price
-from crowdtally.values.layout import Crossed, Picked, grid
-from crowdtally.values.memberships import Memberships
-from crowdtally.values.table_kinds import SPLIT_HEAD as KIND
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.budget import Part
+from crowdtally.core.layout import CONTEXTS, Crossed, Picked
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats
@@ -26,8 +27,6 @@ from crowdtally.estimation.contexts import ContextFacts
 from crowdtally.estimation.stopping import differ, squares_of
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
-from crowdtally.values.layout import Crossed, Picked
-from crowdtally.values.table_kinds import CONTEXTS
 
 HALF = Fraction(1, 2)
 """Of a share: what the look takes. The other half is for halving the noise of the same cells."""

@@ -14,6 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import TASTES, TASTES_AGAIN, Crossed, Numbered, grid
+from crowdtally.core.privacy import Price
+from crowdtally.core.profile import Profile
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.tastes import count_tastes
@@ -29,11 +33,6 @@ from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.auto.stop import HALF, looks
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Price
-from crowdtally.values.layout import Crossed, Numbered, grid
-from crowdtally.values.profile import Profile
-from crowdtally.values.table_kinds import TASTES, TASTES_AGAIN
 
 _WHY = "which features the users of each context like more than all users do"
 _ALIKE = "no public feature tells enough items from the others"

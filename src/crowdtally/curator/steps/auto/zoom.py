@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isqrt
 
+from crowdtally.core.layout import ZOOM
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, fact_of, item_estimates
 from crowdtally.curator.steps.auto.items import norm_fact, unreserved
@@ -20,7 +21,6 @@ from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import heaviest
 from crowdtally.estimation.sizes import Norm
-from crowdtally.values.table_kinds import ZOOM
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from crowdtally.core.numbers import show
 from crowdtally.laws.odds import odds_words
 from crowdtally.reader.explorer.asked import Asked
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.view import View, has_items
 from crowdtally.reader.explorer.views import lists
 from crowdtally.reader.report.charts import spread_figure
-from crowdtally.values.rational import show
 from crowdtally.web.numbers import grouped
 from crowdtally.web.pages import value
 from crowdtally.web.tables import Shown

@@ -11,6 +11,10 @@ from math import isqrt
 import numpy as np
 import pyarrow as pa
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Domain
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.layout import Layout, Numbered
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.publishing.ancestors import without_orphans
@@ -30,10 +34,6 @@ from crowdtally.curator.transforms.haar import HaarTransform, haar_counts
 from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Domain
-from crowdtally.values.dyadic import Dyadic
-from crowdtally.values.layout import Layout, Numbered
 from crowdtally_research.reproducing.figure import AUTO, Number, Place
 from crowdtally_research.reproducing.papers.cormode.tables import (
     AXIS,

@@ -12,6 +12,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts, Sides
+from crowdtally.core.domain import Axis, Domain
+from crowdtally.core.layout import Layout, Numbered, grid
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.filter import Filter
@@ -27,12 +31,6 @@ from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
-from crowdtally.values.axis import Axis
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.keeping import Sides
-from crowdtally.values.layout import Layout, Numbered, grid
 from crowdtally_research.reproducing.figure import Data
 
 # Tables of counts of which most cells are empty, made as the paper makes them.

@@ -12,6 +12,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Domain
+from crowdtally.core.layout import ITEMS
+from crowdtally.core.privacy import Epsilon
+from crowdtally.core.records import Records
 from crowdtally.curator.bounding.dpsense import GRID, DPSense
 from crowdtally.curator.choosing.rows import RowSums, RowTable
 from crowdtally.curator.counting.reading import Read
@@ -28,11 +33,6 @@ from crowdtally.lab.baselines.gs import GS, Pair
 from crowdtally.lab.baselines.lpa import LPA
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Domain
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.records import Records
-from crowdtally.values.table_kinds import ITEMS
 
 # What DPSense counts at any θ, from one reading of the records.
 #

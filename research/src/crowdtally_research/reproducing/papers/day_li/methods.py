@@ -10,6 +10,9 @@ from math import hypot
 
 import numpy as np
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.layout import ITEMS
+from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
 from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
@@ -23,9 +26,6 @@ from crowdtally.curator.steps.step import Released
 from crowdtally.lab.estimates import estimate
 from crowdtally.lab.metrics import mae, mre, precision, top_mae, top_mre
 from crowdtally.lab.rehearsing import Rehearsal
-from crowdtally.values.counts import Counts
-from crowdtally.values.epsilon import Epsilon
-from crowdtally.values.table_kinds import ITEMS
 from crowdtally_research.lookalikes.drawing import SHAPES, records_per_user
 from crowdtally_research.lookalikes.statistics import statistics_of
 from crowdtally_research.reproducing.figure import AUTO, Number

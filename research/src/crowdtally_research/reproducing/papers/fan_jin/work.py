@@ -15,6 +15,9 @@ import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.request.lists import read_list
@@ -30,9 +33,6 @@ from crowdtally.lab.metrics.lists import precision
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.lab.truth import mean_contribution, true_counts
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.values.counts import Counts
-from crowdtally.values.domain import Domain
-from crowdtally.values.records import Records
 from crowdtally_research.lookalikes.drawing import SHAPES
 from crowdtally_research.reproducing.figure import AUTO, Data, Given, Number
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.core.records import Records
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.catalogue_file import read_catalogue
-from crowdtally.values.records import Records
 from crowdtally_research.recommenders.experiment import read_visits
 from crowdtally_research.reproducing.figure import Data
 

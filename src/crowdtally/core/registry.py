@@ -1,16 +1,17 @@
-"""Registries: the names that a person may type, what each means, and where it is defined.
-
-Nothing is imported before it is asked for, so that ``--help`` can list all names at once.
-"""
+"""Names a user may type; SQL quoting."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from crowdtally.errors import UsageError, did_you_mean
+
+# Registries: the names that a person may type, what each means, and where it is defined.
+#
+# Nothing is imported before it is asked for, so that ``--help`` can list all names at once.
 
 
 @dataclass(frozen=True)
@@ -59,3 +60,44 @@ class Registry(Mapping[str, Entry]):
 def either(names: list[str]) -> str:
     """``a``, ``a or b``, ``a, b or c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+# SQL that a person typed or that names become: quoted names, and how deep a text is nested.
+#
+# Names are quoted in the standard's way, which DuckDB, SQLite and PostgreSQL share.
+
+DEEPEST = 40
+"""Brackets inside each other. A text with more is refused before anything parses it."""
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+
+
+def quoted(name: str) -> str:
+    """The name as an SQL identifier.
+
+    >>> quoted('a"b')
+    '"a""b"'
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def nesting(tokens: Iterable[tuple[str, bool]]) -> tuple[int, int]:
+    """How many brackets stand inside each other at most; and how many of those behind a mark.
+
+    Args:
+        tokens: the text of each, and whether it is marked: a parser may read the brackets behind
+            some words twice, which doubles its time with each one inside another.
+
+    >>> nesting([("f", False), ("(", False), ("date", True), ("(", False), (")", False)])
+    (2, 1)
+    """
+    around: list[bool] = []
+    deepest = most_marked = 0
+    before = False
+    for text, marked in tokens:
+        if text in _OPENING:
+            around.append(before)
+            deepest, most_marked = max(deepest, len(around)), max(most_marked, sum(around))
+        elif text in _CLOSING and around:
+            around.pop()
+        before = marked
+    return deepest, most_marked

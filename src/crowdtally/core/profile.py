@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.values.features import PARTS
-from crowdtally.values.rational import show
+from crowdtally.core.domain import PARTS
+from crowdtally.core.numbers import show
 
 Ints = NDArray[np.int64]
 

@@ -1,7 +1,4 @@
-"""Small public tables in files: CSV, JSON lines or Parquet, each read as rows of text.
-
-For catalogues and lists, whose values are names. Records are read by the engines, with their types.
-"""
+"""Small public tables in files."""
 
 from __future__ import annotations
 
@@ -15,8 +12,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
+from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
-from crowdtally.values.sql import quoted
+
+# Small public tables in files: CSV, JSON lines or Parquet, each read as rows of text.
+#
+# For catalogues and lists, whose values are names. Records are read by the engines, with their
+# types.
 
 Row = Sequence[str | None]
 _BLOCK = 1 << 16
@@ -165,3 +167,17 @@ _READING: Mapping[str, Callable[[Path], Any]] = {
     ".json": _json,
 }
 """How a file is read, by its suffix."""
+
+# A file and one of its columns, in one word.
+
+
+def file_and_column(text: str) -> tuple[str, str | None]:
+    """``FILE[:COLUMN]``; a file whose name has a colon wins.
+
+    >>> file_and_column("places.csv:place"), file_and_column("places.csv")
+    (('places.csv', 'place'), ('places.csv', None))
+    """
+    file, colon, column = text.rpartition(":")
+    if not colon or Path(text).exists() or "/" in column:
+        return text, None
+    return file, column

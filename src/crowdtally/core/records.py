@@ -1,4 +1,4 @@
-"""A declaration of records: where they are and which column plays which role."""
+"""Records: declared sources and column roles."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from crowdtally.core.display import call, facts
+from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
-from crowdtally.showing import call, facts
-from crowdtally.values.unit import PrivacyUnit
+
+# A declaration of records: where they are and which column plays which role.
 
 UTC = "UTC"
 """The zone in which times are turned into days and hours, unless another is named."""
@@ -215,3 +217,23 @@ _AUTHORITY = re.compile(r"//[^/?#]*@")
 _UP_TO_LAST_AT = re.compile(r"//[^/?#@]*:.*@|//[^/?#]*@", re.DOTALL)
 _PATHS = ("file://", "hdfs://", "viewfs://")
 """Addresses without passwords, in whose paths an ``@`` is part of a name."""
+
+# Where rows come from, by names that are the same however the source was typed.
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """The files, tables or objects that rows are read from."""
+
+    names: frozenset[str] = frozenset()
+    """Resolved names: one for each file, or one for a database's table."""
+    held: object = None
+    """The frame or relation itself, for rows held in memory."""
+
+    def overlaps(self, other: Origin) -> bool:
+        """Whether some rows of the two are the same rows.
+
+        >>> Origin(frozenset({"/a.csv", "/b.csv"})).overlaps(Origin(frozenset({"/b.csv"})))
+        True
+        """
+        return bool(self.names & other.names) or (self.held is not None and self.held is other.held)

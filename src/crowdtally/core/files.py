@@ -1,0 +1,139 @@
+"""New files whole or not at all, on the disk; regular files only."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from io import BufferedReader
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+
+from crowdtally.errors import CrowdtallyError, UsageError
+
+# What was written survives a loss of power, as far as the operating system can promise it.
+
+WINDOWS = os.name == "nt"
+
+
+def flush(path: Path) -> None:
+    """Make a file's content, or a folder's list of names, durable.
+
+    Windows opens no folder, and NTFS journals the names in it by itself. A file it flushes only
+    where it may be written to.
+
+    Raises:
+        OSError: the disk did not confirm it.
+    """
+    if WINDOWS and path.is_dir():
+        return
+    descriptor = os.open(path, os.O_RDWR if WINDOWS else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+# A file that is written whole or not at all, and never over another one.
+
+
+def refuse_taken(target: Path) -> None:
+    """Refuse a place where something is, or where nothing can be."""
+    if os.path.lexists(target):
+        raise UsageError(
+            f"{str(target)!r} exists, and is never replaced: choose another name, or remove it "
+            "first."
+        )
+    if not target.parent.is_dir():
+        raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[Path]:
+    """Where to write; at the end it is on disk under its name, unless something failed."""
+    refuse_taken(target)
+    part = target.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        yield part
+        flush(part)
+        _name(part, target)
+        flush(target.parent)
+    except OSError as error:
+        raise CrowdtallyError(
+            f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
+            "Check the path, its permissions and the free space."
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink()
+
+
+def write_new(target: Path, content: bytes) -> None:
+    """Write a new file."""
+    with new_file(target) as part:
+        part.write_bytes(content)
+
+
+def _name(part: Path, target: Path) -> None:
+    """Give a file its name, unless somebody was quicker."""
+    try:
+        os.link(part, target)  # unlike a rename it replaces nothing
+    except FileExistsError:
+        refuse_taken(target)
+    except OSError:  # some file systems have no links
+        refuse_taken(target)
+        os.rename(part, target)
+
+
+# Files of a release are opened only where they are regular ones.
+#
+# A folder comes from anybody. A pipe in place of a table would let whoever opens it wait for
+# ever, and a device would have no end. What a file is, is asked of the opened file: between a
+# look at a path and its opening another file can be put there.
+
+_WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+_OPENED = Path("/proc/self/fd")
+"""Where Linux lets a process open again what it has opened."""
+
+
+def open_regular(path: Path) -> BufferedReader:
+    """The file, opened for reading.
+
+    Raises:
+        OSError: it cannot be opened, or is a pipe, a device or a folder.
+    """
+    return open(path, "rb", opener=_regular)
+
+
+def _regular(path: str, flags: int) -> int:
+    found = os.open(path, flags | _WITHOUT_WAITING)
+    mode = os.fstat(found).st_mode
+    if S_ISREG(mode) or S_ISDIR(mode):  # of a folder Python itself says that it is one
+        return found
+    os.close(found)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
+
+
+def content(path: Path) -> bytes:
+    """The bytes of a file."""
+    with open_regular(path) as file:
+        return file.read()
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file, read in blocks."""
+    with open_regular(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def again(file: BufferedReader, path: Path) -> Path:
+    """A path under which others can open this very file; its own one where there is no such path.
+
+    Args:
+        file: must stay open until then.
+        path: from which it was opened.
+    """
+    return _OPENED / str(file.fileno()) if _OPENED.is_dir() else path

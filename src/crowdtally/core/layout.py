@@ -1,0 +1,434 @@
+"""How cells are numbered and named; table kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isqrt, prod
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core.domain import Axis
+from crowdtally.core.hierarchy import Dyadic, DyadicAxis, Sketching
+
+# How the cells of a table are numbered and named.
+
+
+class Layout(Protocol):
+    """A public set of cells, numbered from 0, each named by a row of values."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that name a cell."""
+
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values that name these cells, by column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Every combination of the axes' values; mixed radix, the last axis fastest."""
+
+    axes: tuple[Axis, ...]
+    """The axes, slowest first."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axes' names."""
+        return tuple(axis.name for axis in self.axes)
+
+    @property
+    def size(self) -> int:
+        """The product of the axes' lengths; a Python integer of any size."""
+        return prod(len(axis) for axis in self.axes)
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values on each axis."""
+        found: dict[str, NDArray[Any]] = {}
+        for axis in reversed(self.axes):
+            codes = (cells % len(axis)).astype(np.int64)
+            cells = cells // len(axis)
+            found[axis.name] = axis.values[codes]
+        return dict(reversed(found.items()))
+
+
+def other_name(name: str) -> str:
+    """What the second item of a pair is called."""
+    return f"other_{name}"
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Unordered pairs i < j of one axis; pair (i, j) has number j(j−1)/2 + i."""
+
+    axis: Axis
+    """The axis both halves come from."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axis's name, and the same after ``other_``."""
+        return (self.axis.name, other_name(self.axis.name))
+
+    @property
+    def size(self) -> int:
+        """m(m−1)/2."""
+        return len(self.axis) * (len(self.axis) - 1) // 2
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Both items of each pair, the one that is earlier in the list first."""
+        # isqrt is exact where a float's square root would be off by one.
+        later = np.array([(1 + isqrt(1 + 8 * int(cell))) // 2 for cell in cells], dtype=np.int64)
+        earlier = (cells - later * (later - 1) // 2).astype(np.int64)
+        first, second = self.names
+        return {first: self.axis.values[earlier], second: self.axis.values[later]}
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Cells that a release itself brought to light, possibly none."""
+
+    values: Mapping[str, NDArray[Any]]
+    """For each column the value of every cell; the cells are sorted, the first column slowest."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns."""
+        return tuple(self.values)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(next(iter(self.values.values())))
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values themselves."""
+        return {name: values[cells] for name, values in self.values.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Numbered:
+    """Numbers from 0 in one column, such as those of bins."""
+
+    name: str
+    """The column."""
+    size: int
+    """How many there are."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The one column."""
+        return (self.name,)
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The numbers themselves."""
+        return {self.name: np.asarray(cells, dtype=np.int64)}
+
+
+@dataclass(frozen=True, eq=False)
+class Picked:
+    """Some cells of a layout, which the release itself chose from released values."""
+
+    of: Layout
+    """The layout that they were picked from."""
+    places: NDArray[np.int64]
+    """Their numbers in it, ascending."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the layout."""
+        return self.of.names
+
+    @property
+    def size(self) -> int:
+        """How many were picked."""
+        return len(self.places)
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values that name the picked cells."""
+        return self.of.columns(self.places[cells])
+
+
+@dataclass(frozen=True, eq=False)
+class Crossed:
+    """Every combination of the cells of two layouts, the second fastest."""
+
+    first: Layout
+    """The slower one."""
+    second: Layout
+    """The faster one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of both."""
+        return (*self.first.names, *self.second.names)
+
+    @property
+    def size(self) -> int:
+        """The product."""
+        return self.first.size * self.second.size
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """The values of both."""
+        return {
+            **self.first.columns(cells // self.second.size),
+            **self.second.columns(cells % self.second.size),
+        }
+
+
+def grid(axes: Sequence[Axis]) -> Grid:
+    """The grid of these axes."""
+    return Grid(tuple(axes))
+
+
+# How the cells of a transformed table are named: nodes, coefficients and buckets.
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The nodes of a dyadic tree.
+
+    An ordered axis becomes four columns: the node's level (0 is the root), its place on the level,
+    and its first and last value. A node of padding only has no values: they are null.
+    """
+
+    axes: tuple[Axis, ...]
+    """The table's axes."""
+    tree: Dyadic
+    """The tree over them."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that name a node."""
+        names: list[str] = []
+        for axis, part in zip(self.axes, self.tree.axes, strict=True):
+            names += _node_names(axis.name) if part.ordered else [axis.name]
+        return tuple(names)
+
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return self.tree.size
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """What names each node."""
+        found: list[dict[str, NDArray[Any]]] = []
+        for axis, part in zip(reversed(self.axes), reversed(self.tree.axes), strict=True):
+            codes = (cells % part.nodes).astype(np.int64)
+            cells = cells // part.nodes
+            named = _node(axis, part, codes) if part.ordered else {axis.name: axis.values[codes]}
+            found.append(named)
+        return {name: column for columns in reversed(found) for name, column in columns.items()}
+
+
+def _node_names(name: str) -> list[str]:
+    return [f"{name}_level", f"{name}_place", f"{name}_first", f"{name}_last"]
+
+
+def _node(axis: Axis, part: DyadicAxis, codes: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    starts = np.array([(1 << level) - 1 for level in range(part.levels + 1)])
+    level = np.searchsorted(starts, codes, side="right") - 1
+    place = codes - starts[level]
+    width = 1 << (part.levels - level)
+    first = place * width
+    last = np.minimum(first + width, part.length) - 1
+    last = np.where(last < first, part.length, last)  # nothing but padding
+    columns = [level, place, _valued(axis, first), _valued(axis, last)]
+    return dict(zip(_node_names(axis.name), columns, strict=True))
+
+
+def _valued(axis: Axis, codes: NDArray[np.int64]) -> NDArray[Any]:
+    """The values at these positions; null beyond the end."""
+    padding = codes >= len(axis)
+    values = axis.values[np.where(padding, 0, codes)]
+    if not padding.any():
+        return values
+    return np.ma.masked_array(values, mask=padding)
+
+
+@dataclass(frozen=True, eq=False)
+class Coefficients:
+    """Haar coefficients along one axis: 0 is the total, j ≥ 1 left − right of node j of a heap."""
+
+    axes: tuple[Axis, ...]
+    """The table's axes."""
+    along: int
+    """Which of them is transformed."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The axes' names; the transformed one's with ``_coefficient``."""
+        return tuple(
+            f"{axis.name}_coefficient" if place == self.along else axis.name
+            for place, axis in enumerate(self.axes)
+        )
+
+    @property
+    def size(self) -> int:
+        """How many coefficients there are."""
+        size = 1
+        for place, axis in enumerate(self.axes):
+            size *= DyadicAxis(len(axis)).leaves if place == self.along else len(axis)
+        return size
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """What names each coefficient."""
+        found: dict[str, NDArray[Any]] = {}
+        for place in range(len(self.axes) - 1, -1, -1):
+            axis, name = self.axes[place], self.names[place]
+            length = DyadicAxis(len(axis)).leaves if place == self.along else len(axis)
+            codes = (cells % length).astype(np.int64)
+            cells = cells // length
+            found[name] = codes if place == self.along else axis.values[codes]
+        return dict(reversed(found.items()))
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """The buckets of a count sketch."""
+
+    sketching: Sketching
+    """Its public hashes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Row and bucket."""
+        return ("row", "bucket")
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.sketching.size
+
+    def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Row and bucket of each."""
+        row, bucket = np.divmod(cells, self.sketching.buckets)
+        return {"row": row, "bucket": bucket}
+
+
+# What the name of a table means: which lists its cells come from, and what a count counts.
+#
+# The one place for it: whoever writes, checks or reads a table asks here.
+
+
+@dataclass(frozen=True)
+class TableKind:
+    """One kind of table.
+
+    >>> EDGES.axes(["place", "day"]), ITEMS.axes(["place", "day"]), PAIRS.axes(["place"])
+    (('place', 'day'), ('place',), ('place', 'other_place'))
+    """
+
+    name: str
+    """The table's name, which is its file's too."""
+    over: Literal[
+        "first list", "all lists", "pairs", "items", "contexts", "items in context", "own",
+        "own in context",
+    ]  # fmt: skip
+    """What a cell is: a value of the domain's first list, one of each list, or an unordered pair of
+    different values of the first; of ``auto``: an item (a cell, where there are attributes), a
+    combination of contexts, an item in one; or a number of the table's own, perhaps in one."""
+    own: str | None = None
+    """The column of the table's own numbers."""
+    chosen: bool = False
+    """Whether it has some items only, which the release chose from what it had released."""
+    answers: bool = True
+    """Whether readers' questions are answered from it."""
+    transforms: bool = True
+    """Whether it can be transformed."""
+    counted: Mapping[str, str] = field(default_factory=dict)
+    """What a count counts, where that is not what the release counts."""
+    refines: str | None = None
+    """The table whose cells it has with less noise; both together cost no more than it alone."""
+
+    @property
+    def is_pairs(self) -> bool:
+        """Whether a cell is an unordered pair."""
+        return self.over == "pairs"
+
+    def axes(self, lists: Sequence[str]) -> tuple[str, ...]:
+        """The names of its axes, slowest first, in a domain of these lists."""
+        if self.over == "pairs":
+            return (lists[0], other_name(lists[0]))
+        return tuple(lists) if self.over == "all lists" else (lists[0],)
+
+    def counts(self, counted: str) -> str:
+        """What a count of this table counts, in a release that counts records or users."""
+        return self.counted.get(counted, counted)
+
+
+ITEMS = TableKind("items", "first list")
+EDGES = TableKind("edges", "all lists")
+PAIRS = TableKind(
+    "pairs",
+    "pairs",
+    transforms=False,
+    counted={"records": "pairs of records", "users": "users with both items"},
+)
+CELLS = TableKind("cells", "all lists")
+POPULARITY = TableKind("popularity", "first list", answers=False, transforms=False)
+
+
+def _step(
+    name: str, over: Literal["items", "contexts", "items in context", "own", "own in context"],
+    own: str | None = None, *, chosen: bool = False, counted: Mapping[str, str] | None = None,
+    refines: str | None = None,
+) -> TableKind:  # fmt: skip
+    """A table of a step of ``auto``, from which estimates are made."""
+    return TableKind(
+        name,
+        over,
+        own,
+        chosen,
+        answers=False,
+        transforms=False,
+        counted=counted or {},
+        refines=refines,
+    )
+
+
+_USERS = {"records": "users"}
+SIZES = _step("sizes", "own", "bin", counted=_USERS)
+PILOT = _step("pilot", "items")
+CROWD = _step("crowd", "items", chosen=True, counted=_USERS)
+ZOOM = _step("zoom", "items", chosen=True)
+BINS = _step("bins", "own", "bin")
+HEAD = _step("head", "items", chosen=True, counted=_USERS)
+HEADS = _step("heads", "items in context", chosen=True, counted=_USERS)
+SPLIT_HEAD = _step("split_head", "items in context", chosen=True, counted=_USERS)
+CONTEXTS = _step("contexts", "contexts")
+TASTES = _step("tastes", "own in context", "feature")
+TASTES_AGAIN = _step("tastes_again", "own in context", "feature", refines="tastes")
+HEAD_ROWS = _step("head_rows", "items in context", chosen=True)
+HEAD_ROWS_AGAIN = _step("head_rows_again", "items in context", chosen=True, refines="head_rows")
+
+STEPS = (
+    SIZES, PILOT, CROWD, ZOOM, BINS, HEAD, SPLIT_HEAD, CONTEXTS, TASTES, TASTES_AGAIN,
+    HEAD_ROWS, HEAD_ROWS_AGAIN,
+)  # fmt: skip
+"""The tables of the steps of ``auto`` beside the items' own; the head is one of top items too."""
+
+KINDS = {kind.name: kind for kind in (ITEMS, EDGES, PAIRS, CELLS, POPULARITY, *STEPS, HEADS)}
+"""Every kind by its name; those with fewer cells first."""
+
+
+def added(costs: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """What each table of a release adds to its cost, by name; ``costs`` is what each says.
+
+    One that refines another says what both cost together.
+
+    >>> told = {"tastes": Fraction(1, 20), "tastes_again": Fraction(1, 10)}
+    >>> [str(cost) for cost in added(told).values()]
+    ['1/20', '1/20']
+    """
+    found = {}
+    for name, cost in costs.items():
+        refined = KINDS[name].refines if name in KINDS else None
+        found[name] = max(cost - costs.get(refined or "", Fraction(0)), Fraction(0))
+    return found

@@ -1,0 +1,209 @@
+"""Epsilon, Delta, Rho, Price, PrivacyUnit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from crowdtally.core.numbers import exact, show
+from crowdtally.errors import UsageError
+
+# ε, δ and ρ as values: exact, validated where they are made.
+
+
+@dataclass(frozen=True, order=True)
+class Epsilon:
+    """A privacy loss bound, exact and positive."""
+
+    letter: ClassVar[str] = "ε"
+    """What people read."""
+    field: ClassVar[str] = "epsilon"
+    """What files call it."""
+
+    value: Fraction
+    """The rational itself."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, Fraction):
+            raise UsageError(f"epsilon must be a Fraction here: received {type(self.value)}.")
+        if self.value <= 0:
+            raise UsageError(
+                f"epsilon must be greater than 0: received {show(self.value)}. "
+                "Smaller is more private; 0.1 to 1 is usual."
+            )
+
+    @classmethod
+    def of(cls, number: object) -> Epsilon:
+        """From what a person typed: ``"0.1"``, ``"1/3"``, an int, a Fraction, a float.
+
+        >>> Epsilon.of(0.1) * 10 == Epsilon.of("1")
+        True
+        """
+        return number if isinstance(number, cls) else cls(exact(number, "epsilon"))
+
+    def __mul__(self, share: int | Fraction) -> Epsilon:
+        return Epsilon(self.value * share)
+
+    def __str__(self) -> str:
+        return show(self.value)
+
+
+@dataclass(frozen=True, order=True)
+class Delta:
+    """A probability of exceeding ε, exact, in [0, 1). Zero is pure differential privacy."""
+
+    value: Fraction = Fraction(0)
+    """The rational itself."""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value < 1:
+            raise UsageError(
+                f"delta must be at least 0 and below 1: received {show(self.value)}. "
+                "A usual choice is 1e-9 or less, well below one over the number of users."
+            )
+
+    @classmethod
+    def of(cls, number: object) -> Delta:
+        """From what a person typed."""
+        return number if isinstance(number, cls) else cls(exact(number, "delta"))
+
+    def __str__(self) -> str:
+        return show(self.value)
+
+
+@dataclass(frozen=True, order=True)
+class Rho:
+    """A loss of zero-concentrated differential privacy (zCDP), exact and positive."""
+
+    letter: ClassVar[str] = "ρ"
+    """What people read."""
+    field: ClassVar[str] = "rho"
+    """What files call it."""
+
+    value: Fraction
+    """The rational itself."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.value, Fraction):
+            raise UsageError(f"rho must be a Fraction here: received {type(self.value)}.")
+        if self.value <= 0:
+            raise UsageError(
+                f"rho must be greater than 0: received {show(self.value)}. "
+                "Smaller is more private; 0.001 to 0.1 is usual."
+            )
+
+    @classmethod
+    def of(cls, number: object) -> Rho:
+        """From what a person typed: ``"0.01"``, ``"1/3"``, an int, a Fraction, a float.
+
+        >>> Rho.of("0.01") * 2 == Rho.of("1/50")
+        True
+        """
+        return number if isinstance(number, cls) else cls(exact(number, "rho"))
+
+    def __mul__(self, share: int | Fraction) -> Rho:
+        return Rho(self.value * share)
+
+    def __str__(self) -> str:
+        return show(self.value)
+
+
+Price = Epsilon | Rho
+"""What a mechanism costs: pure ε, or ρ of zCDP."""
+
+
+def in_words(price: Price) -> str:
+    """With its letter.
+
+    >>> in_words(Epsilon.of("1/2")), in_words(Rho.of("0.015"))
+    ('ε 0.5', 'ρ 0.015')
+    """
+    return f"{price.letter} {price}"
+
+
+# Whose data one unit of protection covers.
+
+Kind = Literal["user", "same-person", "row", "bounded-elsewhere", "person", "item"]
+
+NEIGHBOURS = {
+    "user": "databases that differ by all records of one user, added or removed",
+    "same-person": "databases that differ by all records of one person, under all ids that a table "
+    "says are that person's, added or removed",
+    "row": "databases that differ by one row, added or removed; each row is one person",
+    "bounded-elsewhere": "databases that differ by all rows of one person, added or removed; how "
+    "many these are at most is the publisher's statement, which is not checked",
+    "person": "databases that differ by one person, added or removed; a row stands for as many "
+    "persons as its weight says",
+    "item": "histories of one person that differ by one item, added or removed, on that device",
+}
+"""What is compared, for each kind of unit."""
+
+_NAMING = ("user", "same-person", "person")
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """What neighbouring databases differ by. Epsilons of different units never add up."""
+
+    kind: Kind
+    """``user``: all records of one user. ``same-person``: all records of one person, who may have
+    several ids. ``row``: one row. ``bounded-elsewhere``: all rows of one person, of whom there is
+    no id, so that how many they are is a statement of the publisher's. ``person``: one of those
+    that a row's weight counts. ``item``: one item of a history."""
+    column: str | None = None
+    """For ``user`` and ``same-person``: the column, or columns, that say whose record it is. For
+    ``person``: the weight."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in NEIGHBOURS:
+            raise UsageError(f"unknown privacy unit {self.kind!r}: use {', '.join(NEIGHBOURS)}.")
+        if (self.kind in _NAMING) != (self.column is not None):
+            kinds = " or ".join(map(repr, _NAMING))
+            raise UsageError(f"a privacy unit of kind {kinds} names its column, and only those.")
+
+    @property
+    def key(self) -> str:
+        """One string that is equal for equal units.
+
+        >>> PrivacyUnit("user", "user_id").key
+        'user:user_id'
+        """
+        return f"{self.kind}:{self.column}" if self.column is not None else self.kind
+
+    @property
+    def typed(self) -> str:
+        """The options of a release that mean this unit.
+
+        >>> PrivacyUnit("same-person", "shop, customer").typed
+        '--user shop,customer --same-person FILE'
+        """
+        columns = (self.column or "").replace(", ", ",")
+        return {
+            "user": f"--user {columns}",
+            "same-person": f"--user {columns} --same-person FILE",
+            "row": "--user-per-row",
+            "bounded-elsewhere": "--bounded-to L",
+            "person": f"--user-per-row --weight {columns}",
+            "item": "",
+        }[self.kind]
+
+    @property
+    def neighbours(self) -> str:
+        """The neighbouring relation in words."""
+        return NEIGHBOURS[self.kind]
+
+    @property
+    def unchecked(self) -> str | None:
+        """What is taken on trust from whoever publishes, in a sentence."""
+        if self.kind != "bounded-elsewhere":
+            return None
+        return (
+            "That no person has more rows than --bounded-to says is the publisher's statement, and "
+            "is not checked."
+        )
+
+    @property
+    def who(self) -> str:
+        """Who is protected, in a word."""
+        return "user" if self.kind == "user" else "person"
