@@ -16,7 +16,7 @@ from budget.ledger_kit import USER, publish
 from crowdtally.budget import Charge, Ledger, Part, ZeroConcentrated
 from crowdtally.budget.record.zcdp import delta_at
 from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.laws.zcdp import epsilon_of
+from crowdtally.laws.conversion import epsilon_of
 
 DELTAS = [Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 10**12)]
 

@@ -40,7 +40,7 @@ from crowdtally.budget.record.zcdp import delta_at
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.zcdp import delta_of, epsilon_of, rho_of, rounded_up, selection_rho
+from crowdtally.laws.conversion import delta_of, epsilon_of, rho_of, rounded_up, selection_rho
 
 RULE = ZeroConcentrated()
 BILLIONTH = Fraction(1, 10**9)

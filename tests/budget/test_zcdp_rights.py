@@ -14,7 +14,7 @@ from budget.ledger_kit import SHA, USER, charge
 from budget.rights_kit import Forged, Team, a_charge, team
 from crowdtally.budget import Charge, LedgerError, OverBudgetError, Part
 from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.laws.zcdp import delta_of, rho_of
+from crowdtally.laws.conversion import delta_of, rho_of
 
 __all__ = ["team"]
 

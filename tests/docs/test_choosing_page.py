@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import exp
 
 from crowdtally.core.numbers import show
+from crowdtally.laws.conversion import PRIORS, odds, percent
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.odds import PRIORS, odds, percent
 from crowdtally.reader.describing.words import power_of_e
 from kit.documents import ROOT
 

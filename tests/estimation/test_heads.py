@@ -9,9 +9,9 @@ import pytest
 
 from crowdtally.estimation.facts import Chosen
 from crowdtally.estimation.heads import blend, total_of
+from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
 
 PLACES = np.arange(4)
 COUNTS = np.array([1000.0, 800.0, 600.0, 400.0])

@@ -26,7 +26,7 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading
-from crowdtally.laws.zcdp import delta_of
+from crowdtally.laws.conversion import delta_of
 from kit.hockey import Change, divergence
 from kit.publishing import run_steps
 from kit.recording import recorded

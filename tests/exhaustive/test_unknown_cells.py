@@ -22,8 +22,8 @@ from crowdtally.curator.request.discovering import Discovery
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.bells import beyond
-from crowdtally.laws.zcdp import delta_of
+from crowdtally.laws.conversion import delta_of
+from crowdtally.laws.gaussian_tails import beyond
 
 Cell = tuple[int, ...]
 CELLS: list[Cell] = [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -14,10 +14,9 @@ import numpy as np
 from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
 from crowdtally.estimation.items import estimate_items
-from crowdtally.laws.interval import IntervalNoise, phantoms_for
+from crowdtally.laws.base import Combination
+from crowdtally.laws.interval import IntervalNoise, nodes, phantoms_for
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
-from crowdtally.laws.widths import nodes
 from crowdtally.reader.changes.discovering import Discovered, discovered
 from crowdtally.reader.changes.measured import (
     Measured,

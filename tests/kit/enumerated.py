@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdtally.noise.balls import Real
+from crowdtally.laws.balls import Real
 from crowdtally.noise.interval import interval
 
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import show
 from crowdtally.curator.publishing.summary import Summary
+from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
 from crowdtally.published.domain import PublicDomain, PublicList
 from crowdtally.published.noisy import INTERVAL_LEVEL
 from crowdtally.published.table import TableFacts

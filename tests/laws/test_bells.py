@@ -10,14 +10,14 @@ from flint import arb
 
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.bells import (
+from crowdtally.laws.gaussian import GaussianNoise
+from crowdtally.laws.gaussian_tails import (
     beyond,
     beyond_at_most,
     rounded_up,
     unknown_delta,
     unknown_threshold,
 )
-from crowdtally.laws.gaussian import GaussianNoise
 from kit.exactly import ONE, exp_neg
 
 

@@ -15,13 +15,12 @@ import pytest
 from crowdtally.core.counts import Keeping
 from crowdtally.estimation.likelihoods import Noise
 from crowdtally.laws import registry
+from crowdtally.laws.base import Combination, NoiseLaw, Terms
 from crowdtally.laws.cumulants import cumulants
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.laws.registry import fault_of, law_of
-from crowdtally.laws.terms import Terms
 from crowdtally.noise.draws import SystemDraws
 from kit.words import Seeded
 

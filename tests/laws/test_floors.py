@@ -13,11 +13,10 @@ from flint import acb, arb
 import crowdtally as ct
 from crowdtally.core.counts import Keeping
 from crowdtally.core.hierarchy import DyadicAxis, consistent, range_weights
-from crowdtally.laws import stepwise
+from crowdtally.laws import floors
 from crowdtally.laws.balls import as_ball, precision
+from crowdtally.laws.base import Combination, Terms
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
-from crowdtally.laws.terms import Terms
 
 SHARE = Fraction(1, 20)
 
@@ -160,7 +159,7 @@ def test_where_the_tail_is_not_computed_the_bound_is_higher(
 ) -> None:
     law, terms = DiscreteLaplace(Fraction(4)), Terms(((1.0, cells),), keeping)
     exact = law.floor(77, terms)
-    monkeypatch.setattr(stepwise, "_MANY", 0)
+    monkeypatch.setattr(floors, "_MANY", 0)
     bound = law.floor(78, terms)  # another question: answers are kept
     assert exact < bound < 1.5 * exact
 

@@ -14,12 +14,11 @@ from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import UsageError
 from crowdtally.laws import gaussian
 from crowdtally.laws.balls import precision
+from crowdtally.laws.base import Combination, Terms
 from crowdtally.laws.cumulants import cumulants
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
 from crowdtally.laws.registry import fault_of, law_of
-from crowdtally.laws.terms import Terms
 
 VARIANCES = [Fraction(v) for v in ("1/20", "1/3", "1", "7/2", "100/3", "10000", "1000000/7")]
 LEVELS = [Fraction(level) for level in ("0", "1/2", "0.95", "0.999", "0.999999999")]

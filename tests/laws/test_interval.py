@@ -15,11 +15,9 @@ import pytest
 from crowdtally.core.counts import Keeping
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import UsageError
-from crowdtally.laws.interval import IntervalNoise, phantoms_for
-from crowdtally.laws.law import Combination
+from crowdtally.laws.base import Combination, Terms
+from crowdtally.laws.interval import IntervalNoise, mean_square, phantoms_for
 from crowdtally.laws.registry import fault_of, law_of
-from crowdtally.laws.terms import Terms
-from crowdtally.laws.widths import mean_square
 from crowdtally.noise.draws import SystemDraws
 from kit.words import Seeded
 

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from flint import arb
 
-from crowdtally.laws import lattice
+from crowdtally.laws import gaussian_tails
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.lattice import bell_sum, bell_total
+from crowdtally.laws.gaussian_tails import bell_sum, bell_total
 from kit.exactly import ONE, PLACES, exp_neg
 
 
@@ -21,8 +21,8 @@ def test_both_ways_agree(variance: str, places: str, power: int) -> None:
     with precision(bits + 64):
         ball = as_ball(v)
         start = arb(int(Fraction(places) * int(v**0.5)))
-        terms = lattice._term_by_term(ball, start, power, bits)
-        derivatives = lattice._in_derivatives(ball, start, power, bits)
+        terms = gaussian_tails._term_by_term(ball, start, power, bits)
+        derivatives = gaussian_tails._in_derivatives(ball, start, power, bits)
         assert terms.overlaps(derivatives)
         assert terms.rel_accuracy_bits() > bits - 8
         if not start > 0 or ball / (ball.sqrt() + start) > 8:
@@ -85,8 +85,8 @@ def test_a_sum_is_never_narrower_than_it_is_known(variance: str, start: int) -> 
     for bits in (16, 24, 32, 48, 80):
         with precision(bits):
             ball = as_ball(v)
-            ways = [lattice._term_by_term] if v < 1000 else []
-            ways += [lattice._in_derivatives] if v > 50 else []
+            ways = [gaussian_tails._term_by_term] if v < 1000 else []
+            ways += [gaussian_tails._in_derivatives] if v > 50 else []
         with precision(600):  # so that roundings do not hide what is left out
             for way in ways:
                 assert way(ball if ball.is_exact() else as_ball(v), arb(start), 0, bits).contains(

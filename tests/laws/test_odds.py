@@ -9,7 +9,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
-from crowdtally.laws.odds import PRIORS, odds, odds_words, percent
+from crowdtally.laws.conversion import PRIORS, odds, odds_words, percent
 
 
 @pytest.mark.parametrize("prior", PRIORS)

@@ -8,9 +8,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
-from crowdtally.laws.sums import sum_half_width
+from crowdtally.laws.base import Combination
+from crowdtally.laws.laplace import DiscreteLaplace, sum_half_width
 from crowdtally.noise.draws import SystemDraws
 
 LEVEL = Fraction(19, 20)

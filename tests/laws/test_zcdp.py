@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
-from crowdtally.laws import zcdp
+from crowdtally.laws import conversion
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.zcdp import (
+from crowdtally.laws.conversion import (
     LARGEST_DELTA,
     _down,
     _up,
@@ -174,9 +174,9 @@ def test_inputs_of_few_bits_are_rounded_the_safe_way(
         for rho, epsilon in CASES
         for delta in (Fraction(1, 10**9), Fraction(1, 10), Fraction(3, 10**40))
     ]
-    up, down = zcdp._up, zcdp._down
-    monkeypatch.setattr(zcdp, "_up", lambda number, kept=bits: up(number, kept))
-    monkeypatch.setattr(zcdp, "_down", lambda number, kept=bits: down(number, kept))
+    up, down = conversion._up, conversion._down
+    monkeypatch.setattr(conversion, "_up", lambda number, kept=bits: up(number, kept))
+    monkeypatch.setattr(conversion, "_down", lambda number, kept=bits: down(number, kept))
     for rho, epsilon, delta, its_delta, its_epsilon in exact:
         assert delta_of(rho, epsilon) >= its_delta
         assert epsilon_of(rho, delta) >= its_epsilon

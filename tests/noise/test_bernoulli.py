@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Real, as_ball
+from crowdtally.laws.balls import Real, as_ball
 from crowdtally.noise.bernoulli import bernoulli, bernoulli_each
 from crowdtally.noise.source import system_words
 from kit.chisquare import SIGNIFICANCE

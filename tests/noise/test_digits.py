@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.noise.balls import Rate
+from crowdtally.laws.balls import Rate
 from crowdtally.noise.digits import DigitLaw, Table
 from kit.exactly import ONE, ExactDigit, exp_neg
 from kit.words import ONES, Scripted

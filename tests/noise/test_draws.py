@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.noise.balls import Rate
+from crowdtally.laws.balls import Rate
 from crowdtally.noise.choose import choose
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.geometric import geometric

@@ -10,9 +10,9 @@ import pytest
 from flint import arb
 
 from crowdtally.errors import UsageError
+from crowdtally.laws.balls import precision
 from crowdtally.noise import gaussian
 from crowdtally.noise import geometric as blocks
-from crowdtally.noise.balls import precision
 from crowdtally.noise.digits import Table, table
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.noise.falling import falling

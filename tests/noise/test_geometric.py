@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import UsageError
+from crowdtally.laws.balls import Rate, as_ball
 from crowdtally.noise import geometric as module
-from crowdtally.noise.balls import Rate, as_ball
 from crowdtally.noise.digits import table
 from crowdtally.noise.geometric import digit_laws, geometric
 from crowdtally.noise.laplace import discrete_laplace

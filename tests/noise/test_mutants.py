@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from crowdtally.laws.balls import Rate
 from crowdtally.noise import choose as choosing
-from crowdtally.noise.balls import Rate
 from crowdtally.noise.choose import choose
 from crowdtally.noise.digits import DigitLaw, Table
 from crowdtally.noise.geometric import geometric

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.noise.balls import Real, as_ball
+from crowdtally.laws.balls import Real, as_ball
 from crowdtally.noise.rare import rare_hits
 from crowdtally.noise.skip import hits
 from kit.chisquare import goodness

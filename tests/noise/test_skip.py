@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from crowdtally.errors import UsageError
+from crowdtally.laws.balls import Rate, Real, as_ball
 from crowdtally.noise import skip
-from crowdtally.noise.balls import Rate, Real, as_ball
 from crowdtally.noise.geometric import geometric
 from crowdtally.noise.skip import hit_blocks, hits
 from crowdtally.noise.source import system_words

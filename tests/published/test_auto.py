@@ -17,7 +17,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.checkup import check_release
 from crowdtally.core.numbers import show
-from crowdtally.laws.zcdp import rho_of
+from crowdtally.laws.conversion import rho_of
 from crowdtally.published import Published, load
 from crowdtally.published.checks.adaptive import auto_disagreements
 from crowdtally.published.checks.contents import check_contents

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
+from crowdtally.laws.base import Terms
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.terms import Terms
 from crowdtally.published import Published, load
 from crowdtally.published.what_counts import what_counts
 from crowdtally.reader.asking.evidence import spoken_for

@@ -19,9 +19,8 @@ from crowdtally.core.layout import grid
 from crowdtally.core.numbers import recorded, show
 from crowdtally.core.privacy import Price
 from crowdtally.laws import registry
+from crowdtally.laws.base import ONE_CELL, ONE_LINE, Combination, EmptyCell, Terms
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell
-from crowdtally.laws.terms import ONE_LINE, Terms
 from crowdtally.published import NoisyTable, staging
 from kit.damaged import edit
 from kit.made import made, visits

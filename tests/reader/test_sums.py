@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from crowdtally.core.numbers import exact
+from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
 from crowdtally.reader.asking import answering, boxes
 from crowdtally.reader.lookup import AxisLookup
 from kit.laborious import noise

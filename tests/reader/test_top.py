@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
 from crowdtally.reader.asking.top_list import TopItem, TopList
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws

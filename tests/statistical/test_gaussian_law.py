@@ -13,7 +13,7 @@ import pytest
 
 from crowdtally.core.counts import Sides
 from crowdtally.laws.balls import precision
-from crowdtally.laws.bells import beyond as beyond_ball
+from crowdtally.laws.gaussian_tails import beyond as beyond_ball
 from crowdtally.noise.gaussian import discrete_gaussian, gaussian_beyond
 from crowdtally.noise.source import system_words
 from kit.bells import by_brackets, by_integrals, by_terms, edges_of

@@ -17,8 +17,8 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.priority import prioritised, priority_summary
 from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.laws.floors import empty_cell
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
 from kit import laborious
 from kit.enumerated import laplace

@@ -206,14 +206,14 @@ def laws() -> list[Any]:
 
 def combination(squares: float, total: float) -> Any:
     """A weighted sum of cells."""
-    from crowdtally.laws.law import Combination
+    from crowdtally.laws.base import Combination
 
     return Combination(squares, total)
 
 
 def zcdp() -> Any:
     """The functions between ρ and (ε, δ)."""
-    from crowdtally.laws import zcdp as found
+    from crowdtally.laws import conversion as found
 
     return found
 

@@ -15,9 +15,9 @@ from crowdtally.budget import Part
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.errors import CrowdtallyError
+from crowdtally.laws.base import CellNoise
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import CellNoise
 
 
 class Bounded(Protocol):

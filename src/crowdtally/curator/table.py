@@ -23,7 +23,7 @@ from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import CrowdtallyError
-from crowdtally.laws.law import CellNoise
+from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 

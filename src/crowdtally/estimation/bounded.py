@@ -13,7 +13,7 @@ from crowdtally.estimation.joint import Again
 from crowdtally.estimation.likelihoods import Noise
 from crowdtally.estimation.mixing import posterior
 from crowdtally.estimation.posteriors import LEVEL, Posterior
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 
 
 def bounded_counts(facts: ItemFacts, level: Fraction = LEVEL) -> Posterior:

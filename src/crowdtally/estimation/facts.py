@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Keeping
 from crowdtally.estimation.sizes import Norm, Sizes, power_of, read_sizes
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,7 +10,7 @@ import numpy as np
 from crowdtally.estimation.calibrating import Total
 from crowdtally.estimation.facts import Chosen, Floats
 from crowdtally.estimation.repeats import in_records
-from crowdtally.laws.law import Combination
+from crowdtally.laws.base import Combination
 
 _LEAST, _MOST = 0.05**2, 0.5
 """The relative scatter of counts around their calibration, squared."""

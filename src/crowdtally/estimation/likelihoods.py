@@ -8,7 +8,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 
 Floats = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from crowdtally.estimation.shrinking import Shrunk, mvshrink
 from crowdtally.estimation.stopping import LAPLACE
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import NoiseLaw
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -17,7 +17,7 @@ from crowdtally.estimation.likelihoods import BELOW, FAR, Noise, grid_of, rows
 from crowdtally.estimation.posteriors import LEVEL, Floats, Ints, Posterior, left_alone
 from crowdtally.estimation.prior import Prior
 from crowdtally.estimation.truncated import flat_posterior
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 
 FEW = 200
 """Fewer cells say too little about their own prior: it is flat."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.law import NoiseLaw
 
 Floats = NDArray[np.float64]
 

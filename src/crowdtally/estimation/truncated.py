@@ -12,7 +12,7 @@ import numpy as np
 
 from crowdtally.estimation.likelihoods import Noise
 from crowdtally.estimation.posteriors import Floats, Posterior
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 
 _REACH = 40.0
 """In noise scales: what lies beyond has no probability that counts."""

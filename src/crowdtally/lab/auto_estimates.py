@@ -42,7 +42,7 @@ from crowdtally.estimation.measured_lifts import common_of
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.estimation.stopping import squares_of
 from crowdtally.lab.truth import check_size
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import SummaryFacts
 from crowdtally.reader.estimating.item_facts import over_contexts

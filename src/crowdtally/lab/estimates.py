@@ -23,7 +23,7 @@ from crowdtally.core.hierarchy import (
 )
 from crowdtally.core.layout import Buckets, Coefficients, Nodes
 from crowdtally.lab.truth import check_size
-from crowdtally.laws.law import as_counts
+from crowdtally.laws.base import as_counts
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import SPARSE, SummaryFacts
 from crowdtally.reader.estimating.sampled import Sampled

@@ -14,11 +14,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.laws.bells import WIDE
+from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import Combination, NoiseLaw
-from crowdtally.laws.widths import nodes
+from crowdtally.laws.gaussian_tails import WIDE
+from crowdtally.laws.interval import IntervalNoise, nodes
 
 Floats = NDArray[np.float64]
 Three = tuple[Floats, Floats, Floats]

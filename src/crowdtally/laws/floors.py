@@ -1,28 +1,305 @@
-"""How large the largest of many pure noises gets: the noise floor of a list.
-
-From public numbers alone: the scale, how many lines a list has, and what is summed for each line.
-The arguments are in ``floors.md``.
-"""
+"""Noise floors; what an empty cell shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import exp, floor, inf, nextafter
+from functools import lru_cache, partial
+from math import ceil, exp, floor, inf, log, log1p, nextafter, pi, sqrt
+from typing import Any
 
+import numpy as np
 from flint import arb
+from numpy.typing import NDArray
 
 from crowdtally.core.counts import Keeping
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
-from crowdtally.laws.seen import seen
-from crowdtally.laws.stepwise import Steps, least_passing
-from crowdtally.laws.terms import Terms
+from crowdtally.laws.base import EmptyCell, Terms
+
+# What becomes of an empty cell, from the moments of one side of its noise's law.
+#
+# For the discrete Laplace law they are in closed form here: with α = e^(−x), x = 1/scale, a noisy
+# empty cell is X with Pr[X=k] = (1−α)/(1+α)·α^|k|. Everything is built from Σ_{ν≥a} ν^j·α^ν,
+# whose terms are all positive; where two of them are subtracted, ball arithmetic says what that
+# costs.
+
+_ENOUGH = 60
+_KEPT = 256
+"""Empty cells whose moments are remembered: each question to a table asks for the same ones."""
+
+
+def tail(x: arb, start: int, power: int) -> arb:
+    """Σ_{ν≥start} ν^power·e^(−xν) for power 0, 1 or 2, at the precision in force.
+
+    >>> with precision(64):
+    ...     float(tail(as_ball(1), 3, 0)).__round__(6)
+    0.078762
+    """
+    alpha, gap = (-x).exp(), -(-x).expm1()
+    zeroth, first = 1 / gap, alpha / gap**2
+    second = first * (1 + alpha) / gap
+    sums = (
+        zeroth,
+        start * zeroth + first,
+        start**2 * zeroth + 2 * start * first + second,
+    )
+    return (-x * start).exp() * sums[power]
+
+
+def moment(x: arb, power: int, low: int, high: int | None = None) -> arb:
+    """E[X^power; low ≤ X ≤ high] for low ≥ 0, or from ``low`` on: one side of the law."""
+    total = tail(x, low, power)
+    if high is not None:
+        total = total - tail(x, max(high + 1, low), power)
+    return (x / 2).tanh() * total
+
+
+Moment = Callable[[int, int, int | None], arb]
+"""From a power, low ≥ 0 and high or None to a ball around E[X^power; low ≤ X ≤ high]."""
+
+
+def _sided(keeping: Keeping) -> int:
+    return 2 if keeping.sides == "two" else 1
+
+
+def inclusion(x: arb, keeping: Keeping) -> arb:
+    """The probability that an empty cell with Laplace noise is kept."""
+    return kept(lambda power, low, high: moment(x, power, low, high), keeping)
+
+
+def kept(side: Moment, keeping: Keeping) -> arb:
+    """The probability that an empty cell is kept, for noise of any law that has two equal sides.
+
+    The sum over the kept weights w ≥ 1 of min(w/τ, 1)·Pr[X=w], twice if both signs are kept. A cut
+    of 0 also keeps X = 0, once: with both signs that is every cell, and the sum is 1.
+    """
+    if keeping.keeps_all:
+        return arb(1)
+    sure = side(0, max(keeping.doubtful_to + 1, keeping.least), None)
+    if keeping.samples and keeping.threshold is not None:
+        partly = side(1, keeping.least, keeping.doubtful_to)
+        sure = sure + partly / as_ball(keeping.threshold)
+    return _sided(keeping) * sure
+
+
+@lru_cache(_KEPT)
+def empty_cell(scale: Fraction, keeping: Keeping) -> EmptyCell:
+    """What a reader sees of an empty cell with Laplace noise.
+
+    >>> round(empty_cell(Fraction(10), Keeping()).variance ** 0.5, 4)
+    14.1362
+    """
+    return seen_of(lambda power, low, high: moment(1 / as_ball(scale), power, low, high), keeping)
+
+
+def seen_of(side: Moment, keeping: Keeping) -> EmptyCell:
+    """The moments as floats; the reader's value has mean E[v] and square E[w·max(w, τ)]."""
+    sides = _sided(keeping)
+    first, last = keeping.least, keeping.doubtful_to
+    mean = 0.0 if sides == 2 else _float(lambda: side(1, first, None))
+    square = _float(lambda: sides * side(2, first, None))
+    sampling = 0.0
+    if keeping.samples and keeping.threshold is not None:
+        tau = keeping.threshold
+        sampling = _float(
+            lambda: sides * (as_ball(tau) * side(1, first, last) - side(2, first, last))
+        )
+    probability = _float(lambda: kept(side, keeping))
+    return EmptyCell(probability, mean, square + sampling - mean**2, sampling)
+
+
+def _float(function: Callable[[], arb]) -> float:
+    """The float next to a number, of whatever precision the cancellation inside it needs."""
+    bits = 128
+    while True:
+        with precision(bits):
+            ball = function()
+            if ball.rel_accuracy_bits() >= _ENOUGH or bits > 1 << 14:
+                return float(ball)
+        bits *= 2
+
+
+# What is seen of the noise of an empty cell, by its moments E[e^(uY)]: what a tail follows from.
+#
+# Once in certified balls, for bounds, and once in floats, for arrays of complex powers.
+
+
+def seen(rate: arb, power: arb, keeping: Keeping) -> arb:
+    """E[e^(power·Y)] − 1 for what is seen of an empty cell: Y is its noise, or 0 if it is dropped.
+
+    ``power`` lies within ±rate.
+    """
+    sides = (power, -power) if keeping.sides == "two" else (power,)
+    return sum((_side(rate, one, keeping) for one in sides), arb(0))
+
+
+def _side(rate: arb, power: arb, keeping: Keeping) -> arb:
+    """Σ over the kept noises k ≥ 1 of (e^(power·k) − 1)·Pr[k is kept]·Pr[X = k]."""
+    first, last = max(keeping.least, 1), keeping.doubtful_to
+    total = _grown(rate, power, 0, max(last + 1, first))
+    if keeping.samples and keeping.threshold is not None:
+        partly = _grown(rate, power, 1, first) - _grown(rate, power, 1, last + 1)
+        total += partly / as_ball(keeping.threshold)
+    return total
+
+
+def _grown(rate: arb, power: arb, by: int, low: int) -> arb:
+    """Σ_{k ≥ low} k^by·(e^(power·k) − 1)·Pr[X = k]."""
+    return (rate / 2).tanh() * (tail(rate - power, low, by) - tail(rate, low, by))
+
+
+def seen_floats(rate: float, power: Any, keeping: Keeping) -> Any:
+    """The same in floats, for an array of real or complex powers."""
+    if keeping.keeps_all:
+        # (cosh(power) − 1)·c, c = 2α/(1−α)²: nothing is subtracted that is nearly equal.
+        part = (np.sinh(power / 2) / np.sinh(rate / 2)) ** 2
+        return part / (1 - part)
+    sides = (power, -power) if keeping.sides == "two" else (power,)
+    return sum(_side_floats(rate, one, keeping) for one in sides)
+
+
+def _side_floats(rate: float, power: Any, keeping: Keeping) -> Any:
+    first, last = max(keeping.least, 1), keeping.doubtful_to
+    total = _grown_floats(rate, power, 0, max(last + 1, first))
+    if keeping.samples and keeping.threshold is not None:
+        partly = _grown_floats(rate, power, 1, first) - _grown_floats(rate, power, 1, last + 1)
+        total = total + partly / float(keeping.threshold)
+    return total
+
+
+def _grown_floats(rate: float, power: Any, by: int, low: int) -> Any:
+    peak = np.tanh(rate / 2)
+    return peak * (_tail_floats(rate - power, low, by) - _tail_floats(rate, low, by))
+
+
+def _tail_floats(x: Any, start: int, power: int) -> Any:
+    gap = -np.expm1(-x)
+    total = 1 / gap if power == 0 else start / gap + np.exp(-x) / gap**2
+    return np.exp(-x * start) * total
+
+
+# The tail of a sum of noises that is a whole number of steps, by Fourier inversion.
+#
+# Display only, so floats are fine. The law is first tilted by e^(sk), which brings its tail to
+# the middle: so a tail of 10^-30 has as many right digits as one of 1/2. What the inversion adds
+# by summing over finitely many frequencies is never negative, so a tail is never taken for
+# smaller than it is, but for rounding, which ``_DOUBT`` covers. See ``floors.md``.
+
+Floats = NDArray[np.float64]
+
+_DOUBT = 1e-7
+"""On the large side of rounding, relative to a tail."""
+_NEGLIGIBLE = 1e-15
+_STEEPEST = 700.0
+"""A rate beyond which the floats of e^rate end: the noise is 0, and any bound is 0 too."""
+_MOST_SEEN = 10**7
+"""Cells whose logarithms of about 10^-16 of doubt may be added up, where some are dropped."""
+_FEW, _MANY = 1 << 16, 1 << 18
+"""Frequencies that are summed: enough where the rest is negligible, and the most there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """A sum S of noises in steps: S = Σ weight·Y, of whole weights."""
+
+    exponent: float
+    """s: what the law is tilted by, for each step."""
+    log_moment: float
+    """log E[e^(sS)]."""
+    period: int
+    """N: tails N steps apart are added up."""
+    angles: Floats
+    """The frequencies 2πl/N."""
+    values: NDArray[Any]
+    """E[e^((s+iω)S)] / E[e^(sS)] / (1 − e^(−s−iω)) at each, counted twice but for 0: N is odd."""
+
+    @classmethod
+    def of(
+        cls,
+        scale: Fraction,
+        weights: Sequence[tuple[int, int]],
+        keeping: Keeping,
+        exponent: float,
+    ) -> Steps | None:
+        """None where it would take too many frequencies, or more digits than floats have."""
+        rate = float(1 / scale)
+        cells = sum(times for _, times in weights)
+        if rate > _STEEPEST or (cells > _MOST_SEEN and not keeping.keeps_all):
+            return None
+        log_moment = partial(_log_moment, rate, weights, keeping)
+        middle = float(log_moment(exponent))
+        period = _period(exponent, [float(log_moment(exponent * f)) for f in (0.999, 1, 1.001)])
+        # Of plain sums the moments fall with the frequency, so that the rest is smaller.
+        plain = keeping.keeps_all and all(weight == 1 for weight, _ in weights)
+        most = period // 2
+        if most > _MANY:
+            most = _FEW if plain else 0  # none: what is left out is not negligible
+        angles = 2 * pi * np.arange(most + 1) / period
+        tilted = exponent + 1j * angles
+        values = np.exp(log_moment(tilted) - middle)
+        if most < period // 2 and abs(values[-1]) > _NEGLIGIBLE:
+            return None
+        values[1:] *= 2
+        return cls(exponent, middle, period, angles, values / -np.expm1(-tilted))
+
+    def log_tail(self, width: int) -> float:
+        """An upper bound of log Pr[S > width], nearly that."""
+        # Whole turns are left out: of large numbers sines have few right digits.
+        turns = np.exp(-1j * self.angles * float((width + 1) % self.period))
+        mean = float((self.values * turns).real.sum()) / self.period
+        if mean <= 0:
+            return self.log_moment - self.exponent * (width + 1)
+        return self.log_moment - self.exponent * (width + 1) + log(mean) + log1p(_DOUBT)
+
+
+def _log_moment(
+    rate: float, weights: Sequence[tuple[int, int]], keeping: Keeping, power: Any
+) -> Any:
+    """Log E[e^(power·S)], for an array of real or complex powers."""
+    parts = (
+        times * np.log1p(seen_floats(rate, weight * power, keeping)) for weight, times in weights
+    )
+    return sum(parts)
+
+
+def _period(exponent: float, near: Sequence[float]) -> int:
+    """N: so many steps that the next tail is e^-40 of this one, or 16 deviations of the tilted law.
+
+    Args:
+        exponent: what the law is tilted by.
+        near: log E[e^(sS)] a thousandth below it, at it and above it: their curve is the variance.
+    """
+    spread = sqrt(max(near[0] - 2 * near[1] + near[2], 0.0)) / (exponent * 0.001)
+    return ceil(max(40 / exponent, 16 * spread)) | 1
+
+
+def least_passing(steps: Steps, log_chance: float, high: int) -> int:
+    """The least width whose tail is within the chance; ``high`` is one that is known to be.
+
+    Beyond 2^30 to within 2^-30 of it: floats tell no nearer ones apart.
+    """
+    low, guess, fall = -1, high - 1, steps.exponent
+    seen: tuple[int, float] | None = None
+    while high - low > 1 + (high >> 30):
+        excess = steps.log_tail(guess) - log_chance
+        high, low = (guess, low) if excess <= 0 else (high, guess)
+        if seen is not None:  # by how much the tail's logarithm falls a step
+            fall = max((seen[1] - excess) / (guess - seen[0]), steps.exponent / 100)
+        seen = guess, excess
+        guess = min(max(guess + ceil(excess / fall), low + 1), high - 1)
+    return high
+
+
+# How large the largest of many pure noises gets: the noise floor of a list.
+#
+# From public numbers alone: the scale, how many lines a list has, and what is summed for each
+# line. The arguments are in ``floors.md``.
 
 _BITS = 128
 _SEARCH = 80
 """Steps of the search for the best exponent; any exponent is right, a poor one is wasteful."""
-_STEEPEST = Fraction(10) ** 300
+_STEEPEST_RATE = Fraction(10) ** 300
 """The largest rate that is a float with room above it."""
 _LOW, _HIGH = -60.0, 30.0
 """Where it lies, as log(s/(end − s))."""
@@ -81,7 +358,7 @@ def _one_cell(scale: Fraction, chance: Callable[[], arb]) -> int:
 
 def _exponent(scale: Fraction, terms: Terms, wanted: arb) -> float:
     """The s of about the least width, by golden sections of log(s/(end − s))."""
-    end = float(min(1 / scale, _STEEPEST)) / max(abs(weight) for weight, _ in terms.weights)
+    end = float(min(1 / scale, _STEEPEST_RATE)) / max(abs(weight) for weight, _ in terms.weights)
 
     def at(place: float) -> float:
         return end / (1 + exp(-place))

@@ -22,14 +22,27 @@ from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import recorded, show
 from crowdtally.core.privacy import Price, Rho
 from crowdtally.errors import UsageError
-from crowdtally.laws import tails
+from crowdtally.laws import floors
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.bell_floors import bell_floor
-from crowdtally.laws.bells import WIDE, beyond, first_within, moment
-from crowdtally.laws.lattice import bell_sum, bell_total
-from crowdtally.laws.law import ONE_CELL, Combination, EmptyCell, Source
-from crowdtally.laws.sums import bell_half_width
-from crowdtally.laws.terms import FLOOR_SHARE, ONE_LINE, Terms
+from crowdtally.laws.base import (
+    FLOOR_SHARE,
+    ONE_CELL,
+    ONE_LINE,
+    Combination,
+    EmptyCell,
+    Source,
+    Terms,
+)
+from crowdtally.laws.gaussian_tails import (
+    WIDE,
+    bell_floor,
+    bell_sum,
+    bell_total,
+    beyond,
+    first_within,
+    moment,
+)
+from crowdtally.laws.laplace import bell_half_width
 
 _BITS = 128
 
@@ -159,12 +172,12 @@ class GaussianNoise:
         return first_within(self.variance, lambda: as_ball(share), 1)
 
     def inclusion(self, keeping: Keeping) -> arb:
-        """The probability that an empty cell is kept; see :func:`~crowdtally.laws.tails`."""
-        return tails.kept(self._side(), keeping)
+        """The probability that an empty cell is kept; see :func:`~crowdtally.laws.floors`."""
+        return floors.kept(self._side(), keeping)
 
     def empty_cell(self, keeping: Keeping) -> EmptyCell:
         """The moments of what is seen of an empty cell."""
-        return tails.seen_of(self._side(), keeping)
+        return floors.seen_of(self._side(), keeping)
 
     def _side(self) -> Callable[[int, int, int | None], arb]:
         return lambda power, low, high: moment(self.variance, power, low, high)

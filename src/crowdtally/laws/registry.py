@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from crowdtally.errors import InputError, UsageError
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import NoiseLaw
 
 _LAWS: tuple[type[NoiseLaw], ...] = (DiscreteLaplace, IntervalNoise, GaussianNoise)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Probability, Real, as_probability, precision
+from crowdtally.laws.balls import Probability, Real, as_probability, precision
 from crowdtally.noise.geometric import in_blocks
 from crowdtally.noise.source import WordSource
 from crowdtally.noise.uniform import Uniform, uniforms_below

@@ -19,7 +19,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import precision, rational
+from crowdtally.laws.balls import precision, rational
 from crowdtally.noise.source import WordSource
 from crowdtally.noise.uniform import Uniform, uniform_below
 

@@ -18,7 +18,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crowdtally.noise.balls import Rate, precision
+from crowdtally.laws.balls import Rate, precision
 from crowdtally.noise.source import Words, WordSource
 from crowdtally.noise.uniform import Uniform
 

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Sides
+from crowdtally.laws.balls import Probability, Rate
 from crowdtally.noise import bernoulli as coins
-from crowdtally.noise.balls import Probability, Rate
 from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_among
 from crowdtally.noise.gaussian import discrete_gaussian, gaussian_beyond
 from crowdtally.noise.geometric import Integers, geometric

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.noise.balls import Real, as_ball
+from crowdtally.laws.balls import Real, as_ball
 from crowdtally.noise.bernoulli import Coins, is_below
 from crowdtally.noise.source import Words, WordSource
 from crowdtally.noise.uniform import Uniform

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Sides
 from crowdtally.core.numbers import is_whole
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import rational
+from crowdtally.laws.balls import rational
 from crowdtally.noise.bernoulli import Coins
 from crowdtally.noise.digits import table
 from crowdtally.noise.falling import falling

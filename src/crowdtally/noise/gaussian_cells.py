@@ -16,7 +16,7 @@ from math import isqrt
 
 from flint import arb
 
-from crowdtally.noise.balls import as_ball, precision
+from crowdtally.laws.balls import as_ball, precision
 from crowdtally.noise.source import WordSource
 from crowdtally.noise.uniform import Uniform
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Rate, as_rate, precision
+from crowdtally.laws.balls import Rate, as_rate, precision
 from crowdtally.noise.digits import DigitLaw, Table, table
 from crowdtally.noise.source import WordSource
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.numbers import is_whole, repeated
 from crowdtally.errors import UsageError
+from crowdtally.laws.balls import rational
 from crowdtally.laws.interval import MOST_CELLS
-from crowdtally.noise.balls import rational
 from crowdtally.noise.geometric import Integers
 
 Geometric = Callable[[Fraction, int], Integers]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import rational
+from crowdtally.laws.balls import rational
 from crowdtally.noise.geometric import Integers, geometric, in_blocks
 from crowdtally.noise.source import WordSource
 

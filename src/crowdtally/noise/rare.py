@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from flint import arb
 
-from crowdtally.noise.balls import Probability, Real, as_ball
+from crowdtally.laws.balls import Probability, Real, as_ball
 from crowdtally.noise.bernoulli import bernoulli
 from crowdtally.noise.source import WordSource
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import rational
+from crowdtally.laws.balls import rational
 from crowdtally.noise.geometric import Integers
 
 Geometric = Callable[[Fraction, int], Integers]

@@ -9,7 +9,7 @@ from itertools import accumulate
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.balls import Probability, Rate, Real, as_ball, as_probability, precision
+from crowdtally.laws.balls import Probability, Rate, Real, as_ball, as_probability, precision
 from crowdtally.noise.geometric import BLOCK, Integers, geometric
 from crowdtally.noise.rare import rare_hits
 from crowdtally.noise.source import WordSource

@@ -11,7 +11,7 @@ from fractions import Fraction
 from crowdtally.budget import Charged
 from crowdtally.budget.amounts import for_people
 from crowdtally.core.privacy import PrivacyUnit
-from crowdtally.laws.odds import odds_words
+from crowdtally.laws.conversion import odds_words
 from crowdtally.person.planning import Plan
 
 UNIT = PrivacyUnit("item")

@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.core.privacy import Epsilon, Rho
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import NoiseLaw
 from crowdtally.published.numbers import exact_number, maybe_number
 
 _KNOWN = ("name", Epsilon.field, Rho.field, "why")

@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdtally.core.numbers import short, show
 from crowdtally.core.privacy import NEIGHBOURS, Epsilon, Price, Rho
-from crowdtally.laws.zcdp import epsilon_of
+from crowdtally.laws.conversion import epsilon_of
 from crowdtally.published.numbers import exact_number, maybe_number
 
 AUTO = "auto"

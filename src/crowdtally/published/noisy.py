@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from crowdtally.core.layout import KINDS, Layout
 from crowdtally.core.numbers import saturating_sum, show, within_64_bits
-from crowdtally.laws.law import NoiseLaw, as_counts
+from crowdtally.laws.base import NoiseLaw, as_counts
 from crowdtally.published.table import CHOSEN
 
 INTERVAL_LEVEL = Fraction(19, 20)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from crowdtally.core.counts import Keeping
 from crowdtally.core.layout import KINDS, TableKind
 from crowdtally.core.privacy import Price
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.registry import law_of
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.numbers import exact_number, maybe_number, price_of

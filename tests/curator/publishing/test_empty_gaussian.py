@@ -15,8 +15,8 @@ from crowdtally.curator.publishing.empty import (
     inclusion_probability,
 )
 from crowdtally.curator.publishing.sampling import draw_sample
+from crowdtally.laws.balls import Real
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.noise.balls import Real
 from crowdtally.noise.draws import SystemDraws
 from kit.chisquare import goodness
 from kit.enumerated import gaussian, law

@@ -12,9 +12,9 @@ from flint import arb
 from crowdtally.core.counts import Keeping
 from crowdtally.curator.publishing import empty
 from crowdtally.curator.publishing.empty import empty_values, inclusion_probability
+from crowdtally.laws.balls import Real, as_ball, precision
+from crowdtally.laws.floors import empty_cell, tail
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.tails import empty_cell, tail
-from crowdtally.noise.balls import Real, as_ball, precision
 from crowdtally.noise.draws import SystemDraws
 from kit import laborious
 from kit.exactly import PLACES

@@ -14,8 +14,8 @@ import pytest
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.curator.publishing import empty, sampling
 from crowdtally.curator.publishing.sampling import draw_sample
+from crowdtally.laws.balls import Real, as_ball
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.noise.balls import Real, as_ball
 from kit import laborious
 from kit.enumerated import Law, laplace, law
 from kit.sparse_cases import RULES, named

@@ -17,7 +17,7 @@ from crowdtally.curator.planning.plan import make_plan
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.request.tables import MOST_MEASURED
 from crowdtally.curator.steps.making import steps_of
-from crowdtally.laws.law import Combination
+from crowdtally.laws.base import Combination
 from crowdtally.noise.draws import SystemDraws
 from kit.damaged import edit
 from kit.made import made

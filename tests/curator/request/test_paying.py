@@ -15,9 +15,9 @@ from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.request.paying import unspent_words
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.making import charge_of, steps_of
+from crowdtally.laws.conversion import delta_of, rho_of
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.zcdp import delta_of, rho_of
 from kit.made import made, visits
 
 ITEMS, DAYS = ["a", "b", "c"], ["Mon", "Tue"]

@@ -15,7 +15,7 @@ from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.selecting.unknown_cells import Discovered, OtherMass, UnknownCells
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.bells import beyond, beyond_at_most, unknown_delta
+from crowdtally.laws.gaussian_tails import beyond, beyond_at_most, unknown_delta
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.steps.course import Course, worth
 from crowdtally.errors import CrowdtallyError
+from crowdtally.laws.conversion import delta_of, rho_of
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.zcdp import delta_of, rho_of
 
 ONE, DELTA = Epsilon(Fraction(1)), Delta.of("1e-9")
 

@@ -8,10 +8,10 @@ from math import lgamma
 import numpy as np
 import pytest
 
+from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.cumulants import cumulants
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.reader.changes.discovering import adjusted, discovered, harmonic
 from crowdtally.reader.changes.tails import Errors, Noise, Sample, reach, tail
 

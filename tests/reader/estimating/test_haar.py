@@ -9,8 +9,8 @@ import pytest
 
 from crowdtally.core.hierarchy import range_weights
 from crowdtally.errors import UsageError
+from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
 
 
 def haar(size: int) -> np.ndarray:

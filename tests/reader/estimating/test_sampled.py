@@ -13,9 +13,9 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.publishing.filter import filter_summary
 from crowdtally.curator.publishing.priority import priority_summary
 from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.laws.base import Combination
+from crowdtally.laws.floors import empty_cell
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination
-from crowdtally.laws.tails import empty_cell
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
 from kit.sums import sampled, sum_of, table_of, told_by

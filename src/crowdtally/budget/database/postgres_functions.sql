@@ -299,7 +299,7 @@ BEGIN
     RETURN (div(top * ('1e' || places)::numeric, bottom) + more) * ('1e-' || places)::numeric;
 END $$;
 
--- Whether rho-zCDP is (epsilon, delta)-differentially private, by the bound of laws/zcdp.py. It
+-- Whether rho-zCDP is (epsilon, delta)-differentially private, by the bound of laws/conversion.py. It
 -- holds at every order; the one near the best is found by Newton's steps. The ln of numeric is not
 -- certified as the client's arithmetic is. The client decided already, and what just fits there must
 -- not fail here: so the logarithm of delta may be 1e-12 larger.

@@ -13,7 +13,7 @@ from crowdtally.budget.record.canonical import Json, exact_json
 from crowdtally.budget.record.fields import words
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.errors import UsageError
-from crowdtally.laws.zcdp import selection_rho
+from crowdtally.laws.conversion import selection_rho
 
 _LONGEST_ID = 200
 

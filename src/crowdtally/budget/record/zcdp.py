@@ -3,7 +3,7 @@
 The charges of a dataset are made of pure mechanisms with ε_1, ε_2, … (each perhaps with a δ of its
 own), and of mechanisms that are δ₂-approximate ρ-zCDP, for one unit, in any order. Write E = Σ
 ε_i, R = Σ ρ, S = Σ ε_i²/2 and D = Σ δ₂ (with the δ of the pure ones); conv(ρ, ε) is the bound of
-``laws/zcdp.py``, Z the privacy loss of all outputs together: they are (ε, δ)-differentially
+``laws/conversion.py``, Z the privacy loss of all outputs together: they are (ε, δ)-differentially
 private if E[(1 − e^(ε−Z))+] ≤ δ, for Z of either of two neighbours.
 
 **A limit holds for amounts that are chosen as one goes.** Whoever charges has seen the earlier
@@ -43,7 +43,7 @@ from crowdtally.budget.loss import Loss
 from crowdtally.budget.record.charge import Charge, Part
 from crowdtally.core.privacy import Delta
 from crowdtally.errors import UsageError
-from crowdtally.laws.zcdp import (
+from crowdtally.laws.conversion import (
     approximate,
     delta_of,
     epsilon_of,

@@ -13,8 +13,8 @@ from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.request.discovering import Discovery
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import UsageError
-from crowdtally.laws.law import Combination, NoiseLaw
-from crowdtally.laws.odds import PRIORS, odds
+from crowdtally.laws.base import Combination, NoiseLaw
+from crowdtally.laws.conversion import PRIORS, odds
 from crowdtally.published import INTERVAL_LEVEL
 
 LARGEST = Epsilon(Fraction(1000))

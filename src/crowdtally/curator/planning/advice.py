@@ -14,7 +14,7 @@ from crowdtally.curator.publishing.publishing import Publishing
 from crowdtally.curator.request.options import completed
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.table import Table
-from crowdtally.laws.law import Combination
+from crowdtally.laws.base import Combination
 
 _USUAL_SIZE = 100_000
 """The size of a summary where none was asked for."""

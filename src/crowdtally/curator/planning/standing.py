@@ -9,8 +9,7 @@ from typing import Any
 from crowdtally.core.layout import KINDS
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.request import Request
-from crowdtally.laws.law import as_counts
-from crowdtally.laws.terms import Terms
+from crowdtally.laws.base import Terms, as_counts
 
 NOTHING: Mapping[str, Any] = {
     "noise_floor": None,

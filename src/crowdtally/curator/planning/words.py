@@ -7,7 +7,7 @@ from typing import Any
 
 from crowdtally.core.numbers import recorded
 from crowdtally.curator.planning.course_words import course_lines
-from crowdtally.laws.odds import percent
+from crowdtally.laws.conversion import percent
 
 Facts = Mapping[str, Any]
 """What ``Plan.as_dict`` says, or a part of it."""

@@ -17,7 +17,7 @@ from crowdtally.core.numbers import exact_sum, within_64_bits
 from crowdtally.core.privacy import Price
 from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.curator.publishing.publishing import Charged, Noisy
-from crowdtally.laws.law import CellNoise
+from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
 

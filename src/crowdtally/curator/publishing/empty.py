@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.numbers import Integers, exact_product, exact_sum, positions, repeated
+from crowdtally.laws.balls import Probability, Real, as_ball
+from crowdtally.laws.base import CellNoise
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import CellNoise
-from crowdtally.noise.balls import Probability, Real, as_ball
 from crowdtally.noise.draws import Draws
 
 

@@ -33,7 +33,7 @@ from crowdtally.curator.publishing.sizes import (
 from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.curator.publishing.threshold import threshold_summary
 from crowdtally.errors import UsageError
-from crowdtally.laws.law import CellNoise
+from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
 _HALF = 63  # bits of one of the two integers that make a ticket

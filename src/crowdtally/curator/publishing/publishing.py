@@ -12,7 +12,7 @@ from crowdtally.core.counts import Counts, Keeping, Sides
 from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.numbers import whole_number
 from crowdtally.core.privacy import Price
-from crowdtally.laws.law import CellNoise
+from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
 LARGEST_CUT = 1 << 40

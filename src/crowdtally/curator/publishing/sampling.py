@@ -17,8 +17,8 @@ from crowdtally.core.numbers import Integers, exact_sum
 from crowdtally.curator.publishing.empty import empty_cells, empty_values, kept_by_chance
 from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.errors import UsageError
+from crowdtally.laws.base import CellNoise
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.laws.law import CellNoise
 from crowdtally.noise.draws import Draws
 
 LARGEST_SAMPLE = 300_000_000

@@ -18,9 +18,8 @@ from crowdtally.core.counts import Keeping, Sides
 from crowdtally.core.numbers import exact, is_whole
 from crowdtally.curator.publishing.empty import inclusion_probability
 from crowdtally.errors import UsageError
-from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.law import CellNoise
-from crowdtally.noise.balls import Real
+from crowdtally.laws.balls import Real, as_ball, precision
+from crowdtally.laws.base import CellNoise
 
 LARGEST_SIZE = 1 << 40
 _STEPS = 1 << 15  # a threshold is (1 + j/2^15)·2^i times the smallest one

@@ -22,7 +22,7 @@ from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.curator.publishing.sizes import given_size, given_threshold, sampling_threshold
 from crowdtally.curator.publishing.summary import SampleName, Summary
 from crowdtally.errors import UsageError
-from crowdtally.laws.law import CellNoise
+from crowdtally.laws.base import CellNoise
 from crowdtally.noise.draws import Draws
 
 

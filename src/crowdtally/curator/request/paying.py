@@ -1,6 +1,6 @@
 """What a release is paid for in: pure ε, or the ρ of zCDP that its ε and δ buy.
 
-Contract. ρ is :func:`~crowdtally.laws.zcdp.rho_of` of ε and of the part of δ that no unknown cells
+Contract. ρ is :func:`~crowdtally.laws.conversion.rho_of` of ε and of the part of δ that no unknown cells
 need, rounded down: what is drawn at prices that sum to at most ρ is (ε, δ)-differentially private.
 The noise is decided by public numbers alone: what one user can change, ε and δ.
 """
@@ -15,7 +15,7 @@ from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
 from crowdtally.curator.request.tables import samples_uncut
-from crowdtally.laws.zcdp import approximate, rho_of
+from crowdtally.laws.conversion import approximate, rho_of
 
 Made = Callable[[Price], Sequence[AnyTable]]
 """The tables of a release, for the price of all of it."""

@@ -17,7 +17,7 @@ from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.members_table import MembersTable, members_table
 from crowdtally.curator.selecting.top_items import TopItems
-from crowdtally.laws.zcdp import selection_epsilon, selection_rho
+from crowdtally.laws.conversion import selection_epsilon, selection_rho
 
 SELECT, MEASURE = "select", "measure"
 """The parts of the split that pay."""

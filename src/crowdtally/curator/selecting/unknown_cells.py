@@ -26,8 +26,8 @@ from crowdtally.core.privacy import Delta, Price, Rho
 from crowdtally.curator.pricing import noise_of, noise_part
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
-from crowdtally.laws.bells import rounded_up, unknown_delta, unknown_threshold
-from crowdtally.laws.law import CellNoise
+from crowdtally.laws.base import CellNoise
+from crowdtally.laws.gaussian_tails import rounded_up, unknown_delta, unknown_threshold
 from crowdtally.noise.draws import Draws
 
 _LARGEST_LIMIT = 2**31

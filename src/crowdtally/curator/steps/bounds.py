@@ -19,7 +19,7 @@ from crowdtally.curator.counting.rows import record_sums, row_totals, scaled_sum
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
-from crowdtally.laws.zcdp import selection_epsilon
+from crowdtally.laws.conversion import selection_epsilon
 from crowdtally.noise.draws import Draws
 
 

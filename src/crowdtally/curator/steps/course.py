@@ -18,7 +18,7 @@ from typing import Any
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
 from crowdtally.errors import CrowdtallyError
-from crowdtally.laws.zcdp import rho_of
+from crowdtally.laws.conversion import rho_of
 
 
 def worth(price: Price) -> float:

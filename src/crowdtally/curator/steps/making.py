@@ -27,7 +27,7 @@ from crowdtally.curator.steps.step import Step
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
 from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.errors import CrowdtallyError
-from crowdtally.laws.zcdp import delta_of
+from crowdtally.laws.conversion import delta_of
 
 _WHOLE = "release"
 """The one part of a release that is paid for in ρ and charged in ε and δ."""

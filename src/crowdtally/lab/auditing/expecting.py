@@ -21,8 +21,8 @@ from crowdtally.curator.table import Table
 from crowdtally.lab.auditing.features import Column, Columns
 from crowdtally.lab.auditing.fitting import Expected
 from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.laws.balls import Rate
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.noise.balls import Rate
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import NoisyTable
 

@@ -22,7 +22,7 @@ from crowdtally.core.layout import (
 )
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.laws.zcdp import delta_of
+from crowdtally.laws.conversion import delta_of
 from crowdtally.published.auto import AutoFacts, bounds_nobody
 from crowdtally.published.domain import PublicDomain
 from crowdtally.published.metadata import AUTO, Guarantee, MethodFacts

@@ -19,10 +19,10 @@ from unicodedata import is_normalized
 from crowdtally.core.domain import RESERVED
 from crowdtally.core.layout import CELLS, EDGES, HEAD, HEADS, ITEMS, PAIRS, POPULARITY, added
 from crowdtally.core.numbers import show
+from crowdtally.laws.conversion import delta_of
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.registry import fault_of
-from crowdtally.laws.zcdp import delta_of
 from crowdtally.published.checks.adaptive import auto_disagreements, is_auto
 from crowdtally.published.checks.cells import cells_of
 from crowdtally.published.domain import PublicDomain, PublicList

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crowdtally.core.deadline import go_on
 from crowdtally.core.hierarchy import Sketching
 from crowdtally.errors import UsageError
-from crowdtally.laws.law import Combination, as_counts
+from crowdtally.laws.base import Combination, as_counts
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables

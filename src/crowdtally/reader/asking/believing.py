@@ -9,8 +9,8 @@ from math import hypot, prod
 
 import numpy as np
 
+from crowdtally.laws.base import Combination, as_counts
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import Combination, as_counts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.asking.answering import ALL_USERS, Answer
 from crowdtally.reader.condition import Box

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from crowdtally.laws.law import as_counts
-from crowdtally.laws.terms import Terms
+from crowdtally.laws.base import Terms, as_counts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.asking.answering import shown
 from crowdtally.reader.asking.boxes import Parts, Summed

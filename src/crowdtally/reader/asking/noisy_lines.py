@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.laws.law import Combination, as_counts
+from crowdtally.laws.base import Combination, as_counts
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units

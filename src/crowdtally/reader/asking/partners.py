@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdtally.estimation.facts import ItemFacts, Noisy, Summary
 from crowdtally.estimation.items import estimate_items
-from crowdtally.laws.law import ONE_CELL, as_counts
+from crowdtally.laws.base import ONE_CELL, as_counts
 from crowdtally.published.table import TableFacts
 from crowdtally.published.what_counts import what_counts
 from crowdtally.reader import tables

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from crowdtally.estimation.chances import kth_largest
-from crowdtally.laws.law import as_counts
+from crowdtally.laws.base import as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.noisy_lines import MOST, NoisyLine, NoisyLines
 from crowdtally.reader.estimating.believed import Believed, Floats, Ints

@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.estimation.truncated import flat_posterior
-from crowdtally.laws.law import as_counts
+from crowdtally.laws.base import as_counts
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables

@@ -11,9 +11,9 @@ import numpy as np
 from crowdtally.core.counts import Keeping
 from crowdtally.estimation.facts import Chosen, ItemFacts
 from crowdtally.estimation.items import table_calibration
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.cumulants import Floats, cumulants
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import NoiseLaw
 from crowdtally.reader.changes.tails import Noise
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.estimation.facts import Chosen
+from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import Combination
 from crowdtally.published.metadata import DISTINCT
 from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from crowdtally.core.numbers import show
-from crowdtally.laws.odds import PRIORS, odds, percent
-from crowdtally.laws.zcdp import epsilon_of, rounded_up
+from crowdtally.laws.conversion import PRIORS, epsilon_of, odds, percent, rounded_up
 from crowdtally.published import Published
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import WRITTEN, listed, number, power_of_e

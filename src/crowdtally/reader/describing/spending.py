@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from crowdtally.core.numbers import show
-from crowdtally.laws.zcdp import rounded_down
+from crowdtally.laws.conversion import rounded_down
 from crowdtally.published import Published
 from crowdtally.published.metadata import Standing
 from crowdtally.reader.describing.promise import at_most

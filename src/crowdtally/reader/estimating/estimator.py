@@ -15,8 +15,8 @@ from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import ItemFacts, Noisy
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import read_sizes
+from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.laws.law import Combination, NoiseLaw
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.axes import Axes

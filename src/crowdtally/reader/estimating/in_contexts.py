@@ -21,7 +21,7 @@ from crowdtally.estimation.contexts import (
 from crowdtally.estimation.measured_lifts import common_of
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.estimation.stopping import squares_of
-from crowdtally.laws.law import NoiseLaw
+from crowdtally.laws.base import NoiseLaw
 from crowdtally.published import Published
 from crowdtally.published.table import TableFacts
 from crowdtally.reader.axes import Axes

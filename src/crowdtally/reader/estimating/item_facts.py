@@ -10,9 +10,9 @@ import numpy as np
 
 from crowdtally.core.hierarchy import DyadicAxis
 from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Noisy, Summary
+from crowdtally.laws.base import ONE_CELL, Combination, NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.laws.law import ONE_CELL, Combination, NoiseLaw
 from crowdtally.published import Published
 from crowdtally.published.auto import AutoFacts
 from crowdtally.published.table import TableFacts

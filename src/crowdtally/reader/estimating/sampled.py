@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.core.counts import Keeping
-from crowdtally.laws.law import Combination, EmptyCell, NoiseLaw
+from crowdtally.laws.base import Combination, EmptyCell, NoiseLaw
 from crowdtally.published.table import TableFacts
 
 Floats = NDArray[np.float64]

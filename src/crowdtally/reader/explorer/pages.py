@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crowdtally.core.deadline import TooMuchError
 from crowdtally.core.numbers import show
 from crowdtally.errors import UsageError
-from crowdtally.laws.odds import odds_words
+from crowdtally.laws.conversion import odds_words
 from crowdtally.published.metadata import Guarantee
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.explorer import comparing

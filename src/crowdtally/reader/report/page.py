@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.laws.odds import percent as percent_of
+from crowdtally.laws.conversion import percent as percent_of
 from crowdtally.reader.report.charts import figures, noise_warning, steps_chart, top_numbers
 from crowdtally.reader.report.drawing import Name
 from crowdtally.reader.report.facts import Facts

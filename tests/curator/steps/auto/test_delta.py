@@ -24,7 +24,7 @@ from crowdtally.curator.steps.course import Course
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.estimation.sizes import Sizes, read_sizes
-from crowdtally.laws.zcdp import rho_of
+from crowdtally.laws.conversion import rho_of
 from kit.seam import Seam, cost
 
 DELTA = Fraction(1, 10**9)

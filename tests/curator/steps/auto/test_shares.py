@@ -22,7 +22,7 @@ from crowdtally.curator.request import tables
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released
-from crowdtally.laws.zcdp import epsilon_of, rho_of
+from crowdtally.laws.conversion import epsilon_of, rho_of
 from kit.cheap import cheap_estimates
 from kit.seam import Seam, costs
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crowdtally.core.numbers import show
-from crowdtally.laws.odds import odds_words
+from crowdtally.laws.conversion import odds_words
 from crowdtally.reader.explorer.asked import Asked
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.view import View, has_items
