@@ -27,7 +27,7 @@ from crowdtally.curator.publishing import dense
 from crowdtally.curator.request import request
 from crowdtally.curator.steps import popularity, tables
 from crowdtally.curator.transforms.dyadic import DyadicTransform
-from crowdtally.noise.laplace import difference
+from crowdtally.noise.geometric import difference
 from kit.mutants import (
     DistinctIds,
     FanOut,

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from crowdtally.laws.balls import Real
-from crowdtally.noise.interval import interval
+from crowdtally.noise.exponential import interval
 
 
 class _Fork(BaseException):

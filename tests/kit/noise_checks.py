@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from crowdtally.noise.digits import Table
+from crowdtally.noise.geometric import Table
 from kit.chisquare import Verdict, goodness
 from kit.exactly import PLACES, ExactDigit, exp_neg
 from kit.words import ONES, Scripted

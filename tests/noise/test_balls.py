@@ -10,8 +10,8 @@ from flint import ctx
 
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import Rate, Real, as_ball, as_probability, as_rate, precision
-from crowdtally.noise.digits import DigitLaw, Table
-from crowdtally.noise.digits import table as remembered
+from crowdtally.noise.geometric import DigitLaw, Table
+from crowdtally.noise.geometric import table as remembered
 from kit.exactly import PLACES, exp_neg
 
 

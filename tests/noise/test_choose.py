@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.choose import choose, choose_group
+from crowdtally.noise.exponential import choose, choose_group
 from crowdtally.noise.source import system_words
 from kit.chisquare import goodness
 from kit.exactly import ONE, exp_neg

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdtally.laws.balls import Rate
-from crowdtally.noise.digits import DigitLaw, Table
+from crowdtally.noise.geometric import DigitLaw, Table
 from kit.exactly import ONE, ExactDigit, exp_neg
 from kit.words import ONES, Scripted
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from crowdtally.laws.balls import Rate
-from crowdtally.noise.choose import choose
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.noise.geometric import geometric
-from crowdtally.noise.laplace import discrete_laplace
+from crowdtally.noise.exponential import choose
+from crowdtally.noise.geometric import discrete_laplace, geometric
 from crowdtally.noise.skip import hits
 from kit.words import Seeded
 

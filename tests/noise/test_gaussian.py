@@ -13,11 +13,10 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.balls import precision
 from crowdtally.noise import gaussian
 from crowdtally.noise import geometric as blocks
-from crowdtally.noise.digits import Table, table
+from crowdtally.noise.bernoulli import falling
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.noise.falling import falling
-from crowdtally.noise.gaussian import discrete_gaussian, gaussian_beyond
-from crowdtally.noise.gaussian_cells import CellLaw
+from crowdtally.noise.gaussian import CellLaw, discrete_gaussian, gaussian_beyond
+from crowdtally.noise.geometric import Table, table
 from crowdtally.noise.source import system_words
 from kit.bells import ExactCells
 from kit.exactly import ONE, PLACES, exp_neg

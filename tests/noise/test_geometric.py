@@ -12,9 +12,7 @@ import pytest
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import Rate, as_ball
 from crowdtally.noise import geometric as module
-from crowdtally.noise.digits import table
-from crowdtally.noise.geometric import digit_laws, geometric
-from crowdtally.noise.laplace import discrete_laplace
+from crowdtally.noise.geometric import digit_laws, discrete_laplace, geometric, table
 from crowdtally.noise.source import system_words
 from kit.exactly import ExactDigit, exp_neg
 from kit.words import ONES, Scripted, Seeded

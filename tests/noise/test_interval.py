@@ -16,7 +16,7 @@ import pytest
 from crowdtally.errors import UsageError
 from crowdtally.laws.interval import MOST_CELLS, IntervalNoise
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.noise.interval import eulerian, interval
+from crowdtally.noise.exponential import eulerian, interval
 from kit.chisquare import goodness
 from kit.enumerated import law as enumerated
 from kit.words import Seeded

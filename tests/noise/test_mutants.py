@@ -12,13 +12,10 @@ import numpy as np
 import pytest
 
 from crowdtally.laws.balls import Rate
-from crowdtally.noise import choose as choosing
-from crowdtally.noise.choose import choose
-from crowdtally.noise.digits import DigitLaw, Table
-from crowdtally.noise.geometric import geometric
-from crowdtally.noise.laplace import discrete_laplace
-from crowdtally.noise.source import system_words
-from crowdtally.noise.uniform import Uniform
+from crowdtally.noise import exponential as choosing
+from crowdtally.noise.exponential import choose
+from crowdtally.noise.geometric import DigitLaw, Table, discrete_laplace, geometric
+from crowdtally.noise.source import Uniform, system_words
 from kit.noise_checks import digits_are_exact, fits, histogram, laplace_law
 from kit.words import ONES, Scripted
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from crowdtally.laws.balls import Real, as_ball
-from crowdtally.noise.rare import rare_hits
-from crowdtally.noise.skip import hits
+from crowdtally.noise.skip import hits, rare_hits
 from kit.chisquare import goodness
 from kit.words import Scripted, Seeded
 

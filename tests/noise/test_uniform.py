@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.noise.source import system_words
-from crowdtally.noise.uniform import Uniform, uniform_below, uniforms_below
+from crowdtally.noise.source import Uniform, system_words, uniform_below, uniforms_below
 from kit.chisquare import goodness
 from kit.words import ONES, Scripted
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from crowdtally.noise.gaussian import discrete_gaussian
-from crowdtally.noise.laplace import discrete_laplace
+from crowdtally.noise.geometric import discrete_laplace
 from crowdtally.noise.source import system_words
 from kit.chisquare import two_samples
 

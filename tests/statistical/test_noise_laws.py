@@ -12,8 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.noise.geometric import geometric
-from crowdtally.noise.laplace import discrete_laplace
+from crowdtally.noise.geometric import discrete_laplace, geometric
 from crowdtally.noise.source import system_words
 from kit.chisquare import draws_for_power, goodness
 from kit.noise_checks import fits, geometric_law, histogram, laplace_law

@@ -22,7 +22,7 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.noise.laplace import difference
+from crowdtally.noise.geometric import difference
 from kit.chisquare import SIGNIFICANCE, Verdict, draws_for_power, goodness
 from kit.noise_checks import laplace_law
 from kit.publishing import publish

@@ -119,7 +119,7 @@ SLIPS = {
     "values": ("core/hierarchy.py", "(left - right) / width", "(right - left) / width", "haar csv"),
     "laws": ("laws/laplace.py", "2 * (-rate * (width + 1)).exp()", "2 * (-rate * width).exp()",
              "laws"),
-    "noise": ("noise/laplace.py", "draw(rate, n) - draw(rate, n))", "draw(rate, n))", "draws"),
+    "noise": ("noise/geometric.py", "draw(rate, n) - draw(rate, n))", "draw(rate, n))", "draws"),
     "budget": ("budget/wording.py", 'f"ε = {for_people(loss.epsilon)}"',
                'f"ε = {for_people(2 * loss.epsilon)}"', "ledger sequential sqlite"),
     "curator": ("curator/bounding/sra.py", "limit=self.limit)", "limit=self.limit + 1)",

@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Sides
 from crowdtally.laws.balls import Probability, Rate
 from crowdtally.noise import bernoulli as coins
-from crowdtally.noise.choose import Multiplicities, Scores, choose, choose_among
+from crowdtally.noise.exponential import Multiplicities, Scores, choose, choose_among, interval
 from crowdtally.noise.gaussian import discrete_gaussian, gaussian_beyond
-from crowdtally.noise.geometric import Integers, geometric
-from crowdtally.noise.interval import interval
-from crowdtally.noise.laplace import difference
+from crowdtally.noise.geometric import Integers, difference, geometric
 from crowdtally.noise.refining import refined
 from crowdtally.noise.skip import hits
-from crowdtally.noise.source import WordSource, system_words
-from crowdtally.noise.uniform import uniforms_below
+from crowdtally.noise.source import WordSource, system_words, uniforms_below
 
 
 class Draws(Protocol):
@@ -118,13 +115,13 @@ class SystemDraws(Draws):
         return hits(p, cells, self._source)
 
     def choose(self, scores: Scores, rate: Fraction) -> int:
-        """See :func:`crowdtally.noise.choose.choose`."""
+        """See :func:`crowdtally.noise.exponential.choose`."""
         return choose(scores, rate, self._source)
 
     def choose_among(self, scores: Scores, multiplicities: Multiplicities, rate: Fraction) -> int:
-        """See :func:`crowdtally.noise.choose.choose_among`."""
+        """See :func:`crowdtally.noise.exponential.choose_among`."""
         return choose_among(scores, multiplicities, rate, self._source)
 
     def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
-        """See :func:`crowdtally.noise.uniform.uniforms_below`."""
+        """See :func:`crowdtally.noise.source.uniforms_below`."""
         return uniforms_below(bounds, self._source)
