@@ -38,7 +38,8 @@ from pathlib import Path
 from typing import Any
 
 import crowdtally as ct
-from crowdtally.budget import (
+from crowdtally.core.privacy import Epsilon, PrivacyUnit
+from crowdtally.ledger import (
     Asked,
     Charge,
     Created,
@@ -50,10 +51,9 @@ from crowdtally.budget import (
     Part,
     Reserved,
 )
-from crowdtally.budget.record.authors import this_author
-from crowdtally.budget.record.balance import Balance, after
-from crowdtally.budget.record.chain import Row, append
-from crowdtally.core.privacy import Epsilon, PrivacyUnit
+from crowdtally.ledger.balance import Balance, after
+from crowdtally.ledger.chain import Row, append
+from crowdtally.ledger.provenance import this_author
 from made_up import DAYS, ITEMS, generate
 from served import server
 

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.core import files
+from crowdtally.ledger import Ledger
 from kit.made import made, visits
 from kit.silent import SilentDraws
 

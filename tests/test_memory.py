@@ -10,10 +10,10 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from crowdtally.budget import Ledger
 from crowdtally.core import memory
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Ledger
 
 resource = pytest.importorskip("resource")
 MIB = 2**20

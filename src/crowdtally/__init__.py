@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdtally import person
-    from crowdtally.budget import Ledger
     from crowdtally.core.domain import Axis, Domain
     from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
     from crowdtally.core.records import Records
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from crowdtally.curator.request.options import ReleaseOptions
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
     from crowdtally.facade import inspect, plan, read, release
+    from crowdtally.ledger import Ledger
     from crowdtally.reader.changes.comparing import changes
     from crowdtally.reader.opening import load
     from crowdtally.reader.release import Release

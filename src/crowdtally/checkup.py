@@ -20,7 +20,7 @@ from crowdtally.published.withdrawal import SCHEMA as NOTE_SCHEMA
 from crowdtally.published.withdrawal import command
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Charged, Ledger, Loss
+    from crowdtally.ledger import Charged, Ledger, Loss
 
 
 @dataclass(frozen=True)

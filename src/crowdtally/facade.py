@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from crowdtally.budget import Asked, Ledger, MissingLedgerError
-from crowdtally.budget.record.names import dataset_name
 from crowdtally.core.domain import Domain
 from crowdtally.core.numbers import Number
 from crowdtally.core.records import Records
@@ -29,6 +27,8 @@ from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.curator.request.wording import python_words
 from crowdtally.curator.steps.step import Stage
 from crowdtally.errors import UsageError
+from crowdtally.ledger import Asked, Ledger, MissingLedgerError
+from crowdtally.ledger.provenance import dataset_name
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.published import Published, check_target, temporary_target
 from crowdtally.reader.release import Release

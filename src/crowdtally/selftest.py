@@ -7,10 +7,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-from crowdtally.budget import Ledger
 from crowdtally.core.domain import Domain
 from crowdtally.curator.request.lists import read_list
 from crowdtally.facade import read, release
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.opening import load
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crowdtally import published
-from crowdtally.budget import Charged, Ledger
-from crowdtally.budget.wording import stated
 from crowdtally.core import files
 from crowdtally.core.display import plainly
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.ledger import Charged, Ledger
+from crowdtally.ledger.amounts import stated
 from crowdtally.published import Published, WithdrawalNote, write_note
 from crowdtally.published.checks.shape import is_text
 from crowdtally.published.withdrawal import FILE, command

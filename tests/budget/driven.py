@@ -7,8 +7,8 @@ import traceback
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.core.privacy import Epsilon, PrivacyUnit
+from crowdtally.ledger import Charge, Ledger, Part
 
 UNIT = PrivacyUnit("user", "user_id")
 EACH = Fraction(1, 7)

@@ -10,7 +10,7 @@ import psycopg
 
 from budget.ledger_kit import SHA
 from budget.rights_kit import Forged, a_charge, charging
-from crowdtally.budget.record.canonical import canonical
+from crowdtally.ledger.charge import canonical
 
 Connection = psycopg.Connection[Any]
 

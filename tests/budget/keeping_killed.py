@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from budget.driven import EACH, UNIT, charge, in_child, moments
-from crowdtally.budget import Ledger
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Ledger
 
 
 def _new(folder: Path) -> None:

@@ -22,11 +22,11 @@ from pathlib import Path
 from unittest import mock
 
 from budget.driven import EACH, UNIT, charge, in_child, moments
-from crowdtally.budget import Charged, DrawnBeforeError, Ledger, Reservation
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
 from crowdtally.curator.stages import marking, starting
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.ledger import Charged, DrawnBeforeError, Ledger, Reservation
 from crowdtally.published import Staged
 from kit.bare import DATASET, bare_publish, nothing_to_count, released
 

@@ -16,19 +16,19 @@ from pathlib import Path
 
 import sqlalchemy  # noqa: F401 - before forking, so that each child starts in no time
 
-import crowdtally.budget.database.store  # noqa: F401
+import crowdtally.ledger.database.store  # noqa: F401
 from budget.driven import EACH, SHA, UNIT, charge, in_child, publish
 from budget.keeping_killed import kill_keeping
 from budget.killing import kill_at_every_call, kill_at_random
 from budget.requesting import same_request
-from crowdtally.budget import Asked, DrawnBeforeError, Ledger, OverBudgetError
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Asked, DrawnBeforeError, Ledger, OverBudgetError
 
 
 def flushes(durable: bool) -> dict[str, object]:
     """What had been written but not flushed when each kind of entry was said to be recorded."""
     if not durable:  # a mutant that the tests must catch
-        import crowdtally.budget.database.sqlite_file as module
+        import crowdtally.ledger.database.sqlite as module
 
         module._PRAGMAS = ("synchronous=OFF",)
     shim = ctypes.CDLL(None)

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
+from crowdtally.ledger import Charge, Ledger, Part
 from kit.warm import start
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import json
 import sys
 
 from budget.ledger_kit import USER, charge
-from crowdtally.budget import Ledger, OverBudgetError
+from crowdtally.ledger import Ledger, OverBudgetError
 
 
 def main(url: str, requests: int) -> dict[str, int]:

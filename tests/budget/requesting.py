@@ -8,7 +8,7 @@ from pathlib import Path
 
 from budget.driven import EACH, UNIT, in_child
 from budget.killing import Noted, in_order
-from crowdtally.budget import DrawnBeforeError, Ledger
+from crowdtally.ledger import DrawnBeforeError, Ledger
 from kit.bare import DATASET, released
 
 

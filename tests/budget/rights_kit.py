@@ -12,9 +12,9 @@ import psycopg
 import pytest
 
 from budget.ledger_kit import SHA, USER, PostgresServer, charge, running_server
-from crowdtally.budget import Asked, Ledger, Reservation
-from crowdtally.budget.record.canonical import canonical
-from crowdtally.budget.record.chain import link
+from crowdtally.ledger import Asked, Ledger, Reservation
+from crowdtally.ledger.chain import link
+from crowdtally.ledger.charge import canonical
 
 APPEND = "SELECT crowdtally_append(%s, %s, %s, %s, %s, %s, %s)"
 

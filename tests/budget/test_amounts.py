@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdtally.budget.amounts import LONGEST, for_people, from_text, is_long, to_text
 from crowdtally.core.numbers import short
+from crowdtally.ledger.amounts import LONGEST, for_people, from_text, is_long, to_text
 
 
 @given(st.fractions())

@@ -9,7 +9,9 @@ from fractions import Fraction
 import pytest
 
 from budget.ledger_kit import ROW, SHA, USER, charge
-from crowdtally.budget import (
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
+from crowdtally.errors import UsageError
+from crowdtally.ledger import (
     Balance,
     Charge,
     Created,
@@ -25,10 +27,8 @@ from crowdtally.budget import (
     Voided,
     Withdrawn,
 )
-from crowdtally.budget.record.accountant import accountant
-from crowdtally.budget.record.balance import after
-from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
-from crowdtally.errors import UsageError
+from crowdtally.ledger.accountants import accountant
+from crowdtally.ledger.balance import after
 
 
 def spend(balance: Balance, *amounts: object) -> Balance:

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from budget.ledger_kit import USER, publish
-from crowdtally.budget import Charge, Ledger, Part, ZeroConcentrated
-from crowdtally.budget.record.zcdp import delta_at
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.laws.conversion import epsilon_of
+from crowdtally.ledger import Charge, Ledger, Part, ZeroConcentrated
+from crowdtally.ledger.accountants import delta_at
 
 DELTAS = [Fraction(1, 10**9), Fraction(1, 10**6), Fraction(1, 10**12)]
 

@@ -9,7 +9,9 @@ from fractions import Fraction
 import pytest
 
 from budget.ledger_kit import ROW, SHA, USER, charge
-from crowdtally.budget import (
+from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
+from crowdtally.errors import UsageError
+from crowdtally.ledger import (
     Asked,
     Charge,
     Created,
@@ -27,12 +29,9 @@ from crowdtally.budget import (
     Voided,
     Withdrawn,
 )
-from crowdtally.budget.record.canonical import canonical
-from crowdtally.budget.record.chain import Row, link, read
-from crowdtally.budget.record.events import record
-from crowdtally.budget.record.parsing import _READERS, parse
-from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
-from crowdtally.errors import UsageError
+from crowdtally.ledger.chain import Row, link, read
+from crowdtally.ledger.charge import canonical
+from crowdtally.ledger.events import _READERS, parse, record
 
 THIRD = Loss(Fraction(1, 3), Fraction(1, 10**9))
 ASKED = Asked("records.csv", "/out", {"split": Fraction(1, 2)}, "weekly", "week-46")

@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import ROW, USER, charge, publish
-from crowdtally.budget import Asked, Charge, Ledger, Part
-from crowdtally.budget.record import fast_reader
-from crowdtally.budget.record.chain import Entry, Row, genesis, read
-from crowdtally.budget.record.fast_reader import Keys, Known, Reader, value_of
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Asked, Charge, Ledger, Part, history
+from crowdtally.ledger.chain import Entry, Row, genesis, read
+from crowdtally.ledger.history import Keys, Known, Reader, value_of
 
 # Keys that entries have themselves, and what JSON escapes.
 AWKWARD = {
@@ -135,9 +134,9 @@ def test_what_repeats_is_parsed_once(folder: Path, monkeypatch: pytest.MonkeyPat
         asked = Asked("x.csv", f"/out/{number}", {"k": "v"}, "weekly", f"id-{number}")
         ledger.reserve("a", USER, charge("1/7"), asked=asked)
     calls: list[object] = []
-    part = fast_reader.part
-    monkeypatch.setattr(fast_reader, "part", lambda fields: calls.append(fields) or part(fields))
-    monkeypatch.setattr(fast_reader, "read", None)
+    part = history.part
+    monkeypatch.setattr(history, "part", lambda fields: calls.append(fields) or part(fields))
+    monkeypatch.setattr(history, "read", None)
     assert len(ledger.entries()) == 41
     assert len(calls) == 1
     assert ledger.verify().ok

@@ -12,8 +12,8 @@ import pytest
 
 from budget.ledger_kit import SHA, USER, alter, charge, publish
 from budget.test_tampering import filled, rewrite
-from crowdtally.budget import Asked, DamagedLedgerError, Ledger, LedgerError
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Asked, DamagedLedgerError, Ledger, LedgerError
 
 E = "crowdtally_entries"
 EDITS = {
@@ -132,7 +132,7 @@ def test_an_index_that_lost_an_entry(
     folder: Path, monkeypatch: pytest.MonkeyPatch, column: str, number: int, wrong: str,
     largest: int,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("crowdtally.budget.database.structure._LARGEST", largest)
+    monkeypatch.setattr("crowdtally.ledger.database.sqlite._LARGEST", largest)
     path = folder / "ledger.sqlite"
     filled(str(path))
     Ledger.open(path).reserve("a", USER, charge("1/7"))  # nothing is wrong yet
@@ -154,7 +154,7 @@ def test_the_free_list_of_a_very_large_file_is_left_to_verify(
     assert not Ledger.open(path).verify().ok
     with pytest.raises(DamagedLedgerError, match="the file is damaged"):
         Ledger.open(path).reserve("a", USER, charge("1/7"))
-    monkeypatch.setattr("crowdtally.budget.database.structure._LARGEST", 0)
+    monkeypatch.setattr("crowdtally.ledger.database.sqlite._LARGEST", 0)
     Ledger.open(path).reserve("a", USER, charge("1/7"))
     assert not Ledger.open(path).verify().ok
 
@@ -178,7 +178,7 @@ RECENT = {  # of eleven entries, those from 8 on
 @pytest.mark.parametrize("change", RECENT)
 def test_the_last_entries(location: str, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
     """What is older is found by verify alone, as budget/ledger.md says."""
-    monkeypatch.setattr("crowdtally.budget.audit._RECENT", 4)
+    monkeypatch.setattr("crowdtally.ledger.verify._RECENT", 4)
     statement, noticed = RECENT[change]
     filled(location)
     Ledger.open(location).check("b", USER, "1/4")  # nothing is wrong yet
@@ -198,9 +198,9 @@ def test_no_more_than_the_last_entries_are_read(
 ) -> None:
     path = folder / "ledger.sqlite"
     filled(str(path))
-    monkeypatch.setattr("crowdtally.budget.audit._RECENT", 4)
+    monkeypatch.setattr("crowdtally.ledger.verify._RECENT", 4)
     visited: list[int] = []
-    visit = "crowdtally.budget.audit.Audit.visit"
+    visit = "crowdtally.ledger.verify.Audit.visit"
     monkeypatch.setattr(visit, lambda audit, row: visited.append(row.number))
     with pytest.raises(DamagedLedgerError):  # nothing was visited, as far as the audit knows
         Ledger.open(path).reserve("b", USER, charge("1/4"))

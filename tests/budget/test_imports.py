@@ -14,7 +14,7 @@ BENCH = Path(__file__).parents[2] / "bench" / "ledger.py"
 
 def test_sqlalchemy_is_imported_when_a_ledger_is_opened_not_before(folder: Path) -> None:
     code = (
-        "import sys, crowdtally.budget as b\n"
+        "import sys, crowdtally.ledger as b\n"
         "heavy = {'sqlalchemy', 'psycopg', 'sqlite3', 'platformdirs'}\n"
         "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
         f"b.Ledger.open({str(folder / 'ledger.sqlite')!r}, create=True)\n"

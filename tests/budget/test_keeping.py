@@ -15,13 +15,20 @@ from typing import Any
 import pytest
 
 from budget.ledger_kit import NOBODY, ROW, SHA, USER, PostgresServer, alter, charge, skip
-from crowdtally.budget import Asked, DamagedLedgerError, Head, Ledger, LedgerError, NotAllowedError
-from crowdtally.budget.database import store
-from crowdtally.budget.database.places import place
-from crowdtally.budget.keeping import backup as keeping
-from crowdtally.budget.keeping import moving
-from crowdtally.budget.keeping.copying import standing
 from crowdtally.errors import UsageError
+from crowdtally.ledger import (
+    Asked,
+    DamagedLedgerError,
+    Head,
+    Ledger,
+    LedgerError,
+    NotAllowedError,
+    transfer,
+)
+from crowdtally.ledger import transfer as keeping
+from crowdtally.ledger.database import store
+from crowdtally.ledger.database.location import place
+from crowdtally.ledger.transfer import standing
 from kit.command import crowdtally
 
 USAGE, FAILED = 2, 1
@@ -93,7 +100,7 @@ def test_a_backup_of_a_long_record_is_of_one_moment(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In portions, while others charge: what was added meanwhile is not in it."""
-    monkeypatch.setattr("crowdtally.budget.keeping.copying._PORTION", 3)
+    monkeypatch.setattr("crowdtally.ledger.transfer._PORTION", 3)
     ledger = life(str(folder / "ledger.sqlite"))
     head, read = ledger.head(), store.Store.read
     reads = []
@@ -278,8 +285,8 @@ def _open(location: str) -> bool:
 
 KILLED = """
 import os, signal, sys
-from crowdtally.budget import Ledger
-from crowdtally.budget.keeping import moving
+from crowdtally.ledger import Ledger
+from crowdtally.ledger import transfer as moving
 pour = moving.pour
 def dies(*arguments, **options):
     pour(*arguments, **options)
@@ -326,14 +333,14 @@ def test_a_charge_that_comes_while_a_ledger_moves_goes_with_it(
     here, there = way
     life(here)
     late = Ledger.open(here)
-    real = moving._await
+    real = transfer._await
 
     def charged_meanwhile(*arguments: Any) -> Any:
         ticket = real(*arguments)
         late.reserve("a", USER, charge("1/9", release="late"))
         return ticket
 
-    monkeypatch.setattr(moving, "_await", charged_meanwhile)
+    monkeypatch.setattr(transfer, "_await", charged_meanwhile)
     moved = Ledger.import_from(here, there)
     assert "late" in [made.charge.release_id for made in moved.charges()]
     with pytest.raises(LedgerError, match="it was moved"):
@@ -454,14 +461,14 @@ def test_what_does_not_verify_in_its_new_place_is_not_opened(
 ) -> None:
     here, there = way
     life(here)
-    before, pour = says(here), moving.pour
+    before, pour = says(here), transfer.pour
 
     def forgetful(source: Any, ledger: Any, into: Any, closed: Any) -> None:
         pour(source, ledger, into, closed)
         into.exec_driver_sql("DELETE FROM crowdtally_entries WHERE number = 3")
 
     with monkeypatch.context() as patch:
-        patch.setattr(moving, "pour", forgetful)
+        patch.setattr(transfer, "pour", forgetful)
         with pytest.raises(LedgerError, match=r"entry 3 is missing(?s:.*)run the same import"):
             Ledger.import_from(here, there)
     assert not _open(there)
@@ -493,8 +500,8 @@ def test_only_the_owner_moves_a_ledger_on_a_server(server: PostgresServer, folde
 def test_moving_waits_for_a_charge_that_is_being_made(
     location: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowdtally.budget.database.sqlite_file.BUSY_SECONDS", 0.2)
-    monkeypatch.setattr("crowdtally.budget.database.postgres.LOCK_SECONDS", 1)
+    monkeypatch.setattr("crowdtally.ledger.database.sqlite.BUSY_SECONDS", 0.2)
+    monkeypatch.setattr("crowdtally.ledger.database.postgres.LOCK_SECONDS", 1)
     life(location)
     holder = store.Store(place(location))
 
@@ -509,7 +516,7 @@ def test_moving_waits_for_a_charge_that_is_being_made(
 
 UNPRIVILEGED = """
 import os, sys, tempfile
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from crowdtally.errors import CrowdtallyError
 closed, own, uid = sys.argv[1:]
 with tempfile.TemporaryDirectory() as warm:  # Python may lie where nobody else may read

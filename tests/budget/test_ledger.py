@@ -23,7 +23,10 @@ from budget.ledger_kit import (
     charge,
     publish,
 )
-from crowdtally.budget import (
+from crowdtally.core.numbers import show
+from crowdtally.core.privacy import Epsilon, PrivacyUnit
+from crowdtally.errors import UsageError
+from crowdtally.ledger import (
     Asked,
     Author,
     Created,
@@ -40,10 +43,7 @@ from crowdtally.budget import (
     Voided,
     VoidedError,
 )
-from crowdtally.budget.book import Book
-from crowdtally.core.numbers import show
-from crowdtally.core.privacy import Epsilon, PrivacyUnit
-from crowdtally.errors import UsageError
+from crowdtally.ledger.book import Book
 
 
 @pytest.fixture

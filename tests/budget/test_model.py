@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from budget.ledger_kit import ROW, SHA, USER, charge, memory, running_server
-from crowdtally.budget import (
+from crowdtally.core.privacy import PrivacyUnit
+from crowdtally.errors import UsageError
+from crowdtally.ledger import (
     Asked,
     Drawing,
     DrawnBeforeError,
@@ -30,8 +32,6 @@ from crowdtally.budget import (
     Voided,
     VoidedError,
 )
-from crowdtally.core.privacy import PrivacyUnit
-from crowdtally.errors import UsageError
 
 CLIENTS = 3
 NAMES = st.sampled_from(["a", "b"])

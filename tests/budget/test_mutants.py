@@ -15,7 +15,8 @@ import pytest
 
 from budget.ledger_kit import ROW, SHA, USER, charge, publish
 from budget.test_tampering import filled, rewrite
-from crowdtally.budget import (
+from crowdtally.errors import BudgetError, UsageError
+from crowdtally.ledger import (
     Asked,
     Balance,
     Charged,
@@ -30,12 +31,12 @@ from crowdtally.budget import (
     SequentialComposition,
     TooMuchAtOnceError,
     Withdrawn,
+    balance,
     book,
-    datasets,
+    chain,
+    transactions,
 )
-from crowdtally.budget.database import page
-from crowdtally.budget.record import balance, chain
-from crowdtally.errors import BudgetError, UsageError
+from crowdtally.ledger.database import store
 
 Patch = pytest.MonkeyPatch
 
@@ -58,7 +59,7 @@ def a_failure_gives_nothing_back(path: Path) -> None:
     made = ledger.reserve("d", USER, charge(1), new_dataset=True)
     ledger.start_drawing(made.id)
     with Patch.context() as patch:
-        patch.setattr(page.Page, "about", _disk_error)
+        patch.setattr(store.Page, "about", _disk_error)
         with pytest.raises((LedgerError, OSError)):
             ledger.mark_published(made.id, SHA)
     assert ledger.balance("d").spent == Loss(Fraction(1))
@@ -196,7 +197,7 @@ def refund_on_exception(patch: Patch) -> None:
             original(self, reservation_id, sha256)
         except Exception:
             with Patch.context() as repaired:
-                repaired.setattr(page.Page, "about", lambda *_: [])
+                repaired.setattr(store.Page, "about", lambda *_: [])
                 self.void(reservation_id, "an exception")
             raise
 
@@ -277,9 +278,9 @@ def each_ignored(patch: Patch) -> None:
 
 
 def each_forgotten_with_the_total(patch: Patch) -> None:
-    original = datasets.change_of
+    original = transactions.change_of
     patch.setattr(
-        datasets,
+        transactions,
         "change_of",
         lambda *given: lambda now: replace(original(*given)(now), each=None),
     )
@@ -305,12 +306,12 @@ def drawings_not_read(patch: Patch) -> None:
 
 
 def _hide(patch: Patch, *kinds: str) -> None:
-    original = page.Page.about
+    original = store.Page.about
 
-    def about(self: page.Page, *these: int) -> list[chain.Row]:
+    def about(self: store.Page, *these: int) -> list[chain.Row]:
         return [row for row in original(self, *these) if row.kind not in kinds]
 
-    patch.setattr(page.Page, "about", about)
+    patch.setattr(store.Page, "about", about)
 
 
 def withdrawal_as_a_void(patch: Patch) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import USER, charge
-from crowdtally.budget import Ledger, OverBudgetError
 from crowdtally.errors import UsageError
+from crowdtally.ledger import Ledger, OverBudgetError
 
 NFC, NFD = "donn\u00e9es", "donne\u0301es"
 KELVIN = "\u212a-means"  # looks like "K-means", and NFC makes it so

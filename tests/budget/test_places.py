@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from crowdtally.budget.database.places import File, Server, place
 from crowdtally.errors import UsageError
+from crowdtally.ledger.database.location import File, Server, place
 
 
 def test_default_is_the_per_user_folder(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from budget.ledger_kit import ROW, SHA, USER, charge, drive_at_once
-from crowdtally.budget import (
+from crowdtally.errors import UsageError
+from crowdtally.ledger import (
     Asked,
     DrawnBeforeError,
     Ledger,
@@ -19,8 +20,7 @@ from crowdtally.budget import (
     Reserved,
     VoidedError,
 )
-from crowdtally.budget.retrying import made_before
-from crowdtally.errors import UsageError
+from crowdtally.ledger.book import made_before
 
 KEY = "weekly-47"
 ASKED = Asked(

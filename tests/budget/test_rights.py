@@ -29,7 +29,9 @@ from budget.ledger_kit import (
     server,
 )
 from budget.rights_kit import APPEND, Forged, Team, a_charge, charging, new_team, published, team
-from crowdtally.budget import (
+from crowdtally.core.privacy import NEIGHBOURS, Kind, PrivacyUnit
+from crowdtally.errors import UsageError
+from crowdtally.ledger import (
     Asked,
     Ledger,
     LedgerError,
@@ -37,8 +39,6 @@ from crowdtally.budget import (
     OverBudgetError,
     TooMuchAtOnceError,
 )
-from crowdtally.core.privacy import NEIGHBOURS, Kind, PrivacyUnit
-from crowdtally.errors import UsageError
 from kit.command import crowdtally
 
 __all__ = ["folder", "server", "team"]

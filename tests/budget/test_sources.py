@@ -15,12 +15,11 @@ import pytest
 from sqlalchemy import Select
 
 from budget.ledger_kit import USER, alter, charge
-from crowdtally.budget import DamagedLedgerError, Ledger, LedgerError, Loss, Sources
-from crowdtally.budget.database import tables
-from crowdtally.budget.record.events import record
-from crowdtally.budget.record.parsing import parse
-from crowdtally.budget.record.sources import filed, hashed, shelf
 from crowdtally.errors import UsageError
+from crowdtally.ledger import DamagedLedgerError, Ledger, LedgerError, Loss, Sources
+from crowdtally.ledger.database import schema
+from crowdtally.ledger.events import parse, record
+from crowdtally.ledger.provenance import filed, hashed, shelf
 
 GLOB, FILES = "/data/*.csv", ["/data/a.csv", "/data/b.csv"]
 
@@ -120,11 +119,11 @@ def test_thousands_of_files(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "index"),
     [
-        (tables.ABOUT, "crowdtally_by_about"),
-        (tables.NUMBERED, "INTEGER PRIMARY KEY (rowid=?)"),
-        (tables.FOLLOWING, "INTEGER PRIMARY KEY (rowid>?)"),
-        (tables.ROW_OF_KEY, "crowdtally_by_key"),
-        (tables.LAST_OF, "crowdtally_by_dataset"),
+        (schema.ABOUT, "crowdtally_by_about"),
+        (schema.NUMBERED, "INTEGER PRIMARY KEY (rowid=?)"),
+        (schema.FOLLOWING, "INTEGER PRIMARY KEY (rowid>?)"),
+        (schema.ROW_OF_KEY, "crowdtally_by_key"),
+        (schema.LAST_OF, "crowdtally_by_dataset"),
     ],
 )
 def test_a_lookup_uses_the_index(folder: Path, statement: Select[Any], index: str) -> None:

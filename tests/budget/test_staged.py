@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import SHA, USER, charge
-from crowdtally.budget import Drawing, Ledger, StagedFolder, VoidedError
 from crowdtally.errors import UsageError
+from crowdtally.ledger import Drawing, Ledger, StagedFolder, VoidedError
 
 Patch = pytest.MonkeyPatch
 

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 from budget.ledger_kit import SHA, USER, alter, charge
-from crowdtally.budget import Asked, DamagedLedgerError, Head, Ledger, LedgerError
-from crowdtally.budget.record.canonical import canonical
-from crowdtally.budget.record.chain import Row, _about, _key, genesis, link
-from crowdtally.budget.record.parsing import parse
 from crowdtally.errors import UsageError
+from crowdtally.ledger import Asked, DamagedLedgerError, Head, Ledger, LedgerError
+from crowdtally.ledger.chain import Row, _about, _key, genesis, link
+from crowdtally.ledger.charge import canonical
+from crowdtally.ledger.events import parse
 
 SWAP = (  # entries 4 and 5 exchange places
     "UPDATE crowdtally_entries SET number = 99 WHERE number = 4",
@@ -237,7 +237,7 @@ def test_many_problems_are_listed_up_to_twenty(folder: Path) -> None:
 
 
 def test_verification_reads_in_portions(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crowdtally.budget.audit._PORTION", 3)
+    monkeypatch.setattr("crowdtally.ledger.verify._PORTION", 3)
     path = folder / "ledger.sqlite"
     ledger = filled(str(path))
     assert ledger.verify().ok

@@ -17,7 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from budget.ledger_kit import USER, charge, publish
-from crowdtally.budget import (
+from crowdtally.core.privacy import Delta, Epsilon, Rho
+from crowdtally.errors import UsageError
+from crowdtally.laws.balls import as_ball, precision
+from crowdtally.laws.conversion import delta_of, epsilon_of, rho_of, rounded_up, selection_rho
+from crowdtally.ledger import (
     Asked,
     Balance,
     Charge,
@@ -33,14 +37,9 @@ from crowdtally.budget import (
     Voided,
     ZeroConcentrated,
 )
-from crowdtally.budget.record.balance import after
-from crowdtally.budget.record.events import record
-from crowdtally.budget.record.parsing import parse
-from crowdtally.budget.record.zcdp import delta_at
-from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.errors import UsageError
-from crowdtally.laws.balls import as_ball, precision
-from crowdtally.laws.conversion import delta_of, epsilon_of, rho_of, rounded_up, selection_rho
+from crowdtally.ledger.accountants import delta_at
+from crowdtally.ledger.balance import after
+from crowdtally.ledger.events import parse, record
 
 RULE = ZeroConcentrated()
 BILLIONTH = Fraction(1, 10**9)

@@ -12,9 +12,9 @@ import pytest
 
 from budget.ledger_kit import SHA, USER, charge
 from budget.rights_kit import Forged, Team, a_charge, team
-from crowdtally.budget import Charge, LedgerError, OverBudgetError, Part
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.laws.conversion import delta_of, rho_of
+from crowdtally.ledger import Charge, LedgerError, OverBudgetError, Part
 
 __all__ = ["team"]
 

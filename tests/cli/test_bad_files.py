@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 from budget.ledger_kit import NOBODY, skip
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from kit.command import INSTALLED, Ended, crowdtally, without_rights
 from kit.town import Town
 

@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.core.privacy import PrivacyUnit
+from crowdtally.ledger import Ledger
 from kit.command import crowdtally, installed
 from kit.town import PUBLIC, Town
 

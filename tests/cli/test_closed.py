@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger, MissingLedgerError
+from crowdtally.ledger import Ledger, MissingLedgerError
 from kit.command import crowdtally
 from kit.terminal import at_terminal
 from kit.town import Town

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from crowdtally.budget import Asked, Charge, Ledger, Part
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
+from crowdtally.ledger import Asked, Charge, Ledger, Part
 from kit.command import crowdtally
 
 UNIT = PrivacyUnit("user", "driver")

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crowdtally.budget import Charge, Ledger, Part
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit, Rho
+from crowdtally.ledger import Charge, Ledger, Part
 from kit.command import crowdtally
 
 UNIT = PrivacyUnit("user", "driver")

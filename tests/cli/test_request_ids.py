@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Asked, Charge, Ledger, LedgerError, Part
 from crowdtally.core.privacy import Epsilon, PrivacyUnit
 from crowdtally.curator import publish
 from crowdtally.errors import UsageError
+from crowdtally.ledger import Asked, Charge, Ledger, LedgerError, Part
 from kit.command import Ended, crowdtally
 
 KEY = "visits-week-47"

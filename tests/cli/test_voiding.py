@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from kit.command import crowdtally
 from kit.town import Town
 from kit.warm import start
@@ -18,7 +18,7 @@ USAGE = 2
 DIES = """
 import os, signal, sys
 from crowdtally import cli
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from crowdtally.published import Staged
 
 owner, name = {"mark": (Ledger, "mark_published"), "rename": (Staged, "commit")}[sys.argv.pop(1)]

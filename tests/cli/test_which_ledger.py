@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from crowdtally.budget.database import system_file
-from crowdtally.budget.database.places import choose
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger.database import location
+from crowdtally.ledger.database.location import choose
 from kit.command import Ended, crowdtally
 from kit.town import Town
 
@@ -23,7 +23,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The computer's own setting, which names no ledger yet, of an account without a ledger."""
     found = tmp_path / "etc" / "config.toml"
     found.parent.mkdir()
-    monkeypatch.setattr(system_file, "path", lambda: found)
+    monkeypatch.setattr(location, "path", lambda: found)
     monkeypatch.delenv("CROWDTALLY_LEDGER", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home" / "data"))
@@ -154,7 +154,7 @@ def test_where_the_setting_is(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("linux", "darwin", "win32"):
         monkeypatch.setattr("sys.platform", name)
         monkeypatch.setenv("PROGRAMDATA", r"D:\Data")
-        found[name] = str(system_file.path())
+        found[name] = str(location.path())
     assert found["linux"] == "/etc/crowdtally/config.toml"
     assert found["darwin"] == "/Library/Application Support/crowdtally/config.toml"
     assert found["win32"].startswith("D:\\Data")

@@ -16,10 +16,10 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import withdrawing
-from crowdtally.budget import Charge, Ledger, Part
-from crowdtally.budget.record.events import Withdrawn
 from crowdtally.core import files
 from crowdtally.core.privacy import Epsilon, PrivacyUnit
+from crowdtally.ledger import Charge, Ledger, Part
+from crowdtally.ledger.events import Withdrawn
 from crowdtally.published.withdrawal import FILE
 from kit.command import Ended, crowdtally
 from kit.damaged import edit
@@ -31,7 +31,7 @@ NOBODY = 65534
 DIES = """
 import os, signal, sys
 from crowdtally import cli, withdrawing
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 
 owner, name = {"entry": (Ledger, "withdraw"), "note": (withdrawing, "write_note"),
                "name": (os, "replace")}[sys.argv.pop(1)]

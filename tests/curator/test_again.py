@@ -14,7 +14,10 @@ import pytest
 
 from budget.ledger_kit import folder
 from crowdtally import published
-from crowdtally.budget import (
+from crowdtally.core.privacy import Epsilon
+from crowdtally.curator import publish
+from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.ledger import (
     Asked,
     Charge,
     Charged,
@@ -24,9 +27,6 @@ from crowdtally.budget import (
     Part,
     VoidedError,
 )
-from crowdtally.core.privacy import Epsilon
-from crowdtally.curator import publish
-from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.published import Published
 from kit.bare import DATASET, UNIT, bare_publish, nothing_to_count
 
@@ -168,7 +168,7 @@ def test_a_run_that_died_after_its_drawing_entry_is_not_drawn_again(
 
 def test_a_drawing_on_another_computer(bench: Bench, monkeypatch: Patch) -> None:
     dies(bench, monkeypatch, publish, "finish")
-    monkeypatch.setattr("crowdtally.budget.record.staged.this_host", lambda: "elsewhere")
+    monkeypatch.setattr("crowdtally.ledger.provenance.this_host", lambda: "elsewhere")
     with pytest.raises(DrawnBeforeError, match=r"on the computer '.*': while it is there"):
         bench.run()
 
@@ -319,7 +319,7 @@ def test_a_release_that_is_gone(bench: Bench, monkeypatch: Patch) -> None:
     (bench.home / "out").rename(bench.home / "moved")
     with pytest.raises(LedgerError, match=r"moved or deleted.*Nothing was charged now"):
         bench.run()
-    monkeypatch.setattr("crowdtally.budget.record.staged.this_host", lambda: "elsewhere")
+    monkeypatch.setattr("crowdtally.ledger.provenance.this_host", lambda: "elsewhere")
     with pytest.raises(LedgerError, match=r"on this computer: it was made on"):
         bench.run()
     assert bench.draws == 1

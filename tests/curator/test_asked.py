@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Asked
 from crowdtally.curator.asked import asked_of, parameters
 from crowdtally.curator.request.options import declared
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.making import charge_of, steps_of
+from crowdtally.ledger import Asked
 
 
 class Own:

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
+from crowdtally.ledger import Ledger
 
 VISITS = pa.table({"who": ["a", "b"], "item": ["x", "y"], "age": [1, 2], "persons": [1, 3]})
 PAIR = ct.Domain(["x", "y"])

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Charge, Ledger, Part, Reservation
 from crowdtally.core.numbers import show
 from crowdtally.curator import stages
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Charge, Ledger, Part, Reservation
 
 ROOT = str(Path(ct.__file__).parent)
 ROWS = "who,item,day\na,x,1\na,y,2\nb,x,1\nc,z,2\n"

@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.steps.bounds import ChooseLimit
 from crowdtally.curator.steps.discovery import Discover
 from crowdtally.curator.steps.popularity import Popularity
 from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
 from crowdtally.errors import CrowdtallyError, InputError
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 
 ROWS = pa.table({"who": list("aabbc"), "item": list("xyxyx")})

@@ -12,7 +12,11 @@ import pytest
 
 from budget.ledger_kit import PostgresServer, folder, server
 from crowdtally import published
-from crowdtally.budget import (
+from crowdtally.core import files
+from crowdtally.core.privacy import Epsilon
+from crowdtally.curator import publish
+from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.ledger import (
     Charged,
     Ledger,
     LedgerError,
@@ -20,10 +24,6 @@ from crowdtally.budget import (
     UnknownOutcomeError,
     VoidedError,
 )
-from crowdtally.core import files
-from crowdtally.core.privacy import Epsilon
-from crowdtally.curator import publish
-from crowdtally.errors import CrowdtallyError, UsageError
 from kit.bare import DATASET, UNIT, bare_publish, nothing_to_count
 
 __all__ = ["folder", "server"]
@@ -131,7 +131,7 @@ class OtherWriter:
 
 @pytest.fixture
 def other(ledger: Ledger, folder: Path, monkeypatch: Patch) -> Iterator[OtherWriter]:
-    monkeypatch.setattr("crowdtally.budget.database.sqlite_file.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("crowdtally.ledger.database.sqlite.BUSY_SECONDS", 0.05)
     writer = OtherWriter(folder / "ledger.sqlite")
     yield writer
     writer.end()

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from crowdtally.budget import Ledger
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing.dense import dense
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import Published
 from kit.publishing import publish

@@ -13,11 +13,11 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.core.registry import Entry, Registry
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.ledger import Ledger
 from extending.toys import SmallestCells, Tripled
 
 HERE = "extending.toys"

@@ -13,9 +13,9 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import published
-from crowdtally.budget import Ledger, Loss
 from crowdtally.checkup import check_release
 from crowdtally.core.privacy import Delta, Epsilon
+from crowdtally.ledger import Ledger, Loss
 from kit.command import Ended, crowdtally
 from kit.damaged import KINDS, edit
 

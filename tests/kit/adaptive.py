@@ -15,7 +15,6 @@ from unittest.mock import patch
 import numpy as np
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.core.privacy import Epsilon, Price, Rho
@@ -28,6 +27,7 @@ from crowdtally.curator.steps.auto.sizes import SizesStep
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.curator.table import Table
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.published import NoisyTable
 from kit.made import visits

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.csv
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.request.request import make_request
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from kit import long_tail
 from kit.publishing import publish

@@ -15,7 +15,6 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from crowdtally.budget import Asked, Charge, Ledger, Part
 from crowdtally.core import files
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
 from crowdtally.curator import again
@@ -24,6 +23,7 @@ from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.steps.step import Released
+from crowdtally.ledger import Asked, Charge, Ledger, Part
 from crowdtally.published import Published, Staged
 from kit.publishing import publish
 

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.request.request import make_request
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.reader.release import Release
 from kit.publishing import publish

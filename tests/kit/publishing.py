@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from crowdtally.budget import Ledger
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -14,6 +13,7 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, finish
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws
 from crowdtally.published import Published
 

@@ -14,8 +14,8 @@ from zlib import crc32
 import pyarrow as pa
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.request.request import make_request
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from kit.publishing import publish
 from kit.words import Seeded

@@ -16,7 +16,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from kit.command import Ended, crowdtally
 
 SECRETS = ("Zaphod", "Xanadu", "Qwghlm", "unspoken", "8675309")

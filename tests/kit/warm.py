@@ -24,7 +24,7 @@ from typing import Any
 _IMPORTED = (
     "crowdtally.cli", "crowdtally.curator.publish", "crowdtally.curator.engine.duckdb",
     "crowdtally.curator.request.request", "crowdtally.curator.planning.plan",
-    "crowdtally.budget.database.store", "crowdtally.reader.release", "ibis.backends.duckdb",
+    "crowdtally.ledger.database.store", "crowdtally.reader.release", "ibis.backends.duckdb",
     "sqlalchemy.dialects.sqlite",
 )  # fmt: skip
 _MOST = 1 << 20

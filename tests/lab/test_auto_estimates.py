@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.estimator import Estimator

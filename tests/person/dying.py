@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from crowdtally.person import drawn, store
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.planning import Plan

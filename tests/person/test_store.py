@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.budget import DrawnBeforeError, Ledger, LedgerError
 from crowdtally.core import files
 from crowdtally.errors import BudgetError, CrowdtallyError, InputError, StoppedError, UsageError
+from crowdtally.ledger import DrawnBeforeError, Ledger, LedgerError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person import store as storing
 from crowdtally.person.catalogue import Catalogue

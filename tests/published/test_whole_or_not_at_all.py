@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.checkup import check_release
 from crowdtally.core import files as durable
+from crowdtally.ledger import Ledger
 from crowdtally.published import load, parquet, staging
 from kit.hamlet import hamlet
 

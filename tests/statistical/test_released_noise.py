@@ -13,7 +13,6 @@ import pyarrow.parquet as parquet
 import pytest
 from scipy import stats
 
-from crowdtally.budget import Ledger
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
@@ -21,6 +20,7 @@ from crowdtally.curator.counting.tables import count
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
+from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.geometric import difference
 from kit.chisquare import SIGNIFICANCE, Verdict, draws_for_power, goodness

@@ -120,7 +120,7 @@ SLIPS = {
     "laws": ("laws/laplace.py", "2 * (-rate * (width + 1)).exp()", "2 * (-rate * width).exp()",
              "laws"),
     "noise": ("noise/geometric.py", "draw(rate, n) - draw(rate, n))", "draw(rate, n))", "draws"),
-    "budget": ("budget/wording.py", 'f"ε = {for_people(loss.epsilon)}"',
+    "budget": ("ledger/amounts.py", 'f"ε = {for_people(loss.epsilon)}"',
                'f"ε = {for_people(2 * loss.epsilon)}"', "ledger sequential sqlite"),
     "curator": ("curator/bounding/sra.py", "limit=self.limit)", "limit=self.limit + 1)",
                 "release sra laplace dense none csv duckdb: items"),

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import SHA, USER, charge, folder
-from crowdtally.budget import Asked, Ledger
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Asked, Ledger
 
 __all__ = ["folder"]
 EACH = Fraction(1, 7)

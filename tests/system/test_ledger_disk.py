@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import SHA, USER, charge, drive, folder, skip
-from crowdtally.budget import Ledger, LedgerError
+from crowdtally.ledger import Ledger, LedgerError
 
 __all__ = ["folder"]
 ELSEWHERE = "--ledger or $CROWDTALLY_LEDGER"
@@ -58,7 +58,7 @@ def test_without_rights() -> None:
 def test_locked(folder: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
     ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     made = ledger.reserve("data", USER, charge("1/3"), new_dataset=True)
-    monkeypatch.setattr("crowdtally.budget.database.sqlite_file.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("crowdtally.ledger.database.sqlite.BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as other:
         other.execute(lock)
         with pytest.raises(LedgerError, match=r"is locked.*let it finish, and try again"):
@@ -74,7 +74,7 @@ def test_a_reader_that_stays_delays_the_commit_and_nothing_is_charged(
 ) -> None:
     ledger = Ledger.open(folder / "ledger.sqlite", create=True)
     before = ledger.reserve("data", USER, charge("1/3"), new_dataset=True).after
-    monkeypatch.setattr("crowdtally.budget.database.sqlite_file.BUSY_SECONDS", 0.1)
+    monkeypatch.setattr("crowdtally.ledger.database.sqlite.BUSY_SECONDS", 0.1)
     with closing(sqlite3.connect(folder / "ledger.sqlite", isolation_level=None)) as other:
         other.execute("BEGIN")
         other.execute("SELECT * FROM crowdtally_ledger").fetchall()

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, event
 from sqlalchemy.exc import OperationalError
 
 from budget.ledger_kit import USER, PostgresServer, charge, drive_at_once, server
-from crowdtally.budget import (
+from crowdtally.ledger import (
     Ledger,
     LedgerError,
     MissingLedgerError,
@@ -23,7 +23,7 @@ from crowdtally.budget import (
     OverBudgetError,
     UnknownOutcomeError,
 )
-from crowdtally.budget.database.page import Page
+from crowdtally.ledger.database.store import Page
 
 __all__ = ["server"]
 
@@ -125,7 +125,7 @@ def test_a_charge_waits_for_the_disk_even_if_the_server_would_not(ledger: Ledger
 
 def test_locked(ledger: Ledger, server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger.create("data", USER)
-    monkeypatch.setattr("crowdtally.budget.database.postgres.LOCK_SECONDS", 1)
+    monkeypatch.setattr("crowdtally.ledger.database.postgres.LOCK_SECONDS", 1)
     url = ledger._store.place.url.replace("+psycopg", "")  # type: ignore[union-attr]
     with psycopg.connect(url) as other:
         other.execute("SELECT * FROM crowdtally_ledger FOR UPDATE")

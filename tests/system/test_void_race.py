@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import PostgresServer, folder, server
-from crowdtally.budget import Ledger, Reservation
 from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.ledger import Ledger, Reservation
 from kit.bare import DATASET, bare_publish, nothing_to_count, released
 
 __all__ = ["folder", "server"]

@@ -233,8 +233,8 @@ def rehearsal(records: Any, domain: Any, **options: Any) -> Iterator[Any]:
 
 def reserved(location: str, dataset: str, number: int) -> list[str]:
     """Charges that no release came of: the last one may have drawn already."""
-    from crowdtally.budget import Charge, Ledger, Part
     from crowdtally.core.privacy import Epsilon, PrivacyUnit
+    from crowdtally.ledger import Charge, Ledger, Part
 
     made = []
     with Ledger.open(location) as ledger:

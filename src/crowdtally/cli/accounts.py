@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Balance, Ledger
     from crowdtally.core.privacy import Delta, Epsilon, Rho
     from crowdtally.curator.engine.located import Sources
+    from crowdtally.ledger import Balance, Ledger
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class Account:
             rho: what it is paid for in, where that is ρ.
             whole: whether it is known what it is paid for in.
         """
-        from crowdtally.budget import Balance
         from crowdtally.curator.dataset import counts_rho, dataset_of
+        from crowdtally.ledger import Balance
 
         books = self._books()
         if books is None:
@@ -79,8 +79,8 @@ class Account:
 
     def _books(self) -> Ledger | None:
         """The ledger; None where there is none and there need not be."""
-        from crowdtally.budget import Ledger, MissingLedgerError
-        from crowdtally.budget.database.places import choose
+        from crowdtally.ledger import Ledger, MissingLedgerError
+        from crowdtally.ledger.database.location import choose
 
         try:
             return Ledger.open(self.ledger)
@@ -133,9 +133,9 @@ class Standing:
 
 def is_first_use(ledger: str | None) -> bool:
     """Whether somebody at a terminal is about to charge their own ledger for the first time."""
-    from crowdtally.budget import Ledger, MissingLedgerError
-    from crowdtally.budget.database.places import choose
     from crowdtally.cli.asking import somebody_is_there
+    from crowdtally.ledger import Ledger, MissingLedgerError
+    from crowdtally.ledger.database.location import choose
 
     if not somebody_is_there() or choose(ledger).by != "default":
         return False
@@ -148,7 +148,7 @@ def is_first_use(ledger: str | None) -> bool:
 
 def first_use_words(ledger: Ledger, dataset: str) -> str:
     """What a ledger is, told where one is made."""
-    from crowdtally.budget import Balance
+    from crowdtally.ledger import Balance
 
     return (
         f"This is the first release of this account, so a ledger was made: {ledger.location}\n"

@@ -46,7 +46,7 @@ def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
 
     found, books = published.load(release), None
     if ledger is not None:
-        from crowdtally.budget import Ledger
+        from crowdtally.ledger import Ledger
 
         books = Ledger.open(ledger, create=False)
     checkup = check_release(found, books)
@@ -80,8 +80,8 @@ def _self_test(as_json: bool) -> None:
 
 def _ledger_in_use() -> dict[str, Any]:
     """Which ledger a release would be charged to, why, and whether that would work."""
-    from crowdtally.budget import Ledger, MissingLedgerError
-    from crowdtally.budget.database.places import choose
+    from crowdtally.ledger import Ledger, MissingLedgerError
+    from crowdtally.ledger.database.location import choose
 
     found: dict[str, Any] = dict.fromkeys(("location", "by", "why", "exists", "problem"))
     try:

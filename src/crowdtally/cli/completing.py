@@ -39,7 +39,7 @@ def dataset(ctx: typer.Context, incomplete: str) -> list[str]:
     """A dataset that the ledger has; no ledger is made."""
     found: list[str] = []
     with suppress(Exception):  # between two keys nobody can be told
-        from crowdtally.budget import Ledger
+        from crowdtally.ledger import Ledger
 
         with Ledger.open(ctx.params.get("ledger"), create=False) as ledger:
             found = ledger.names()

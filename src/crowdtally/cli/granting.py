@@ -22,7 +22,7 @@ def grant(
     debug: options.DebugOption = False,
 ) -> None:
     """Let a role charge to a ledger on PostgreSQL and read it, and nothing more."""
-    from crowdtally.budget import Ledger
+    from crowdtally.ledger import Ledger
 
     with Ledger.open(ledger) as books:
         statements = books.grants(role, officer=officer, run=run)

@@ -15,7 +15,7 @@ def backup(
     debug: options.DebugOption = False,
 ) -> None:
     """Copy the whole record into a new file, which can be read and verified, not charged."""
-    from crowdtally.budget import Ledger
+    from crowdtally.ledger import Ledger
 
     books = Ledger.open(ledger)
     head = books.backup(file)
@@ -37,7 +37,7 @@ def bring(
     debug: options.DebugOption = False,
 ) -> None:
     """Bring a backup or a ledger to the place that --ledger names; the old one is closed for it."""
-    from crowdtally.budget import Head, Ledger
+    from crowdtally.ledger import Head, Ledger
 
     books = Ledger.import_from(source, ledger, anchor=Head.of(anchor) if anchor else None)
     head = books.head()

@@ -12,10 +12,10 @@ import typer
 from crowdtally.cli import completing, granting, keeping, options, syntax
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Ledger
-    from crowdtally.budget.record.canonical import Json
-    from crowdtally.budget.showing.shown import Grouping, Shown
     from crowdtally.core.privacy import PrivacyUnit
+    from crowdtally.ledger import Ledger
+    from crowdtally.ledger.charge import Json
+    from crowdtally.ledger.show import Grouping, Shown
 
 app = typer.Typer(
     help="The privacy budget: create, limit, show, verify, export, void, backup, import.",
@@ -37,7 +37,7 @@ EachRhoOption = Annotated[
 
 
 def _open(ledger: str | None, *, create: bool = False) -> Ledger:
-    from crowdtally.budget import Ledger
+    from crowdtally.ledger import Ledger
 
     return Ledger.open(ledger, create=create)
 
@@ -92,10 +92,10 @@ def create(
     debug: options.DebugOption = False,
 ) -> None:
     """Make a dataset with a limit, and the ledger if there is none."""
-    from crowdtally.budget.datasets import each_of, limit_of
-    from crowdtally.budget.record.accountant import require_limits
-    from crowdtally.budget.record.names import dataset_name
     from crowdtally.errors import UsageError
+    from crowdtally.ledger.accountants import require_limits
+    from crowdtally.ledger.provenance import dataset_name
+    from crowdtally.ledger.transactions import each_of, limit_of
 
     unit = _unit(user, same_person=same_person) if user is not None or same_person else None
     # A slip in a number or a name leaves no empty ledger behind.
@@ -161,7 +161,7 @@ def limit(
     debug: options.DebugOption = False,
 ) -> None:
     """Change the limits of a dataset; the change and its reason stay on the record."""
-    from crowdtally.budget.datasets import UNCHANGED
+    from crowdtally.ledger.transactions import UNCHANGED
 
     def typed(text: str | None) -> str | None:
         return UNCHANGED if text is None else None if text == "none" else text
@@ -193,8 +193,8 @@ def show(
     debug: options.DebugOption = False,
 ) -> None:
     """Show each dataset's budget, its limits and charges, who made them and what for."""
-    from crowdtally.budget.showing.shown import grouping, shown
     from crowdtally.errors import UsageError
+    from crowdtally.ledger.show import grouping, shown
 
     way = grouping(by) if by is not None else None
     if head and (name is not None or way is not None):
@@ -222,8 +222,7 @@ def _show_head(books: Ledger, as_json: bool) -> None:
 
 
 def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator[str]:
-    from crowdtally.budget.showing.shown import grouped
-    from crowdtally.budget.showing.words import group_lines, lines
+    from crowdtally.ledger.show import group_lines, grouped, lines
 
     if way is None:
         return lines(dataset, ledger)
@@ -231,8 +230,8 @@ def _lines(dataset: Shown, way: Grouping | None, ledger: str | None) -> Iterator
 
 
 def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[str, Json]:
-    from crowdtally.budget.showing import words as showing
-    from crowdtally.budget.showing.shown import grouped
+    from crowdtally.ledger import show as showing
+    from crowdtally.ledger.show import grouped
 
     if way is None:
         return {
@@ -260,7 +259,7 @@ def verify(
     debug: options.DebugOption = False,
 ) -> None:
     """Read the whole record again; fails where an entry was changed, removed or reordered."""
-    from crowdtally.budget import DamagedLedgerError, Head
+    from crowdtally.ledger import DamagedLedgerError, Head
 
     found = _open(ledger).verify(Head.of(anchor) if anchor else None)
     if not found.ok:

@@ -19,9 +19,9 @@ from crowdtally.cli.repeating import made_before, taken_up, unless_known, used_b
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Charged
     from crowdtally.curator.publish import Outside
     from crowdtally.curator.request.request import Request
+    from crowdtally.ledger import Charged
     from crowdtally.published import Published
 
 

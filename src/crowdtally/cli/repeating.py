@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crowdtally.budget import Charged
+    from crowdtally.ledger import Charged
 
 
 def made_before(ledger: str | None, request_id: str | None) -> Charged | None:
     """The charge of a request id that was used before; looking makes no ledger."""
-    from crowdtally.budget import Ledger, MissingLedgerError
+    from crowdtally.ledger import Ledger, MissingLedgerError
 
     if request_id is None:
         return None

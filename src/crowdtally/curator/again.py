@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from crowdtally.budget import Charged, DrawnBeforeError, LedgerError
 from crowdtally.core.display import plainly
 from crowdtally.errors import BudgetError, InputError, UsageError
+from crowdtally.ledger import Charged, DrawnBeforeError, LedgerError
 from crowdtally.published import Published, Staged, load, write_note
 from crowdtally.published.folder import unwritable
 

@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from crowdtally.budget import Asked
 from crowdtally.core.domain import Axis, Domain, OpenDomain, columns_of
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.distinct import Everyone
@@ -23,6 +22,7 @@ from crowdtally.curator.bounding.row import Stated
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
+from crowdtally.ledger import Asked
 
 _AT_ONCE = 10_000
 _NOT_ASKED = ("seed", "kind")

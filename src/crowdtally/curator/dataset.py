@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowdtally.budget import Ledger, Reservation
-from crowdtally.budget.showing.shown import same_people
 from crowdtally.curator.dropping import Tell
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.engine.naming import one_name
 from crowdtally.curator.request.paying import Paid, unspent_words
 from crowdtally.errors import InputError, UsageError
+from crowdtally.ledger import Ledger, Reservation
+from crowdtally.ledger.show import same_people
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from crowdtally.budget import Loss, Reservation
 from crowdtally.core.domain import Axis, OpenDomain
 from crowdtally.core.numbers import show
 from crowdtally.core.records import Records
@@ -22,6 +21,7 @@ from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Released
+from crowdtally.ledger import Loss, Reservation
 from crowdtally.published import SCHEMA
 from crowdtally.published.metadata import promise
 

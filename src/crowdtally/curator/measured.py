@@ -15,7 +15,6 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Keeping, Memberships
 from crowdtally.core.layout import Layout
 from crowdtally.core.numbers import exact_product, exact_sum, show, within_64_bits
@@ -28,6 +27,7 @@ from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.interval import IntervalNoise
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any, Protocol
 
-from crowdtally.budget import Part
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.base import CellNoise
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.ledger import Part
 
 
 class Bounded(Protocol):

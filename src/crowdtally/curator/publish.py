@@ -16,8 +16,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from crowdtally.budget import Ledger, Reserved
-from crowdtally.budget.retrying import made_before
 from crowdtally.curator.again import show_again, unless_made_meanwhile
 from crowdtally.curator.asked import asked_of
 from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing, tell_unspent
@@ -31,6 +29,8 @@ from crowdtally.curator.request.request import Request
 from crowdtally.curator.stages import making, marking, placing, reading, reserving, starting
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released, Stage, finish
+from crowdtally.ledger import Ledger, Reserved
+from crowdtally.ledger.book import made_before
 from crowdtally.noise.draws import Draws
 from crowdtally.published import Published, staging
 

@@ -19,15 +19,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from crowdtally.budget import (
+from crowdtally.curator.again import is_in_place
+from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import (
     DrawnBeforeError,
     LedgerError,
     Reservation,
     UnknownOutcomeError,
     VoidedError,
 )
-from crowdtally.curator.again import is_in_place
-from crowdtally.errors import CrowdtallyError
 from crowdtally.published import Staged
 
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.layout import Layout
@@ -24,6 +23,7 @@ from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.base import CellNoise
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from crowdtally.budget import Charged, LedgerError
 from crowdtally.core import files
 from crowdtally.core.numbers import show
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Charged, LedgerError
 from crowdtally.person.noisy import NoisyCategories
 from crowdtally.person.perturbing import Perturbed
 from crowdtally.person.planning import Plan

@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from crowdtally.budget import (
+from crowdtally.errors import CrowdtallyError, StoppedError
+from crowdtally.ledger import (
     DrawnBeforeError,
     LedgerError,
     Reservation,
     UnknownOutcomeError,
     VoidedError,
 )
-from crowdtally.errors import CrowdtallyError, StoppedError
 from crowdtally.person.drawn import Unfinished
 
 _AGAIN = "--again draws anew, and is charged anew."

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from crowdtally.budget import Charged
+from crowdtally.ledger import Charged
 from crowdtally.person.history import History
 from crowdtally.person.planning import Plan
 from crowdtally.person.sharing import Popularity

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from crowdtally.budget import Asked, Balance, Charge, Charged, DrawnBeforeError, Ledger, Part
+from crowdtally.ledger import Asked, Balance, Charge, Charged, DrawnBeforeError, Ledger, Part
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.person.drawn import decoded, encoded, kept, unfinished
 from crowdtally.person.failing import drawing, marking, placing, reserving, starting

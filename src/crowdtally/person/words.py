@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from crowdtally.budget import Charged
-from crowdtally.budget.amounts import for_people
 from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.laws.conversion import odds_words
+from crowdtally.ledger import Charged
+from crowdtally.ledger.amounts import for_people
 from crowdtally.person.planning import Plan
 
 UNIT = PrivacyUnit("item")

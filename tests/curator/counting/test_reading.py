@@ -13,7 +13,6 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
@@ -24,6 +23,7 @@ from crowdtally.curator.engine.engine import MemoryFullError
 from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.curator.engine.sources import locate
+from crowdtally.ledger import Ledger
 
 ROWS, USERS, ITEMS = 4000, 300, 50
 DOMAIN = Domain(range(ITEMS), item="item")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget.database.places import place
 from crowdtally.core.records import without_secrets
 from crowdtally.curator.engine.sources import locate
+from crowdtally.ledger.database.location import place
 
 HELD = [
     "plain", "sl/ash", "a@t", "ha#sh", "quest?ion", "per%2Fcent", "co:lon", "sl/ash@t", "12/34",

@@ -16,10 +16,10 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.engine import streams
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import locate
+from crowdtally.ledger import Ledger
 from kit.every_source import DAYS, PLACES, Stream, counted, expected, table
 from kit.loud import LOUD
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.curator.asked import parameters
 from crowdtally.curator.describe import versions
 from crowdtally.curator.engine.duckdb import DuckDBEngine
@@ -22,6 +21,7 @@ from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
+from crowdtally.ledger import Ledger
 from crowdtally.published.what_counts import what_counts
 from kit.made import made
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally.budget import Ledger
 from crowdtally.core.privacy import Delta, Epsilon, Rho
 from crowdtally.curator.request.paying import unspent_words
 from crowdtally.curator.request.request import Request, make_request
@@ -18,6 +17,7 @@ from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.laws.conversion import delta_of, rho_of
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.ledger import Ledger
 from kit.made import made, visits
 
 ITEMS, DAYS = ["a", "b", "c"], ["Mon", "Tue"]

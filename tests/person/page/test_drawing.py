@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from crowdtally.person import store as storing
 from crowdtally.person.page import app as answering
 from crowdtally.person.page.choice import Choice

@@ -16,7 +16,7 @@ from pathlib import Path
 faulthandler.dump_traceback_later(180, exit=True)
 import pyarrow.parquet as parquet
 import crowdtally as ct
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.engine.starting import starter

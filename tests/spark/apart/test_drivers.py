@@ -12,7 +12,7 @@ import psutil
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from crowdtally.budget import Ledger
+from crowdtally.ledger import Ledger
 from kit.cluster import LOCAL_CLUSTER, QUICK, need_spark, wait_for
 from kit.command import INSTALLED
 

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from crowdtally.budget import Ledger
 from crowdtally.curator.engine.spark import probe as spark_probe
 from crowdtally.curator.engine.spark import session as spark_session
 from crowdtally.errors import CrowdtallyError
+from crowdtally.ledger import Ledger
 from kit.command import Ended, crowdtally, installed
 
 

@@ -76,7 +76,7 @@ def perturb(
 
 def _told(draw: Draw, plan: Plan, kept: Store) -> list[str]:
     """For the person's eyes: what it cost, and what it means."""
-    from crowdtally.budget.amounts import for_people
+    from crowdtally.ledger.amounts import for_people
     from crowdtally.person.words import reveals
 
     spent = f"All draws of {str(kept.home.path)!r} together: epsilon {for_people(kept.spent())}."

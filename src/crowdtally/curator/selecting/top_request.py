@@ -9,7 +9,6 @@ from math import pi
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.core.domain import Domain
 from crowdtally.core.layout import HEAD, HEADS, Picked, grid
 from crowdtally.core.numbers import show
@@ -18,6 +17,7 @@ from crowdtally.curator.measured import Measured
 from crowdtally.curator.members_table import MembersTable, members_table
 from crowdtally.curator.selecting.top_items import TopItems
 from crowdtally.laws.conversion import selection_epsilon, selection_rho
+from crowdtally.ledger import Part
 
 SELECT, MEASURE = "select", "measure"
 """The parts of the split that pay."""

@@ -20,7 +20,6 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.core.numbers import is_whole, show, within_64_bits
 from crowdtally.core.privacy import Delta, Price, Rho
 from crowdtally.curator.pricing import noise_of, noise_part
@@ -28,6 +27,7 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, certified_ceiling, precision
 from crowdtally.laws.base import CellNoise
 from crowdtally.laws.gaussian_tails import rounded_up, unknown_delta, unknown_threshold
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 _LARGEST_LIMIT = 2**31

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import What
 from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.choosing.candidates import log_spaced
@@ -20,6 +19,7 @@ from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.laws.conversion import selection_epsilon
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 

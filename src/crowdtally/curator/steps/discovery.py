@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import ITEMS, Listed
 from crowdtally.core.numbers import show
@@ -21,6 +20,7 @@ from crowdtally.curator.request.split import TOTAL
 from crowdtally.curator.selecting.unknown_cells import Discovered
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 from crowdtally.published.table import DISCOVERED

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Sequence
 
-from crowdtally.budget import Charge, Part
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.auto import Auto
@@ -28,6 +27,7 @@ from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTabl
 from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.conversion import delta_of
+from crowdtally.ledger import Charge, Part
 
 _WHOLE = "release"
 """The one part of a release that is paid for in ρ and charged in ε and δ."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crowdtally.budget import Part
 from crowdtally.curator.counting.memberships import distinct_users
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.steps.step import Bound, Reading, Released
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 

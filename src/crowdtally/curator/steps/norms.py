@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crowdtally.budget import Part
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Rho
 from crowdtally.curator.choosing.norms import NormChoice
@@ -16,6 +15,7 @@ from crowdtally.curator.pricing import zcdp
 from crowdtally.curator.request.split import CHOOSE
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 

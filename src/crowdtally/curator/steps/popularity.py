@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import What
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.tables import count
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.decided import Decided
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Counts, What
 from crowdtally.curator.bounding.dpsense import DPSense
 from crowdtally.curator.bounding.row import EveryRow
@@ -15,6 +14,7 @@ from crowdtally.curator.counting.tables import count, count_rows, count_scaled
 from crowdtally.curator.request.tables import table_bound
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Memberships
 from crowdtally.curator.counting.cells import cells_of
 from crowdtally.curator.counting.memberships import distinct_users
@@ -17,6 +16,7 @@ from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.visits import make_visits
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 _HELD = "members"

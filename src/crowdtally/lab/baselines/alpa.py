@@ -15,7 +15,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Counts
 from crowdtally.core.numbers import integers
 from crowdtally.core.privacy import Epsilon
@@ -29,6 +28,7 @@ from crowdtally.lab.baselines.baseline import (
     laplace_part,
     noisy,
 )
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 

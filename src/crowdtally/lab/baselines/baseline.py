@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Counts
 from crowdtally.core.numbers import Integers, exact_sum
 from crowdtally.core.privacy import Epsilon
@@ -31,6 +30,7 @@ from crowdtally.errors import UsageError
 from crowdtally.lab.rehearsing import Keyed
 from crowdtally.lab.truth import Everything
 from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 Estimates = dict[str, NDArray[np.float64]]

@@ -22,7 +22,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Counts
 from crowdtally.core.numbers import Integers
 from crowdtally.core.privacy import Epsilon
@@ -38,6 +37,7 @@ from crowdtally.lab.baselines.baseline import (
     noisy,
 )
 from crowdtally.lab.baselines.basis import Basis, basis, root_up
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 CHOICE = Fraction(1, 2)

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crowdtally.budget import DrawnBeforeError
 from crowdtally.errors import BudgetError, CrowdtallyError, UsageError
+from crowdtally.ledger import DrawnBeforeError
 from crowdtally.person.page.asked import Asked, once, whole
 from crowdtally.person.page.choice import POLICY, Choice, typed_epsilon
 from crowdtally.person.page.deeds import Deeds

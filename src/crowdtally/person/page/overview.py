@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.budget import Balance, Charged, Loss
-from crowdtally.budget.amounts import for_people
 from crowdtally.errors import BudgetError, UsageError
+from crowdtally.ledger import Balance, Charged, Loss
+from crowdtally.ledger.amounts import for_people
 from crowdtally.person.history import History
 from crowdtally.person.page.asked import Asked
 from crowdtally.person.page.choice import POLICY

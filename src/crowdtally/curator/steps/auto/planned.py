@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
-from crowdtally.budget import Part
 from crowdtally.core.privacy import Price
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.visits import Visits
@@ -23,6 +22,7 @@ from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Bound, Reading, Released
 from crowdtally.curator.table import Table
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 

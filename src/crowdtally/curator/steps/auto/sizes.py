@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from crowdtally.budget import Part
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import SIZES as KIND
 from crowdtally.core.layout import Numbered
@@ -27,6 +26,7 @@ from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.estimation.sizes import read_sizes
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 BINS = 13

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from crowdtally.budget import Part
 from crowdtally.core.layout import CONTEXTS, Crossed, Picked
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.steps.auto.design import Design
@@ -25,6 +24,7 @@ from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.estimation.contexts import ContextFacts
 from crowdtally.estimation.stopping import differ, squares_of
+from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 from crowdtally.published import NoisyTable
 

@@ -1,1 +1,0 @@
-"""A ledger outlives its file: backups and moves."""

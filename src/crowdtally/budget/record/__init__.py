@@ -1,1 +1,0 @@
-"""What an entry is: events, sums, hashes, and what became of each charge."""

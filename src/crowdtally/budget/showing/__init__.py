@@ -1,1 +1,0 @@
-"""The record for people: what was spent, by whom and what for."""
