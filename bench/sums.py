@@ -31,9 +31,9 @@ from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
+from crowdtally.format import Published, tables
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published, parquet
 from crowdtally.reader.release import Release
 
 ADULT = "workclass education marital-status occupation relationship race gender".split()
@@ -196,7 +196,7 @@ def released(folder: Path, table: Table, form: ReleaseOptions, epsilon: str) -> 
     plain: ReleaseOptions = {"transform": "none", "publishing": "dense"}
     asked = formed("cells", layout, Epsilon.of(epsilon), completed(plain | form), bound=1)
     noisy = asked.publish(counts, SystemDraws())
-    parquet.write(folder, {"cells": noisy.blocks()})
+    tables.write(folder, {"cells": noisy.blocks()})
     axes = [
         {"name": axis.name, "kind": axis.kind, "size": len(axis), "values": axis.values.tolist()}
         for axis in table.axes

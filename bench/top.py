@@ -25,9 +25,9 @@ import numpy as np
 
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
+from crowdtally.format import SCHEMA, NoisyTable, staging
+from crowdtally.format.contents import list_hash
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import SCHEMA, NoisyTable, staging
-from crowdtally.published.checks.contents import list_hash
 
 _LISTED = 10_000
 

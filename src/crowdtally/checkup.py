@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from crowdtally.core.numbers import show
 from crowdtally.errors import InputError
-from crowdtally.published import Published, TableFacts, WithdrawalNote
-from crowdtally.published.checks.contents import check_contents
-from crowdtally.published.checks.package import check_footer, check_package
-from crowdtally.published.packaging import FILE as PACKAGE
-from crowdtally.published.withdrawal import FILE as NOTE
-from crowdtally.published.withdrawal import SCHEMA as NOTE_SCHEMA
-from crowdtally.published.withdrawal import command
+from crowdtally.format import Published, TableFacts, WithdrawalNote
+from crowdtally.format.contents import check_contents
+from crowdtally.format.datapackage import FILE as PACKAGE
+from crowdtally.format.datapackage import check_footer, check_package
+from crowdtally.format.withdrawal import FILE as NOTE
+from crowdtally.format.withdrawal import SCHEMA as NOTE_SCHEMA
+from crowdtally.format.withdrawal import command
 
 if TYPE_CHECKING:
     from crowdtally.ledger import Charged, Ledger, Loss

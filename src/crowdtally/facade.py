@@ -27,10 +27,10 @@ from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.curator.request.wording import python_words
 from crowdtally.curator.steps.step import Stage
 from crowdtally.errors import UsageError
+from crowdtally.format import Published, check_target, temporary_target
 from crowdtally.ledger import Asked, Ledger, MissingLedgerError
 from crowdtally.ledger.provenance import dataset_name
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published, check_target, temporary_target
 from crowdtally.reader.release import Release
 
 _logger = logging.getLogger("crowdtally")

@@ -10,16 +10,16 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowdtally import published
+from crowdtally import format
 from crowdtally.core import files
 from crowdtally.core.display import plainly
 from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.format import Published, WithdrawalNote, write_note
+from crowdtally.format.manifest import is_text
+from crowdtally.format.withdrawal import FILE, command
 from crowdtally.ledger import Charged, Ledger
 from crowdtally.ledger.amounts import stated
-from crowdtally.published import Published, WithdrawalNote, write_note
-from crowdtally.published.checks.shape import is_text
-from crowdtally.published.withdrawal import FILE, command
 from crowdtally.reader.release import Release
 
 _LONGEST = 2000
@@ -107,7 +107,7 @@ def call_back(
             f"a release, or the path of its folder, is withdrawn: received a "
             f"{type(release).__name__}."
         )
-    found = published.load(release.folder if isinstance(release, Release) else release)
+    found = format.load(release.folder if isinstance(release, Release) else release)
     books = ledger if isinstance(ledger, Ledger) else Ledger.open(ledger, create=False)
     before = books.charge_of_release(found.id)
     _require_same(found, before)

@@ -26,8 +26,8 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
 from crowdtally.curator.stages import marking, starting
 from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.format import Staged
 from crowdtally.ledger import Charged, DrawnBeforeError, Ledger, Reservation
-from crowdtally.published import Staged
 from kit.bare import DATASET, bare_publish, nothing_to_count, released
 
 KEY = "the scenario's request"

@@ -19,7 +19,7 @@ DIES = """
 import os, signal, sys
 from crowdtally import cli
 from crowdtally.ledger import Ledger
-from crowdtally.published import Staged
+from crowdtally.format import Staged
 
 owner, name = {"mark": (Ledger, "mark_published"), "rename": (Staged, "commit")}[sys.argv.pop(1)]
 setattr(owner, name, lambda *_: os.kill(os.getpid(), signal.SIGKILL))

@@ -18,9 +18,9 @@ import crowdtally as ct
 from crowdtally import withdrawing
 from crowdtally.core import files
 from crowdtally.core.privacy import Epsilon, PrivacyUnit
+from crowdtally.format.withdrawal import FILE
 from crowdtally.ledger import Charge, Ledger, Part
 from crowdtally.ledger.events import Withdrawn
-from crowdtally.published.withdrawal import FILE
 from kit.command import Ended, crowdtally
 from kit.damaged import edit
 from kit.hamlet import hamlet

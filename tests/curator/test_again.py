@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from budget.ledger_kit import folder
-from crowdtally import published
+from crowdtally import format
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.format import Published
 from crowdtally.ledger import (
     Asked,
     Charge,
@@ -27,7 +28,6 @@ from crowdtally.ledger import (
     Part,
     VoidedError,
 )
-from crowdtally.published import Published
 from kit.bare import DATASET, UNIT, bare_publish, nothing_to_count
 
 __all__ = ["folder"]
@@ -137,7 +137,7 @@ def test_a_run_that_died_before_the_charge_is_a_new_one(bench: Bench, monkeypatc
     ("owner", "name", "after"),
     [
         (Ledger, "start_drawing", True), (publish, "finish", False), (publish, "finish", True),
-        (published.Staged, "ready", True), (Ledger, "mark_published", False),
+        (format.Staged, "ready", True), (Ledger, "mark_published", False),
     ],
 )  # fmt: skip
 def test_a_run_that_died_after_its_drawing_entry_is_not_drawn_again(
@@ -196,7 +196,7 @@ def test_a_run_that_was_interrupted_after_the_mark_is_finished(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as here:
-        here.setattr(published.Staged, "commit", interrupted)
+        here.setattr(format.Staged, "commit", interrupted)
         with pytest.raises(KeyboardInterrupt):
             bench.run()
     assert bench.run().sha256 == bench.charge.sha256
@@ -220,11 +220,11 @@ def test_a_rename_that_fails_is_left_to_the_same_request(bench: Bench, monkeypat
 
 
 def test_a_rename_that_fails_because_the_folder_is_gone(bench: Bench, monkeypatch: Patch) -> None:
-    def vanish(staged: published.Staged) -> None:
+    def vanish(staged: format.Staged) -> None:
         shutil.rmtree(staged.path)
         raise CrowdtallyError("it cannot be renamed.")
 
-    monkeypatch.setattr(published.Staged, "commit", vanish)
+    monkeypatch.setattr(format.Staged, "commit", vanish)
     with pytest.raises(CrowdtallyError) as caught:
         bench.run()
     assert "Nothing was released" in str(caught.value)
@@ -299,16 +299,16 @@ def test_a_rename_that_is_finished_while_it_is_looked_at(bench: Bench, monkeypat
 
 def test_a_run_whose_folder_another_named_has_released(bench: Bench, monkeypatch: Patch) -> None:
     """Between its mark and its rename the same request is made again, which finishes the rename."""
-    commit = published.Staged.commit
+    commit = format.Staged.commit
     again: list[Published] = []
 
-    def late(staged: published.Staged) -> None:
+    def late(staged: format.Staged) -> None:
         if not again:
-            again.append(published.Published(bench.home, {}))
+            again.append(format.Published(bench.home, {}))
             again[0] = bench.run()
         commit(staged)
 
-    monkeypatch.setattr(published.Staged, "commit", late)
+    monkeypatch.setattr(format.Staged, "commit", late)
     assert bench.run().metadata == again[0].metadata
     assert bench.left() == ["out"]
     assert bench.draws == 1

@@ -16,9 +16,9 @@ from crowdtally.curator.measured import Measured
 from crowdtally.curator.refined import Refined, can_be_refined
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
+from crowdtally.format import NoisyTable
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable
 from kit.words import Seeded
 
 CELLS, BOUND, UNIT = Numbered("feature", 3), 8, Fraction(1, 8)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from budget.ledger_kit import PostgresServer, folder, server
-from crowdtally import published
+from crowdtally import format
 from crowdtally.core import files
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
@@ -68,7 +68,7 @@ def test_in_order(ledger: Ledger, folder: Path, monkeypatch: Patch) -> None:
     events: list[str] = []
     for owner, name in (
         (Ledger, "check"), (publish, "prepare"), (Ledger, "reserve"), (Ledger, "start_drawing"),
-        (publish, "finish"), (published.Staged, "write"), (Ledger, "mark_published"),
+        (publish, "finish"), (format.Staged, "write"), (Ledger, "mark_published"),
         (os, "rename"),
     ):  # fmt: skip
         before(monkeypatch, owner, name, lambda name=name: events.append(name))
@@ -109,7 +109,7 @@ def test_sources_of_another_dataset(ledger: Ledger, folder: Path, monkeypatch: P
     before(monkeypatch, Ledger, "reserve", charge_elsewhere)
     with pytest.raises(UsageError, match=r"budget of '/data/\*\.csv' already"):
         bare_publish(ledger, folder / "out", dataset=file, sources=[file], chosen=False)
-    before(monkeypatch, published.staging, "__enter__", lambda: pytest.fail("too late"))
+    before(monkeypatch, format.staging, "__enter__", lambda: pytest.fail("too late"))
     with pytest.raises(UsageError, match=r"budget of '/data/\*\.csv' already"):
         bare_publish(ledger, folder / "out", dataset=file, sources=[file], chosen=False)
     assert sorted(path.name for path in folder.iterdir()) == ["ledger.sqlite", "other"]
@@ -211,9 +211,9 @@ def test_a_target_that_came_meanwhile_is_seen_before_the_mark(
     [
         (Ledger, "start_drawing", "reserved"),
         (publish, "finish", "drawing"),
-        (published.Staged, "ready", "drawing"),
+        (format.Staged, "ready", "drawing"),
         (Ledger, "mark_published", "drawing"),
-        (published.Staged, "commit", "published"),
+        (format.Staged, "commit", "published"),
         (os, "rename", "published"),
     ],
 )
@@ -277,7 +277,7 @@ def test_a_folder_deleted_meanwhile(
         assert charged.staged is not None
         shutil.rmtree(charged.staged.path)
 
-    where = published.Staged, "ready" if moment == "before the mark" else "commit"
+    where = format.Staged, "ready" if moment == "before the mark" else "commit"
     before(monkeypatch, *where, delete)
     said, charged = fails(ledger, folder, CrowdtallyError)
     assert NOTHING in said
@@ -391,7 +391,7 @@ def test_without_an_output_folder_a_void_stays_possible(ledger: Ledger, monkeypa
     def fail(*_: object) -> None:
         raise ValueError
 
-    target, held = published.temporary_target()
+    target, held = format.temporary_target()
     with monkeypatch.context() as patch:
         patch.setattr(publish, "finish", fail)
         with pytest.raises(CrowdtallyError):
@@ -400,7 +400,7 @@ def test_without_an_output_folder_a_void_stays_possible(ledger: Ledger, monkeypa
     assert not target.parent.exists()
     (charged,) = ledger.charges()
     ledger.void(charged.id, "it failed")
-    target, held = published.temporary_target()
+    target, held = format.temporary_target()
     assert bare_publish(ledger, target).folder == target
     assert target.parent.stat().st_mode & 0o777 == 0o700
     assert held is not None

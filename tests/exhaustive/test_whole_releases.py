@@ -19,9 +19,9 @@ from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing.dense import dense
+from crowdtally.format import Published
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.published import Published
 from kit.publishing import publish
 from kit.rules import CHOSEN, PAIRS, SAMPLES, STEERED
 from kit.subjects import Bench, Subject, known_keys

@@ -12,7 +12,7 @@ from unittest import mock
 import pytest
 
 import crowdtally as ct
-from crowdtally import published
+from crowdtally import format
 from crowdtally.checkup import check_release
 from crowdtally.core.privacy import Delta, Epsilon
 from crowdtally.ledger import Ledger, Loss
@@ -54,7 +54,7 @@ class Books:
 
 def checked(folder: Path, *more: str, release: str | None = None, **entry: object) -> Ended:
     """Run ``check`` against a ledger whose one entry is right but for ``entry``."""
-    found = published.load(folder)
+    found = format.load(folder)
     right = {"sha256": found.sha256} | entry
     books = Books(release or found.metadata["id"], Entry(**right))
     with mock.patch.object(Ledger, "open", return_value=books):
@@ -115,9 +115,9 @@ def test_it_does_not_match_the_ledger(
 
 def test_an_edit_with_a_new_hash_of_its_own_is_seen_by_the_ledger_alone(fresh: Fresh) -> None:
     folder = fresh("filter")
-    before = published.load(folder)
+    before = format.load(folder)
     edit(folder, lambda facts: facts["tables"][1].update(cut=1))
-    after = published.load(folder)
+    after = format.load(folder)
     check_release(after)  # in itself it is whole
     books = Books(after.metadata["id"], Entry(before.sha256))
     with pytest.raises(ct.InputError, match="changed after publication"):

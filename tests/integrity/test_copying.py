@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.published.withdrawal import FILE as NOTE
-from crowdtally.published.withdrawal import write_note
+from crowdtally.format.withdrawal import FILE as NOTE
+from crowdtally.format.withdrawal import write_note
 
 Fresh = Callable[..., Path]
 SECRET = "root:x:0:0: nobody else's business"

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally.published.checks.fields import RELEASE
-from crowdtally.published.checks.shape import faults
-from crowdtally.published.seal import sealed
+from crowdtally.format.manifest import RELEASE, faults
+from crowdtally.format.parse import sealed
 from kit.command import crowdtally
 from kit.damaged import KINDS, edit
 

@@ -15,7 +15,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.core import files
 from crowdtally.errors import InputError
-from crowdtally.published import parquet
+from crowdtally.format import tables
 from kit.command import crowdtally
 from kit.served import serving
 from kit.stored import stored
@@ -56,11 +56,11 @@ def _replaced(path: Path, instead: str) -> Path:
 OPENED: dict[str, Callable[[Path], Any]] = {
     "content": files.content,
     "digest": files.digest,
-    "columns": parquet.opened,
-    "notes": parquet.notes_in,
-    "rows": lambda path: list(parquet.read(path, ["count"], 10)),
-    "question": lambda path: parquet.ask(path, "SELECT count(*) FROM release"),
-    "relation": parquet.relation,
+    "columns": tables.opened,
+    "notes": tables.notes_in,
+    "rows": lambda path: list(tables.read(path, ["count"], 10)),
+    "question": lambda path: tables.ask(path, "SELECT count(*) FROM release"),
+    "relation": tables.relation,
 }
 
 
@@ -102,7 +102,7 @@ def test_a_table_that_is_exchanged_after_it_was_looked_at(
 ) -> None:
     """DuckDB opens the very file that was found to be a regular one."""
     path = fresh("plain") / "items.parquet"
-    wanted = parquet.ask(path, "SELECT count FROM release").fetchall()
+    wanted = tables.ask(path, "SELECT count FROM release").fetchall()
     really = files.again
 
     def exchanged(file: Any, name: Path) -> Path:
@@ -112,18 +112,18 @@ def test_a_table_that_is_exchanged_after_it_was_looked_at(
 
     monkeypatch.setattr(files, "again", exchanged)
     with _at_once():
-        assert parquet.ask(path, "SELECT count FROM release").fetchall() == wanted
+        assert tables.ask(path, "SELECT count FROM release").fetchall() == wanted
 
 
 def test_two_tables_in_turn_are_not_mixed_up(fresh: Fresh, tmp_path: Path) -> None:
     """Both are opened again under the same number."""
     one = fresh("plain") / "items.parquet"
     other = shutil.copy(one, tmp_path / "other.parquet")
-    connection = parquet._database(os.getpid(), True).cursor()
+    connection = tables._database(os.getpid(), True).cursor()
     connection.execute(f"COPY (SELECT 7 AS count FROM range(3)) TO '{other}' (FORMAT parquet)")
     for _ in range(3):
-        assert parquet.ask(one, "SELECT count(*) FROM release").fetchall() != [(3,)]
-        assert parquet.ask(Path(other), "SELECT sum(count) FROM release").fetchall() == [(21,)]
+        assert tables.ask(one, "SELECT count(*) FROM release").fetchall() != [(3,)]
+        assert tables.ask(Path(other), "SELECT sum(count) FROM release").fetchall() == [(21,)]
 
 
 @pytest.mark.parametrize("name", ["release.json", "datapackage.json", "items.parquet"])

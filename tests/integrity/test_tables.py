@@ -13,8 +13,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.checkup import check_release
 from crowdtally.core import files as regular
-from crowdtally.published import load, parquet
-from crowdtally.published.checks import files
+from crowdtally.format import contents, load, tables
 from kit.command import crowdtally
 from kit.damaged import adopt, rehash
 from kit.damages import ROWS, reshaped
@@ -148,7 +147,7 @@ def test_a_file_is_read_once_in_a_process(
     fresh: Fresh, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = fresh("plain")
-    monkeypatch.setattr(files, "_SETTLED", -1)  # as if it were older: its change time is now
+    monkeypatch.setattr(contents, "_SETTLED", -1)  # as if it were older: its change time is now
     for _ in range(3):
         release = ct.load(folder)
         release.top(3)
@@ -193,10 +192,10 @@ def test_a_database_that_failed_is_opened_anew(tmp_path: Path) -> None:
 
     axes = axes_of({"a": [1, 2]})
     release = release_of(tmp_path, axes, counts_of(axes, np.array([5, 0])), {}, "100000")
-    before = parquet._database(os.getpid(), True)
-    said = parquet._unreadable(tmp_path / "x", duckdb.InternalException("it broke"))
+    before = tables._database(os.getpid(), True)
+    said = tables._unreadable(tmp_path / "x", duckdb.InternalException("it broke"))
     assert isinstance(said, ct.InputError)
-    assert parquet._database(os.getpid(), True) is not before
+    assert tables._database(os.getpid(), True) is not before
     assert release.sum(a=1).value == 5
 
 

@@ -16,9 +16,9 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Grid, grid
+from crowdtally.format import NoisyTable, parse, staging
+from crowdtally.format.manifest import promise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import NoisyTable, seal, staging
-from crowdtally.published.metadata import promise
 from kit.damaged import KINDS
 from kit.made import made, visits
 
@@ -78,10 +78,10 @@ def test_writing_gives_the_hash_of_release_json_and_completes_the_metadata(tmp_p
 
 def test_a_list_may_hold_what_looks_like_a_hash() -> None:
     zeros = {"values": ["0" * 64], "more": "0" * 64}
-    raw = seal.sealed(zeros)
+    raw = parse.sealed(zeros)
     assert json.loads(raw)["values"] == ["0" * 64]
-    assert seal.holds(raw, json.loads(raw)["sha256"])
-    assert not seal.holds(raw.replace(b'"more"', b'"mere"'), json.loads(raw)["sha256"])
+    assert parse.holds(raw, json.loads(raw)["sha256"])
+    assert not parse.holds(raw.replace(b'"more"', b'"mere"'), json.loads(raw)["sha256"])
 
 
 def test_a_release_in_memory_has_the_metadata_of_its_file(tmp_path: Path) -> None:

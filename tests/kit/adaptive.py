@@ -27,9 +27,9 @@ from crowdtally.curator.steps.auto.sizes import SizesStep
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.step import Bound, Released
 from crowdtally.curator.table import Table
+from crowdtally.format import NoisyTable
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.published import NoisyTable
 from kit.made import visits
 from kit.publishing import publish
 

@@ -23,8 +23,8 @@ from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.steps.step import Released
+from crowdtally.format import Published, Staged
 from crowdtally.ledger import Asked, Charge, Ledger, Part
-from crowdtally.published import Published, Staged
 from kit.publishing import publish
 
 UNIT = PrivacyUnit("user", "user_id")

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 import crowdtally as ct
 from crowdtally.core.files import digest
-from crowdtally.published.seal import sealed
+from crowdtally.format.parse import sealed
 from kit.adaptive import adaptive
 from kit.made import made, visits
 

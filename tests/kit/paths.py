@@ -20,11 +20,11 @@ import numpy as np
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.layout import KINDS
 from crowdtally.curator.steps.step import Released
+from crowdtally.format import NoisyTable
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable
 
 
 class Wild(SystemDraws):

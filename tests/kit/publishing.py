@@ -13,9 +13,9 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, finish
+from crowdtally.format import Published
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws
-from crowdtally.published import Published
 
 
 def publish(

@@ -17,8 +17,8 @@ from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.options import ReleaseOptions, completed
 from crowdtally.curator.request.tables import formed
+from crowdtally.format import NoisyTable, Published
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable, Published
 from crowdtally.reader.release import Release
 
 DRAWS = SystemDraws()

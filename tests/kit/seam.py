@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from crowdtally.core.layout import KINDS
+from crowdtally.format import NoisyTable
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from unittest import mock
 from urllib.parse import urlencode, urlsplit
 
 import crowdtally as ct
-from crowdtally.published import parquet
+from crowdtally.format import tables
 from crowdtally.reader.explorer.serving import serve
 from crowdtally.web.serving.working import Work
 from kit.adaptive import adaptive
@@ -180,7 +180,7 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
 @contextmanager
 def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
     """A server of some releases, on a free port; memory is held only as long as it runs."""
-    held = list(parquet._held)
+    held = list(tables._held)
     patient = mock.patch("crowdtally.reader.explorer.app.Work", partial(Work, seconds=SECONDS))
 
     def start(told: Callable[[str], None]) -> None:
@@ -191,8 +191,8 @@ def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
         with running(start) as one:
             yield one
     finally:
-        parquet._held[:] = held
-        parquet._database.cache_clear()
+        tables._held[:] = held
+        tables._database.cache_clear()
 
 
 def of_kind(folder: Path, kind: str) -> ct.Release:

@@ -18,8 +18,8 @@ from crowdtally.core.records import Quantity, Records, SamePerson
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.format import NoisyTable
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 from kit.losses import Law, Loss, losses
 from kit.publishing import run_steps
 from kit.remembering import RememberingEngine

@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike
 from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import show
 from crowdtally.curator.publishing.summary import Summary
+from crowdtally.format.manifest import PublicDomain, PublicList, TableFacts
+from crowdtally.format.tables import INTERVAL_LEVEL
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published.domain import PublicDomain, PublicList
-from crowdtally.published.noisy import INTERVAL_LEVEL
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
 
 

@@ -19,10 +19,10 @@ from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.request.tables import formed
 from crowdtally.errors import UsageError
+from crowdtally.format import NoisyTable, Published
 from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable, Published
 from crowdtally.reader.release import Release
 from kit.loud import LOUD
 from kit.made import GivenNoise, made, visits

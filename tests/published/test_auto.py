@@ -17,12 +17,12 @@ import pytest
 import crowdtally as ct
 from crowdtally.checkup import check_release
 from crowdtally.core.numbers import show
+from crowdtally.format import Published, load
+from crowdtally.format.agreement import auto_disagreements
+from crowdtally.format.contents import check_contents
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import BoundFacts
 from crowdtally.laws.conversion import rho_of
-from crowdtally.published import Published, load
-from crowdtally.published.checks.adaptive import auto_disagreements
-from crowdtally.published.checks.contents import check_contents
-from crowdtally.published.metadata import BoundFacts
-from crowdtally.published.what_counts import what_counts
 from kit.adaptive import GROUPS, PASSED_OVER, TASTES, THETA, adaptive
 from kit.damaged import adopt
 

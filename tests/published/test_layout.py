@@ -13,8 +13,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
+from crowdtally.format import NoisyTable, tables
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import NoisyTable, noisy
 from kit.hamlet import CELLS, DAYS, PLACES, hamlet
 from kit.made import made, visits
 from kit.silent import SilentDraws
@@ -53,7 +53,7 @@ def test_integer_items_and_names_of_ones_own(tmp_path: Path) -> None:
 def test_a_table_of_several_blocks_keeps_its_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(noisy, "_BLOCK", 7)
+    monkeypatch.setattr(tables, "_BLOCK", 7)
     values = [f"v{n * 37 % 101:03}" for n in range(101)]
     counts = {value: n % 5 for n, value in enumerate(values)}
     release = made(tmp_path, visits(counts), ct.Domain(values), draws=SilentDraws())

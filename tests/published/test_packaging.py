@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.published import packaging
-from crowdtally.published.seal import sealed
+from crowdtally.format import datapackage
+from crowdtally.format.parse import sealed
 from kit.auto_made import release_way
 from kit.command import crowdtally
 from kit.damaged import of_kind
@@ -176,7 +176,7 @@ def test_it_follows_from_release_json_and_the_columns_alone(folder_of: Made) -> 
             for table in facts["tables"]
         }
         raw = (folder_of(kind) / "datapackage.json").read_bytes()
-        assert packaging.encoded(facts, kinds) == raw
+        assert datapackage.encoded(facts, kinds) == raw
 
 
 def test_no_count_of_rows_or_charge_is_told(folder_of: Made) -> None:

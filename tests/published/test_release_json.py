@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.published.what_counts import what_counts
+from crowdtally.format.load import what_counts
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
 from kit.hamlet import CELLS, DAYS, PLACES, hamlet

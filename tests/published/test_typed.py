@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from crowdtally import published
+from crowdtally import format
 from crowdtally.core.layout import HEADS, KINDS, PAIRS, STEPS
 from crowdtally.core.numbers import recorded
 from crowdtally.core.privacy import Epsilon
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published.table import TableFacts
 from kit.stored import NAMES, stored
 
 
@@ -69,7 +69,7 @@ def check_summary(table: TableFacts, facts: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_they_say_what_the_file_says(name: str) -> None:
     facts = json.loads((stored(name) / "release.json").read_text(encoding="utf-8"))
-    release = published.load(stored(name))
+    release = format.load(stored(name))
     assert release.metadata == facts
     assert (release.schema, release.id) == (facts["schema"], facts["id"])
     assert release.counted == facts["counted"]
@@ -94,7 +94,7 @@ def test_they_say_what_the_file_says(name: str) -> None:
 
 
 def test_they_are_parsed_once_and_cannot_be_changed() -> None:
-    release = published.load(stored("sra-one-context"))
+    release = format.load(stored("sra-one-context"))
     assert release.tables is release.tables
     assert release.domain is release.domain
     with pytest.raises(FrozenInstanceError):
@@ -102,14 +102,14 @@ def test_they_are_parsed_once_and_cannot_be_changed() -> None:
 
 
 def test_every_kind_of_table_is_met_in_the_stored_releases() -> None:
-    met = {table.name for name in NAMES for table in published.load(stored(name)).tables}
+    met = {table.name for name in NAMES for table in format.load(stored(name)).tables}
     # Those of auto and of top items are met in releases that tests make (``test_auto.py``).
     assert met == set(KINDS) - {kind.name for kind in (*STEPS, HEADS)}
 
 
 @pytest.mark.parametrize("name", ["pairs", "pairs-text-hpa"])
 def test_a_pair_has_its_list_twice(name: str) -> None:
-    release = published.load(stored(name))
+    release = format.load(stored(name))
     (table,) = (table for table in release.tables if table.kind is PAIRS)
     (item,) = release.domain.names
     assert table.axes == table.columns == (item, f"other_{item}")

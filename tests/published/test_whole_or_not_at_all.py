@@ -13,8 +13,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.checkup import check_release
 from crowdtally.core import files as durable
+from crowdtally.format import load, staging, tables
 from crowdtally.ledger import Ledger
-from crowdtally.published import load, parquet, staging
 from kit.hamlet import hamlet
 
 
@@ -43,7 +43,7 @@ def test_an_unforeseen_failure_says_that_the_charge_stands(
     def fail(*_: object) -> None:
         raise ValueError("Zaphod's records")
 
-    monkeypatch.setattr(parquet, "write", fail)
+    monkeypatch.setattr(tables, "write", fail)
     with pytest.raises(ct.CrowdtallyError, match="The charge stands") as caught:
         hamlet(tmp_path)
     assert "Zaphod" not in str(caught.value)
@@ -54,7 +54,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from crowdtally.core import files as durable
-from crowdtally.published import parquet
+from crowdtally.format import tables as parquet
 from kit.hamlet import hamlet
 
 folder = Path(sys.argv[1])

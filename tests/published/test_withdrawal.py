@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally import published
+from crowdtally import format
 from crowdtally.core import files
-from crowdtally.published.withdrawal import FILE, SCHEMA, command, note_in, write_note
+from crowdtally.format.withdrawal import FILE, SCHEMA, command, note_in, write_note
 from kit.hamlet import hamlet
 
 TIME, REASON = "2026-11-17T08:00:00+00:00", "a district was missing in the list"
@@ -161,7 +161,7 @@ def test_a_release_that_is_open_sees_it(tmp_path: Path) -> None:
     assert release.withdrawn is not None
     assert str(release.top(3)) == answer
     told: list[str] = []
-    published.load(release.folder, told.append)
+    format.load(release.folder, told.append)
     assert told == [f"withdrawn on 2026-11-17: {REASON} (the release {str(release.folder)!r})"]
 
 

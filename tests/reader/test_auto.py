@@ -17,7 +17,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.request import tables as asked_tables
-from crowdtally.published import load
+from crowdtally.format import load
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.estimator import Estimator
 from crowdtally.reader.estimating.steps import counts

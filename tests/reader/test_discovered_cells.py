@@ -15,7 +15,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.checkup import check_release
-from crowdtally.published import load
+from crowdtally.format import load
 from kit.damaged import edit
 from kit.made import made
 from kit.silent import SilentDraws

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
+from crowdtally.format import Published, load
+from crowdtally.format.load import what_counts
 from crowdtally.laws.base import Terms
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import Published, load
-from crowdtally.published.what_counts import what_counts
 from crowdtally.reader.asking.evidence import spoken_for
 from crowdtally.reader.asking.floor import floor_of_cells
 from kit.command import crowdtally

@@ -16,8 +16,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
+from crowdtally.format import NoisyTable, staging
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.published import NoisyTable, staging
 from kit.made import made, visits
 from kit.silent import SilentDraws
 

@@ -58,7 +58,7 @@ QUESTIONS = {
 @pytest.mark.parametrize("asked", QUESTIONS)
 def test_a_reader_imports_nothing_of_the_curator(asked: str) -> None:
     found = loaded(QUESTIONS[asked])
-    assert {"crowdtally.published.load", "crowdtally.published.parquet"} <= found, "it was asked"
+    assert {"crowdtally.format.load", "crowdtally.format.tables"} <= found, "it was asked"
     unwanted = (*CURATORS, *HEAVY, "sqlglot")
     assert [name for name in found if name.startswith(unwanted)] == []
 

@@ -18,10 +18,10 @@ from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
 from crowdtally.core.numbers import recorded, show
 from crowdtally.core.privacy import Price
+from crowdtally.format import NoisyTable, staging
 from crowdtally.laws import registry
 from crowdtally.laws.base import ONE_CELL, ONE_LINE, Combination, EmptyCell, Terms
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import NoisyTable, staging
 from kit.damaged import edit
 from kit.made import made, visits
 from kit.silent import SilentDraws

@@ -16,8 +16,8 @@ from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.tables import formed
 from crowdtally.estimation.lifts import Seen, found_lifts
+from crowdtally.format import Published
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import Published
 from crowdtally.reader.asking.special import are_told
 from crowdtally.reader.release import Release
 from kit.auto_made import release_way, truth

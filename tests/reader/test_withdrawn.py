@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.published.withdrawal import FILE, write_note
+from crowdtally.format.withdrawal import FILE, write_note
 from kit.command import crowdtally
 from kit.stored import stored
 

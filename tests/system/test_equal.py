@@ -124,7 +124,7 @@ SLIPS = {
                'f"ε = {for_people(2 * loss.epsilon)}"', "ledger sequential sqlite"),
     "curator": ("curator/bounding/sra.py", "limit=self.limit)", "limit=self.limit + 1)",
                 "release sra laplace dense none csv duckdb: items"),
-    "published": ("published/seal.py", "ensure_ascii=False", "ensure_ascii=True, sort_keys=True",
+    "published": ("format/parse.py", "ensure_ascii=False", "ensure_ascii=True, sort_keys=True",
                   "release sra laplace dense none csv duckdb: items"),
     "estimation": ("estimation/items.py", "kept = min(float(", "kept = 0.5 * min(float(",
                    "release sra laplace dense none csv duckdb: contexts"),

@@ -103,8 +103,8 @@ class Showing:
 
 def opened(release: str, labels: str | None = None) -> Release:
     """The release, with its labels; that it was withdrawn is said on stderr."""
-    from crowdtally import published
+    from crowdtally import format
     from crowdtally.reader.release import Release
 
-    found = Release(published.load(release, options.remark(quiet=False)))
+    found = Release(format.load(release, options.remark(quiet=False)))
     return found if labels is None else found.with_labels(labels)

@@ -40,11 +40,11 @@ def check(
 
 
 def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
-    from crowdtally import published
+    from crowdtally import format
     from crowdtally.checkup import check_release
     from crowdtally.core.display import printable_json
 
-    found, books = published.load(release), None
+    found, books = format.load(release), None
     if ledger is not None:
         from crowdtally.ledger import Ledger
 

@@ -33,8 +33,8 @@ def demo(
     from crowdtally.curator.request.lists import read_list
     from crowdtally.errors import UsageError
     from crowdtally.facade import read, release
+    from crowdtally.format import refuse_existing
     from crowdtally.lab.demo import DAYS, generate
-    from crowdtally.published import refuse_existing
     from crowdtally.reader.asking.printing import believed_interval, whole
 
     Epsilon.of(epsilon)

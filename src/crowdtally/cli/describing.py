@@ -17,11 +17,11 @@ def describe(
     debug: options.DebugOption = False,
 ) -> None:
     """Say in plain words what a release counts, whom it protects and how far, and what not."""
-    from crowdtally import published
+    from crowdtally import format
     from crowdtally.reader.describing.description import WIDTH
     from crowdtally.reader.describing.description import describe as described
 
-    found = described(published.load(release, options.remark(quiet=False)))
+    found = described(format.load(release, options.remark(quiet=False)))
     if as_json:
         print(found.to_json())
         return

@@ -21,8 +21,8 @@ from crowdtally.cli.requesting import takes_request
 if TYPE_CHECKING:
     from crowdtally.curator.publish import Outside
     from crowdtally.curator.request.request import Request
+    from crowdtally.format import Published
     from crowdtally.ledger import Charged
-    from crowdtally.published import Published
 
 
 @takes_request
@@ -158,7 +158,7 @@ def _look(
 
 def _made(made: Published) -> Iterator[str]:
     """What there is to know of a release that was made, all of it public."""
-    from crowdtally.published.what_counts import counting_remarks
+    from crowdtally.format.load import counting_remarks
 
     yield f"Released to {made.folder}: {made.metadata['guarantee']['words']}"
     yield from _found(made.metadata)
@@ -189,7 +189,7 @@ def _charged(
 
 def _check_output(output: Path | None, dry_run: bool) -> None:
     from crowdtally.errors import UsageError
-    from crowdtally.published import check_target
+    from crowdtally.format import check_target
 
     if output is None and not dry_run:
         raise UsageError("say where to write the release: -o DIR.")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from crowdtally.core.display import plainly
 from crowdtally.errors import BudgetError, InputError, UsageError
+from crowdtally.format import Published, Staged, load, write_note
+from crowdtally.format.folder import unwritable
 from crowdtally.ledger import Charged, DrawnBeforeError, LedgerError
-from crowdtally.published import Published, Staged, load, write_note
-from crowdtally.published.folder import unwritable
 
 
 def show_again(earlier: Charged, target: Path, tell: Callable[[str], None]) -> Published:

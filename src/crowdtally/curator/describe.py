@@ -21,9 +21,9 @@ from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Released
+from crowdtally.format import SCHEMA
+from crowdtally.format.manifest import promise
 from crowdtally.ledger import Loss, Reservation
-from crowdtally.published import SCHEMA
-from crowdtally.published.metadata import promise
 
 _LISTED = 10_000
 _ORDER = (

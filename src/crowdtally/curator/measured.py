@@ -26,10 +26,10 @@ from crowdtally.curator.table import Table
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import CrowdtallyError
+from crowdtally.format import NoisyTable
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from crowdtally.core.layout import Layout
 from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.measured import Measured
 from crowdtally.curator.table import Table
+from crowdtally.format import NoisyTable
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 
 
 @dataclass(frozen=True, eq=False)

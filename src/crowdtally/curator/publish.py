@@ -29,10 +29,10 @@ from crowdtally.curator.request.request import Request
 from crowdtally.curator.stages import making, marking, placing, reading, reserving, starting
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released, Stage, finish
+from crowdtally.format import Published, staging
 from crowdtally.ledger import Ledger, Reserved
 from crowdtally.ledger.book import made_before
 from crowdtally.noise.draws import Draws
-from crowdtally.published import Published, staging
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,10 @@ from crowdtally.core.numbers import exact_sum, show, within_64_bits
 from crowdtally.core.privacy import Rho
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
+from crowdtally.format import NoisyTable
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 
 _ENDS = np.iinfo(np.int64)
 

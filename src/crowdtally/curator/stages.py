@@ -21,6 +21,7 @@ from pathlib import Path
 
 from crowdtally.curator.again import is_in_place
 from crowdtally.errors import CrowdtallyError
+from crowdtally.format import Staged
 from crowdtally.ledger import (
     DrawnBeforeError,
     LedgerError,
@@ -28,7 +29,6 @@ from crowdtally.ledger import (
     UnknownOutcomeError,
     VoidedError,
 )
-from crowdtally.published import Staged
 
 
 @contextmanager

@@ -22,10 +22,10 @@ from crowdtally.curator.publishing.sizes import expected_size
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
 from crowdtally.errors import CrowdtallyError
+from crowdtally.format import NoisyTable
 from crowdtally.laws.base import CellNoise
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,10 +41,10 @@ from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.measured_lifts import common_of
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.estimation.stopping import squares_of
+from crowdtally.format import NoisyTable
+from crowdtally.format.manifest import SummaryFacts
 from crowdtally.lab.truth import check_size
 from crowdtally.laws.base import NoiseLaw
-from crowdtally.published import NoisyTable
-from crowdtally.published.table import SummaryFacts
 from crowdtally.reader.estimating.item_facts import over_contexts
 
 Floats = NDArray[np.float64]

@@ -22,10 +22,10 @@ from crowdtally.core.hierarchy import (
     range_weights,
 )
 from crowdtally.core.layout import Buckets, Coefficients, Nodes
+from crowdtally.format import NoisyTable
+from crowdtally.format.manifest import SPARSE, SummaryFacts
 from crowdtally.lab.truth import check_size
 from crowdtally.laws.base import as_counts
-from crowdtally.published import NoisyTable
-from crowdtally.published.table import SPARSE, SummaryFacts
 from crowdtally.reader.estimating.sampled import Sampled
 
 Floats = NDArray[np.float64]

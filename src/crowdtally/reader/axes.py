@@ -11,9 +11,8 @@ import numpy as np
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import KINDS
 from crowdtally.errors import UsageError
-from crowdtally.published.domain import PublicList
-from crowdtally.published.load import Published
-from crowdtally.published.table import TableFacts
+from crowdtally.format.load import Published
+from crowdtally.format.manifest import PublicList, TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.lookup import AxisLookup
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crowdtally.core.display import paragraph, table
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
-from crowdtally.published import Published
+from crowdtally.format import Published
 
 _HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interval")
 

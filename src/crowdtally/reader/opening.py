@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 
-from crowdtally import published
+from crowdtally import format
 from crowdtally.reader.release import Release
 
 _logger = logging.getLogger("crowdtally")
@@ -13,4 +13,4 @@ _logger = logging.getLogger("crowdtally")
 
 def load(folder: str | os.PathLike[str]) -> Release:
     """Open a release that was saved; an InputError says what is damaged."""
-    return Release(published.load(folder, _logger.warning))
+    return Release(format.load(folder, _logger.warning))

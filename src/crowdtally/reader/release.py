@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from crowdtally.core.display import one_line
 from crowdtally.core.numbers import show
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.published import Published, WithdrawalNote, parquet
+from crowdtally.format import Published, WithdrawalNote, tables
 from crowdtally.reader.answers.answer import AnswerList
 from crowdtally.reader.answers.catalogue import read_labels
 from crowdtally.reader.answers.labels import Labels
@@ -157,7 +157,7 @@ class Release:
         if table is None:
             known = [one.name for one in self._published.tables]
             raise UsageError(f"this release has no table {name!r}. {did_you_mean(name, known)}")
-        return parquet.relation(self._published.path(table))
+        return tables.relation(self._published.path(table))
 
     def with_labels(
         self, labels: str | os.PathLike[str] | Mapping[Any, str | None] | Labels

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.registry import quoted
-from crowdtally.published.checks.files import digest_of
-from crowdtally.published.parquet import ask
-from crowdtally.published.words import damaged
+from crowdtally.format.contents import digest_of
+from crowdtally.format.manifest import damaged
+from crowdtally.format.tables import ask
 
 Floats = NDArray[np.float64]
 FEW = 200

@@ -21,8 +21,8 @@ from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
+from crowdtally.format.load import what_counts
 from crowdtally.ledger import Ledger
-from crowdtally.published.what_counts import what_counts
 from kit.made import made
 
 ROWS = pa.table({"item": ["a", "a", "b", "z"], "day": [1, 2, 2, 1], "user": [1, 1, 2, 2]})

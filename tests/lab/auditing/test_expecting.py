@@ -7,12 +7,12 @@ import pytest
 
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.steps.step import Released
+from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.cases import Case, cases_of
 from crowdtally.lab.auditing.databases import Pair
 from crowdtally.lab.auditing.pairs import pairs_of
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.lab.auditing.touched import seen_of
-from crowdtally.published import NoisyTable
 from kit.silent import SilentDraws
 
 

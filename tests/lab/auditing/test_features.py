@@ -9,9 +9,9 @@ import pytest
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Grid, Listed
 from crowdtally.curator.steps.step import Bound, Released
+from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.features import ABSENT, LARGEST, Columns
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import NoisyTable
 
 PLACES = Axis("place", np.array(["a", "b", "c"], dtype=object))
 DAYS = Axis("day", np.array([1, 2]))

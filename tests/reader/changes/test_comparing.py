@@ -11,7 +11,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
-from crowdtally.published.withdrawal import write_note
+from crowdtally.format.withdrawal import write_note
 from crowdtally.reader.changes.change_list import ChangeList
 from crowdtally.reader.changes.measured import bounds_of
 from crowdtally.reader.release import Release

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdtally.published import load
+from crowdtally.format import load
 from crowdtally.reader.describing.description import Description, describe
 from kit.adaptive import PASSED_OVER, adaptive
 

@@ -19,7 +19,7 @@ from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.split import PARTS as ALL_PARTS
 from crowdtally.curator.transforms import TRANSFORMS
-from crowdtally.published import Published, load
+from crowdtally.format import Published, load
 from crowdtally.reader.describing import protection
 from crowdtally.reader.describing.description import Description, describe
 from kit.hamlet import hamlet

@@ -15,8 +15,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.estimation.consistent_items import consistent_items
+from crowdtally.format import load
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import load
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed
 from crowdtally.reader.estimating.covering import same_records

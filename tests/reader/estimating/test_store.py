@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
-from crowdtally.published import load
+from crowdtally.format import load
 from crowdtally.reader.estimating import store
 from kit.stored import stored
 

@@ -15,8 +15,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.deadline import TooMuchError
 from crowdtally.errors import InputError
-from crowdtally.published import parquet
-from crowdtally.published.withdrawal import write_note
+from crowdtally.format import tables
+from crowdtally.format.withdrawal import write_note
 from crowdtally.reader.explorer import opened as module
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.shelf import Shelf, slug
@@ -328,9 +328,9 @@ def test_a_question_that_needs_too_much_memory_is_refused(
     with serving([ct.load(made)]) as server:
         server.until_ready()
         with pytest.raises(TooMuchError, match="too much memory"):
-            parquet.ask(made / "items.parquet", large)
+            tables.ask(made / "items.parquet", large)
         assert server.ask("/r/first/top.json").status == 200
-    assert parquet.ask(made / "items.parquet", large).fetchall() == [(3_000_000,)]
+    assert tables.ask(made / "items.parquet", large).fetchall() == [(3_000_000,)]
 
 
 def test_nothing_is_written_into_a_release(still: Two) -> None:

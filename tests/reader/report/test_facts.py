@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.published.withdrawal import write_note
+from crowdtally.format.withdrawal import write_note
 from crowdtally.reader.report.charts import top_figure
 from crowdtally.reader.report.facts import SCHEMA, Facts, facts_of
 from crowdtally.reader.report.heat_map import heat_figure

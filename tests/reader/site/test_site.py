@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.published.withdrawal import write_note
+from crowdtally.format.withdrawal import write_note
 from crowdtally.reader.pages.source import Source
 from crowdtally.reader.pages.tables import special_numbers
 from crowdtally.reader.site import index, places

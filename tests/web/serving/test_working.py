@@ -18,7 +18,7 @@ import pytest
 
 from crowdtally.core import deadline
 from crowdtally.core.deadline import Patience, TooMuchError, go_on, having, stoppable
-from crowdtally.published import parquet
+from crowdtally.format import tables
 from crowdtally.web.serving import working
 from crowdtally.web.serving.refusing import Refused
 from crowdtally.web.serving.working import Work
@@ -64,7 +64,7 @@ def test_a_question_to_a_file_is_stopped_when_its_time_is_over(
 
     def question() -> None:
         try:
-            parquet.ask(path, ENDLESS).fetchall()
+            tables.ask(path, ENDLESS).fetchall()
         except BaseException as error:
             ended.append(error)
             raise
@@ -77,7 +77,7 @@ def test_a_question_to_a_file_is_stopped_when_its_time_is_over(
     assert "0.3 seconds" in refused.words
     assert done.wait(300), "it goes on although nobody waits"
     assert [type(one) for one in ended] == [TooMuchError]
-    assert parquet.ask(path, "SELECT count(*) FROM release").fetchall() == [(1000,)]
+    assert tables.ask(path, "SELECT count(*) FROM release").fetchall() == [(1000,)]
 
 
 def test_a_question_that_is_given_up_keeps_its_thread_but_no_other(

@@ -12,7 +12,7 @@ from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.errors import UsageError
-from crowdtally.published.metadata import OWN_RULE
+from crowdtally.format.manifest import OWN_RULE
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.request.discovering import Discovery
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import UsageError
+from crowdtally.format import INTERVAL_LEVEL
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.conversion import PRIORS, odds
-from crowdtally.published import INTERVAL_LEVEL
 
 LARGEST = Epsilon(Fraction(1000))
 """An ε beyond which nobody is protected, and none is looked for."""

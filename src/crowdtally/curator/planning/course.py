@@ -27,7 +27,7 @@ from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.bounds import expected_error
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import Sizes, power_of, read_sizes
-from crowdtally.published import NoisyTable
+from crowdtally.format import NoisyTable
 
 RELIABLE = 300
 """Users times ε below which the sizes are hardly more than noise."""

@@ -35,9 +35,9 @@ from crowdtally.curator.request.paying import unspent_words
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.table import Table
+from crowdtally.format import INTERVAL_LEVEL
 from crowdtally.laws.base import NoiseLaw, as_counts
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import INTERVAL_LEVEL
 
 _LARGEST_GUESS = 2**62
 

@@ -20,10 +20,10 @@ from crowdtally.curator.request.split import TOTAL
 from crowdtally.curator.selecting.unknown_cells import Discovered
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
+from crowdtally.format import NoisyTable
+from crowdtally.format.manifest import DISCOVERED
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
-from crowdtally.published.table import DISCOVERED
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.decided import Decided
+from crowdtally.format import NoisyTable
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.table import Table
+from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.features import Column, Columns
 from crowdtally.lab.auditing.fitting import Expected
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.balls import Rate
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable
 
 Tables = Mapping[str, NoisyTable]
 

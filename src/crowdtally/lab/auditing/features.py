@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from crowdtally.core.layout import Layout, Listed
 from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.steps.step import Bound, Released
-from crowdtally.published import NoisyTable
+from crowdtally.format import NoisyTable
 
 ABSENT = -(1 << 62)
 """Stands for the value of a cell that was not published; below every value."""

@@ -15,8 +15,8 @@ from crowdtally.core.numbers import positions
 from crowdtally.curator.measured import AnyTable
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.step import Released
+from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.databases import Pair
-from crowdtally.published import NoisyTable
 
 _SMALL = 64
 """Tables up to this size are looked at as they are."""

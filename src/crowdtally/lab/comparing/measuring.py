@@ -16,6 +16,7 @@ from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.steps.step import Reading
+from crowdtally.format import NoisyTable
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparing.held import Held
@@ -26,7 +27,6 @@ from crowdtally.lab.metrics import Compared, measured
 from crowdtally.lab.metrics.queries import ranges
 from crowdtally.lab.rehearsing import Halfway, Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.published import NoisyTable
 
 KS = (1, 3, 10, 30, 100)
 """The lengths of lists, where nothing else is said."""

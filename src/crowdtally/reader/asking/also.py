@@ -9,7 +9,7 @@ import numpy as np
 from crowdtally.errors import UsageError
 from crowdtally.estimation.lifts import Seen, found_lifts
 from crowdtally.estimation.specials import AMONG
-from crowdtally.published.table import TableFacts
+from crowdtally.format.manifest import TableFacts
 from crowdtally.reader.asking.partners import Partners
 from crowdtally.reader.asking.recommended import POPULAR, Recommendations
 from crowdtally.reader.asking.special import (

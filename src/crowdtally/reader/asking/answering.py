@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from crowdtally.core.deadline import go_on
 from crowdtally.core.hierarchy import Sketching
 from crowdtally.errors import UsageError
+from crowdtally.format import Published
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination, as_counts
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.boxes import Summed, combined, summed
 from crowdtally.reader.condition import Box

@@ -9,9 +9,9 @@ from math import hypot, prod
 
 import numpy as np
 
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination, as_counts
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.asking.answering import ALL_USERS, Answer
 from crowdtally.reader.condition import Box
 from crowdtally.reader.estimating.believed import Total

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.hierarchy import DyadicAxis, consistent, range_weights
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.condition import Box
 from crowdtally.reader.lookup import AxisLookup, Mask
 from crowdtally.reader.tables import FEW, Weights

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from crowdtally.estimation.mixing import FEW
-from crowdtally.published.table import TableFacts
+from crowdtally.format.manifest import TableFacts
 from crowdtally.reader.asking.floor import floor_of_cells
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Mask

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Terms, as_counts
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.asking.answering import shown
 from crowdtally.reader.asking.boxes import Parts, Summed
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from crowdtally.errors import UsageError
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination, as_counts
-from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units
 from crowdtally.reader.asking.boxes import Summed, leaves, summed

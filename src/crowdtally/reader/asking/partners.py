@@ -10,9 +10,9 @@ import numpy as np
 
 from crowdtally.estimation.facts import ItemFacts, Noisy, Summary
 from crowdtally.estimation.items import estimate_items
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import ONE_CELL, as_counts
-from crowdtally.published.table import TableFacts
-from crowdtally.published.what_counts import what_counts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units
 from crowdtally.reader.asking.floor import floor_of_cells, floor_words

@@ -9,9 +9,9 @@ import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.estimation.truncated import flat_posterior
+from crowdtally.format import Published
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import as_counts
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units
 from crowdtally.reader.asking.noisy_lines import NoisyLine

@@ -13,8 +13,8 @@ from crowdtally.estimation.chances import chances_among
 from crowdtally.estimation.lifts import FoundLifts, Seen, found_lifts
 from crowdtally.estimation.lifts_together import lifts_together
 from crowdtally.estimation.specials import AMONG
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.asking.noisy_lines import NoisyLines
 from crowdtally.reader.asking.recommended import SPECIAL, Recommendation, Recommendations
 from crowdtally.reader.asking.selected import selected_table

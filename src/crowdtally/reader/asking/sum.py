@@ -9,9 +9,9 @@ from math import prod
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
-from crowdtally.published.what_counts import what_counts
+from crowdtally.format import Published
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import TableFacts
 from crowdtally.reader.answers.answer import AnswerTable, as_json
 from crowdtally.reader.answers.columns import Column, columns_of
 from crowdtally.reader.answers.labels import Labels

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.published.table import TableFacts
-from crowdtally.published.what_counts import what_counts
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import TableFacts
 from crowdtally.reader.asking.chosen import chosen_contexts, how_many
 from crowdtally.reader.asking.evidence import spoken_for
 from crowdtally.reader.asking.floor import floor_of_cells, floor_words

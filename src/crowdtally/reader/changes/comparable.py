@@ -9,7 +9,7 @@ import numpy as np
 
 from crowdtally.core.display import some
 from crowdtally.errors import UsageError
-from crowdtally.published import Published
+from crowdtally.format import Published
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.reading import POPULAR
 from crowdtally.reader.estimating.covering import is_bounded

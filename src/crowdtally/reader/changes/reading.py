@@ -9,10 +9,9 @@ import numpy as np
 
 from crowdtally.errors import UsageError
 from crowdtally.estimation.facts import Chosen
+from crowdtally.format.manifest import DISTINCT, TableFacts
 from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.published.metadata import DISTINCT
-from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units
 from crowdtally.reader.asking.selected import selected_table

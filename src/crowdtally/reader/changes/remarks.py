@@ -8,9 +8,9 @@ import numpy as np
 
 from crowdtally.core.display import plainly
 from crowdtally.core.numbers import show
-from crowdtally.published import Published
-from crowdtally.published.metadata import DISTINCT
-from crowdtally.published.what_counts import what_counts
+from crowdtally.format import Published
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import DISTINCT
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.changes.reading import Reading
 from crowdtally.reader.changes.testing import Pair

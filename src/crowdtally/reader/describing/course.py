@@ -9,9 +9,8 @@ from typing import Any
 from crowdtally.core.layout import BINS, EDGES, HEAD, HEAD_ROWS, SPLIT_HEAD, TASTES
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.published import Published
-from crowdtally.published.auto import AutoFacts, StepFacts
-from crowdtally.published.metadata import Guarantee
+from crowdtally.format import Published
+from crowdtally.format.manifest import AutoFacts, Guarantee, StepFacts
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import amount, listed, number
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdtally.core import display
 from crowdtally.core.numbers import show
-from crowdtally.published import Published, WithdrawalNote
+from crowdtally.format import Published, WithdrawalNote
 from crowdtally.reader.describing.course import course_lines
 from crowdtally.reader.describing.promise import beliefs, promise_lines, remark_lines
 from crowdtally.reader.describing.protection import protection_lines

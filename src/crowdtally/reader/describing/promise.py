@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from crowdtally.core.numbers import show
+from crowdtally.format import Published
 from crowdtally.laws.conversion import PRIORS, epsilon_of, odds, percent, rounded_up
-from crowdtally.published import Published
 from crowdtally.reader.describing.whom import who
 from crowdtally.reader.describing.words import WRITTEN, listed, number, power_of_e
 

@@ -9,11 +9,17 @@ from math import sqrt
 from crowdtally.core.layout import PAIRS, SIZES
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
+from crowdtally.format import Published
+from crowdtally.format.manifest import (
+    AUTO,
+    DISTINCT,
+    STATED,
+    UNCUT,
+    BoundFacts,
+    TableFacts,
+    bounds_nobody,
+)
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.published import Published
-from crowdtally.published.auto import bounds_nobody
-from crowdtally.published.metadata import AUTO, DISTINCT, STATED, UNCUT, BoundFacts
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.what import counts
 from crowdtally.reader.describing.whom import statement, who
 from crowdtally.reader.describing.words import amount, listed, number, several

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from crowdtally.core.numbers import show
+from crowdtally.format import Published
+from crowdtally.format.manifest import Standing
 from crowdtally.laws.conversion import rounded_down
-from crowdtally.published import Published
-from crowdtally.published.metadata import Standing
 from crowdtally.reader.describing.promise import at_most
 
 

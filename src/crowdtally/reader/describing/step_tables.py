@@ -20,9 +20,9 @@ from crowdtally.core.layout import (
     TASTES_AGAIN,
     ZOOM,
 )
+from crowdtally.format import Published
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.gaussian import GaussianNoise
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.describing.words import listed, number, several
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from crowdtally.core.layout import TASTES
-from crowdtally.published import Published
-from crowdtally.published.metadata import AUTO, DISTINCT, STATED, UNCUT
+from crowdtally.format import Published
+from crowdtally.format.manifest import AUTO, DISTINCT, STATED, UNCUT
 from crowdtally.reader.describing.course import assumed_lines
 from crowdtally.reader.describing.protection import KEPT, SCALED
 from crowdtally.reader.describing.what import counts

@@ -6,10 +6,14 @@ from collections.abc import Iterator
 from math import prod
 
 from crowdtally.core.layout import EDGES, HEAD, HEADS, PAIRS, POPULARITY
-from crowdtally.published import Published
-from crowdtally.published.domain import PublicDomain, PublicList
-from crowdtally.published.metadata import RecordFacts
-from crowdtally.published.table import SummaryFacts, TableFacts
+from crowdtally.format import Published
+from crowdtally.format.manifest import (
+    PublicDomain,
+    PublicList,
+    RecordFacts,
+    SummaryFacts,
+    TableFacts,
+)
 from crowdtally.reader.describing.step_tables import step_table
 from crowdtally.reader.describing.words import amount, code, examples, listed, number, several
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crowdtally.published import Published
+from crowdtally.format import Published
 from crowdtally.reader.describing.words import listed, number
 
 _WHO = {"user": "user"}

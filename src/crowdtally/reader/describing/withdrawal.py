@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crowdtally.published import WithdrawalNote
+from crowdtally.format import WithdrawalNote
 
 
 def withdrawal_lines(note: WithdrawalNote | None) -> Iterator[str]:

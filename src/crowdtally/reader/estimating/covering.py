@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from crowdtally.format import Published
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
-from crowdtally.published.what_counts import what_counts
 from crowdtally.reader.estimating.believed import TRUE
 from crowdtally.reader.estimating.item_facts import MOST
 

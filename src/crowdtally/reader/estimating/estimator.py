@@ -15,10 +15,10 @@ from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import ItemFacts, Noisy
 from crowdtally.estimation.items import estimate_items
 from crowdtally.estimation.sizes import read_sizes
+from crowdtally.format import Published
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating import store
 from crowdtally.reader.estimating.believed import (

@@ -21,9 +21,9 @@ from crowdtally.estimation.contexts import (
 from crowdtally.estimation.measured_lifts import common_of
 from crowdtally.estimation.sizes import read_sizes
 from crowdtally.estimation.stopping import squares_of
+from crowdtally.format import Published
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import NoiseLaw
-from crowdtally.published import Published
-from crowdtally.published.table import TableFacts
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed, Floats, Ints, Mask, deviations
 from crowdtally.reader.estimating.steps import counts, found_alike, places

@@ -10,12 +10,11 @@ import numpy as np
 
 from crowdtally.core.hierarchy import DyadicAxis
 from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Noisy, Summary
+from crowdtally.format import Published
+from crowdtally.format.manifest import AutoFacts, TableFacts
 from crowdtally.laws.base import ONE_CELL, Combination, NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
-from crowdtally.published import Published
-from crowdtally.published.auto import AutoFacts
-from crowdtally.published.table import TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.estimating.believed import Floats
 from crowdtally.reader.estimating.steps import counts, groups, norm_of, number, places

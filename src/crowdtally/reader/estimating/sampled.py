@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.core.counts import Keeping
+from crowdtally.format.manifest import TableFacts
 from crowdtally.laws.base import Combination, EmptyCell, NoiseLaw
-from crowdtally.published.table import TableFacts
 
 Floats = NDArray[np.float64]
 

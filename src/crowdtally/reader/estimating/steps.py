@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from crowdtally.estimation.sizes import Norm
-from crowdtally.published import Published
-from crowdtally.published.auto import AutoFacts
-from crowdtally.published.table import TableFacts
+from crowdtally.format import Published
+from crowdtally.format.manifest import AutoFacts, TableFacts
 from crowdtally.reader import tables
 from crowdtally.reader.estimating.believed import Floats, Ints
 from crowdtally.reader.lookup import AxisLookup

@@ -21,7 +21,7 @@ from stat import S_ISREG
 
 import numpy as np
 
-from crowdtally.published import Published
+from crowdtally.format import Published
 from crowdtally.reader.estimating.believed import Believed
 
 VARIABLE = "CROWDTALLY_CACHE"

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from crowdtally.core.deadline import TooMuchError
 from crowdtally.core.numbers import show
 from crowdtally.errors import UsageError
+from crowdtally.format.manifest import Guarantee
 from crowdtally.laws.conversion import odds_words
-from crowdtally.published.metadata import Guarantee
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 from crowdtally.reader.explorer import comparing
 from crowdtally.reader.explorer.asked import Asked

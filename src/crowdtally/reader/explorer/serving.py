@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from crowdtally.errors import UsageError
-from crowdtally.published import parquet
+from crowdtally.format import tables
 from crowdtally.reader.explorer.app import Explorer
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.release import Release
@@ -46,7 +46,7 @@ def serve(
     if not releases:
         raise UsageError("name at least one release: crowdtally serve RELEASE.")
     Hosts.of(host, port, names)  # a name that is none is told before anything listens
-    parquet.hold_memory(MEMORY)
+    tables.hold_memory(MEMORY)
     listening = bound(host, port)
     try:
         if not is_loopback(host):

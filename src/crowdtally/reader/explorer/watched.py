@@ -8,7 +8,7 @@ from pathlib import Path
 
 from crowdtally.core import files
 from crowdtally.errors import InputError
-from crowdtally.published import Published
+from crowdtally.format import Published
 
 _Identity = tuple[tuple[int, ...], ...]
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from crowdtally.core import files
 from crowdtally.core.display import markdown, printable_json
-from crowdtally.published import Published, TableFacts, footer, parquet
+from crowdtally.format import Published, TableFacts, tables
 from crowdtally.reader.describing.withdrawal import withdrawal_lines
 
 _PARQUET = "application/x-parquet"
@@ -48,7 +48,7 @@ def croissant(published: Published) -> str:
 
 
 def _dataset(published: Published) -> dict[str, Any]:
-    facts = footer.facts(published.metadata)
+    facts = tables.facts(published.metadata)
     told = [*withdrawal_lines(published.withdrawn), facts["guarantee"]]
     release = {
         "@type": "cr:FileObject",
@@ -86,7 +86,7 @@ def _file(published: Published, table: TableFacts) -> dict[str, Any]:
 
 
 def _record_set(published: Published, table: TableFacts) -> dict[str, Any]:
-    columns = parquet.opened(published.folder / table.file).columns
+    columns = tables.opened(published.folder / table.file).columns
     return {
         "@type": "cr:RecordSet",
         "@id": table.name,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from crowdtally.core.files import refuse_taken, write_new
 from crowdtally.errors import UsageError
-from crowdtally.published import Published
+from crowdtally.format import Published
 from crowdtally.reader.exporting.croissant import croissant
 from crowdtally.reader.exporting.registry import registry
 

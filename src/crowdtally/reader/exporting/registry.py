@@ -14,7 +14,7 @@ from fractions import Fraction
 from crowdtally.core.display import markdown
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
-from crowdtally.published import Published
+from crowdtally.format import Published
 from crowdtally.reader.describing.course import course_lines
 from crowdtally.reader.describing.promise import promise_lines
 from crowdtally.reader.describing.protection import protection_lines

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.published import Published
+from crowdtally.format import Published
 from crowdtally.reader.answers.labels import Labels
 from crowdtally.reader.asking.chosen import chosen_contexts
 from crowdtally.reader.asking.recommended import Recommendations

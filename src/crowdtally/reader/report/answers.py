@@ -12,7 +12,7 @@ import numpy as np
 
 from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
-from crowdtally.published import parquet
+from crowdtally.format import tables
 from crowdtally.reader.asking.floor import floor_of_cells
 from crowdtally.reader.asking.sum import Sum, stated_by, sum_over
 from crowdtally.reader.asking.top import top
@@ -254,7 +254,7 @@ class Asking:
             f"SELECT {first}, {other}, count, low, high FROM release "
             f"ORDER BY count DESC, file_row_number LIMIT {PAIRS}"
         )
-        rows = parquet.ask(self.axes.published.path(table), query).fetchall()
+        rows = tables.ask(self.axes.published.path(table), query).fetchall()
         floor = floor_of_cells(table, table.cells)
         made = (
             Pair(item, beside, count, low, high, count > floor)

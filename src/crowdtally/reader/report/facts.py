@@ -9,7 +9,7 @@ from typing import Any
 
 from crowdtally.core import display
 from crowdtally.core.numbers import show
-from crowdtally.published import Published
+from crowdtally.format import Published
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.axes import Axes

@@ -6,10 +6,9 @@ import shlex
 from dataclasses import dataclass
 
 from crowdtally.core.numbers import show
-from crowdtally.published import Published
-from crowdtally.published.metadata import AUTO, DISTINCT
-from crowdtally.published.table import TableFacts
-from crowdtally.published.what_counts import what_counts
+from crowdtally.format import Published
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import AUTO, DISTINCT, TableFacts
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.describing.what import table_lines
 from crowdtally.reader.estimating.believed import TRUE

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.core.numbers import show
-from crowdtally.published import Published
-from crowdtally.published.metadata import Standing
+from crowdtally.format import Published
+from crowdtally.format.manifest import Standing
 from crowdtally.reader.describing.course import course_lines
 from crowdtally.reader.describing.protection import part_words, parts_lines
 from crowdtally.reader.describing.spending import (

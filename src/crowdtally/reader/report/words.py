@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from crowdtally.published import Published
-from crowdtally.published.metadata import AUTO, STATED, UNCUT
+from crowdtally.format import Published
+from crowdtally.format.manifest import AUTO, STATED, UNCUT
 from crowdtally.reader.describing.description import Section
 from crowdtally.reader.describing.promise import promise_lines, remark_lines
 from crowdtally.reader.describing.protection import bounding_lines, exactness_line, noise_lines

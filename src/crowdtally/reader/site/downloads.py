@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crowdtally.published import Published, packaging
-from crowdtally.published.withdrawal import FILE as NOTE
+from crowdtally.format import Published, datapackage
+from crowdtally.format.withdrawal import FILE as NOTE
 from crowdtally.reader.exporting.croissant import croissant
 
 CROISSANT = "croissant.json"
 _METADATA = {
     "release.json": "The release about itself: guarantee, method, noise, lists, charge.",
-    packaging.FILE: "Frictionless Data Package: fields, types and hashes of the tables.",
+    datapackage.FILE: "Frictionless Data Package: fields, types and hashes of the tables.",
     CROISSANT: "Croissant metadata, for machine-learning libraries.",
     NOTE: "That the release was withdrawn, when and why.",
 }

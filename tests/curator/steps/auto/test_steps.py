@@ -20,7 +20,7 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import PlannedStep
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released
-from crowdtally.published import NoisyTable
+from crowdtally.format import NoisyTable
 from kit import long_tail
 from kit.cheap import cheap_estimates
 from kit.long_tail import COMMON, EPSILON, ITEMS, USERS, rows_of_all, scaled, table_of

@@ -15,7 +15,7 @@ from crowdtally.curator.steps.step import Released
 from crowdtally.estimation.estimates import ItemEstimates
 from crowdtally.estimation.facts import Binned, Chosen, Floats, ItemFacts, Noisy
 from crowdtally.estimation.items import estimate_items
-from crowdtally.published import NoisyTable
+from crowdtally.format import NoisyTable
 
 
 def as_floats(table: NoisyTable) -> Floats:

@@ -18,7 +18,7 @@ from crowdtally.curator.refined import Averaged, Refined, can_be_refined
 from crowdtally.curator.steps.auto.planned import Passed, Planned, Question, course_of
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
-from crowdtally.published import NoisyTable
+from crowdtally.format import NoisyTable
 
 _WHY = "the first look found that contexts differ: the same cells with half of its noise"
 _WHY_MEAN = "the first look found that contexts differ: the mean of it and of a second one"

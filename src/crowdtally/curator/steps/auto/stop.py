@@ -24,9 +24,9 @@ from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.estimation.contexts import ContextFacts
 from crowdtally.estimation.stopping import differ, squares_of
+from crowdtally.format import NoisyTable
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
-from crowdtally.published import NoisyTable
 
 HALF = Fraction(1, 2)
 """Of a share: what the look takes. The other half is for halving the noise of the same cells."""

@@ -31,9 +31,9 @@ from crowdtally.curator.steps.auto.questions import AllItems
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms.dyadic import DyadicTransform
 from crowdtally.curator.transforms.haar import HaarTransform, haar_counts
+from crowdtally.format import NoisyTable
 from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable
 from crowdtally_research.reproducing.figure import AUTO, Number, Place
 from crowdtally_research.reproducing.papers.cormode.tables import (
     AXIS,

@@ -27,10 +27,10 @@ from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms.none import Untransformed
 from crowdtally.curator.transforms.transform import Transform
+from crowdtally.format import NoisyTable
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.published import NoisyTable
 from crowdtally_research.reproducing.figure import Data
 
 # Tables of counts of which most cells are empty, made as the paper makes them.

@@ -1,7 +1,8 @@
-"""``release.json`` from its bytes, checked: every fault is one sentence."""
+"""Bytes to Manifest: seal, versions, old names."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -9,11 +10,37 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from crowdtally.errors import InputError
-from crowdtally.published import seal
-from crowdtally.published.checks.agreement import disagreements
-from crowdtally.published.checks.fields import HASH, RELEASE
-from crowdtally.published.checks.shape import faults
-from crowdtally.published.words import damaged, received
+from crowdtally.format.agreement import disagreements
+from crowdtally.format.manifest import HASH, RELEASE, damaged, faults, received
+
+# ``release.json`` carries its own SHA-256, so that a changed byte in it is seen.
+#
+# The hash is of the file as it would be with 64 zeros instead of the hash. It is against
+# accidents: who changes the file on purpose can compute it anew. Against that stands the ledger.
+
+FIELD = "sha256"
+"""The last field of ``release.json``."""
+_ZEROS = "0" * 64
+
+
+def sealed(metadata: dict[str, Any]) -> bytes:
+    """The bytes of ``release.json``; ``metadata`` gets the hash, as its last field."""
+    metadata.pop(FIELD, None)
+    metadata[FIELD] = _ZEROS
+    text = json.dumps(metadata, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    metadata[FIELD] = hashlib.sha256(text.encode()).hexdigest()
+    # The last occurrence: a value of a public list may be 64 zeros too.
+    before, _, after = text.rpartition(_ZEROS)
+    return f"{before}{metadata[FIELD]}{after}".encode()
+
+
+def holds(raw: bytes, digest: str) -> bool:
+    """Whether ``digest``, found in the file ``raw``, is the file's own."""
+    before, _, after = raw.rpartition(digest.encode())
+    return hashlib.sha256(before + _ZEROS.encode() + after).hexdigest() == digest
+
+
+# ``release.json`` from its bytes, checked: every fault is one sentence.
 
 
 def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:
@@ -30,8 +57,8 @@ def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:
             f"{str(path)!r} has layout {received(metadata['schema'])}; this version reads "
             f"{schema!r} alone: use the version that wrote it."
         )
-    digest = metadata.get(seal.FIELD)
-    if HASH.fits(digest) and not seal.holds(raw, str(digest)):
+    digest = metadata.get(FIELD)
+    if HASH.fits(digest) and not holds(raw, str(digest)):
         raise damaged(path, "it was changed after it was written (its SHA-256 is another)")
     for fault in chain(faults(RELEASE, metadata), _further(metadata)):
         raise damaged(path, fault)

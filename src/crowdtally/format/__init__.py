@@ -22,17 +22,17 @@ nothing here can see a record.
 
 from __future__ import annotations
 
-from crowdtally.published.folder import (
+from crowdtally.format.folder import (
     Staged,
     check_target,
     refuse_existing,
     staging,
     temporary_target,
 )
-from crowdtally.published.load import SCHEMA, Published, load
-from crowdtally.published.noisy import INTERVAL_LEVEL, NoisyTable
-from crowdtally.published.table import TableFacts
-from crowdtally.published.withdrawal import WithdrawalNote, write_note
+from crowdtally.format.load import SCHEMA, Published, load
+from crowdtally.format.manifest import TableFacts
+from crowdtally.format.tables import INTERVAL_LEVEL, NoisyTable
+from crowdtally.format.withdrawal import WithdrawalNote, write_note
 
 __all__ = [
     "INTERVAL_LEVEL",

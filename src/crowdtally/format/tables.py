@@ -1,8 +1,4 @@
-"""Release tables as Parquet files, through DuckDB: written in blocks, and opened again.
-
-What a file holds beside its rows (names, types, row groups, the name of the writer) follows from
-the table's columns, its number of rows and the release's public facts (``footer``) alone.
-"""
+"""Parquet: write, open, footer."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -22,9 +19,17 @@ from numpy.typing import NDArray
 
 from crowdtally.core import files
 from crowdtally.core.deadline import TooMuchError, stoppable
+from crowdtally.core.layout import KINDS, Layout
+from crowdtally.core.numbers import saturating_sum, show, within_64_bits
 from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError
-from crowdtally.published.words import damaged
+from crowdtally.format.manifest import CHOSEN, damaged, promise
+from crowdtally.laws.base import NoiseLaw, as_counts
+
+# Release tables as Parquet files, through DuckDB: written in blocks, and opened again.
+#
+# What a file holds beside its rows (names, types, row groups, the name of the writer) follows
+# from the table's columns, its number of rows and the release's public facts (``footer``) alone.
 
 Block = Mapping[str, NDArray[np.generic]]
 """Equally long columns by name; text is an object array."""
@@ -241,3 +246,104 @@ def _literal(path: Path) -> str:
 
 def _escaped(text: Path | str) -> str:
     return str(text).replace("'", "''")
+
+
+# A table with its noise on, as it is written.
+
+INTERVAL_LEVEL = Fraction(19, 20)
+"""How likely the noise lies within ``low`` … ``high`` of a table."""
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyTable:
+    """A table with its noise on, safe to show to anyone."""
+
+    name: str
+    """Its file's name without the ending."""
+    layout: Layout
+    """The public cells, and the columns that name them."""
+    values: NDArray[Any]
+    """The noisy count of every published cell, in order, in integer units."""
+    law: NoiseLaw
+    """The law of the noise on them, and what one unit means as a count."""
+    facts: Mapping[str, Any]
+    """What else ``release.json`` says about the table."""
+    cells: NDArray[Any] | None = None
+    """Numbers of the published cells, ascending; None where all of the layout are published."""
+
+    def blocks(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """The table's columns, a million rows at a time, sorted by cell."""
+        noise = self._noise()
+        reach = min(self.law.half_width(INTERVAL_LEVEL), 2**62)
+        for start in range(0, max(len(self.values), 1), _BLOCK):
+            rows = np.arange(start, min(start + _BLOCK, len(self.values)))
+            cells = rows if self.cells is None else self.cells[rows]
+            values = within_64_bits(self.values[rows])
+            yield {
+                **self.layout.columns(cells),
+                "count": as_counts(values, self.law.unit),
+                "noise_std": np.full(len(cells), noise["std"]),
+                "low": as_counts(saturating_sum(values, -reach), self.law.unit),
+                "high": as_counts(saturating_sum(values, reach), self.law.unit),
+            }
+
+    def _noise(self) -> dict[str, Any]:
+        width = self.law.half_width(INTERVAL_LEVEL)
+        return {
+            **self.law.to_json(),
+            "std": self.law.std(),
+            "interval_level": show(INTERVAL_LEVEL),
+            "interval_half_width": as_counts(width, self.law.unit),
+        }
+
+    def description(self) -> dict[str, Any]:
+        """The table's entry in ``release.json``; writing it adds ``rows`` and ``sha256``."""
+        return {
+            "name": self.name,
+            "file": f"{self.name}.parquet",
+            "columns": list(self.layout.names),
+            "cells": self.layout.size,
+            **self.facts,
+            **({"publishing": CHOSEN} if KINDS[self.name].chosen else {}),
+            "noise": self._noise(),
+        }
+
+
+# What the footer of every table says of its release: which one it is, and what it promises.
+#
+# A table may travel without its folder. The notes are facts of ``release.json`` that were public
+# before the records were read, and the release's random name. Nothing else may stand there: no
+# count, no time, no name of a computer, a person or a dataset.
+
+PREFIX = "crowdtally."
+"""What the keys of the notes begin with: other programs have keys of their own."""
+
+
+def facts(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The promise, and whose it is, in a few texts.
+
+    Args:
+        metadata: ``release.json``.
+    """
+    promised = metadata["guarantee"]
+    return {
+        "schema": metadata["schema"],
+        "release": metadata["id"],
+        "guarantee": promise(metadata),
+        "epsilon": promised["epsilon"],
+        "delta": promised["delta"],
+        "unit": promised["unit"]["kind"],
+    }
+
+
+def notes(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """The same as notes of a Parquet footer, by key."""
+    return {f"{PREFIX}{name}": words for name, words in facts(metadata).items()}
+
+
+def disagreements(found: Mapping[str, str], metadata: Mapping[str, Any]) -> Iterator[str]:
+    """What ``release.json`` says that a footer does not."""
+    for key, words in notes(metadata).items():
+        if found.get(key) != words:
+            yield f"its footer does not say the {key.removeprefix(PREFIX)} of release.json"

@@ -1,4 +1,4 @@
-"""A release on disk, opened: checked when it is loaded, its metadata parsed once."""
+"""A release on disk, opened."""
 
 from __future__ import annotations
 
@@ -6,22 +6,35 @@ import hashlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from crowdtally.core import files as regular
+from crowdtally.core.counts import Counted
 from crowdtally.errors import InputError
-from crowdtally.published import packaging
-from crowdtally.published.auto import AutoFacts
-from crowdtally.published.checks.files import check_table
-from crowdtally.published.checks.parsing import parsed
-from crowdtally.published.copying import copy_files
-from crowdtally.published.domain import PublicDomain
-from crowdtally.published.folder import staging, unwritable
-from crowdtally.published.metadata import Charged, Guarantee, MethodFacts, RecordFacts, promise
-from crowdtally.published.table import TableFacts
-from crowdtally.published.withdrawal import WithdrawalNote, note_in
+from crowdtally.format import datapackage
+from crowdtally.format.contents import check_table
+from crowdtally.format.folder import copy_files, staging, unwritable
+from crowdtally.format.manifest import (
+    DISTINCT,
+    STATED,
+    AutoFacts,
+    BoundFacts,
+    Charged,
+    Guarantee,
+    MethodFacts,
+    PublicDomain,
+    RecordFacts,
+    TableFacts,
+    bounds_nobody,
+    promise,
+)
+from crowdtally.format.parse import parsed
+from crowdtally.format.withdrawal import WithdrawalNote, note_in
+
+# A release on disk, opened: checked when it is loaded, its metadata parsed once.
 
 SCHEMA = "crowdtally-release/1"
 """Name and version of the layout of ``release.json``; see docs/release-format.md."""
@@ -113,7 +126,7 @@ class Published:
     @property
     def files(self) -> tuple[str, ...]:
         """The names of its files; a note that calls it back is not one of them."""
-        return ("release.json", packaging.FILE, *(table.file for table in self.tables))
+        return ("release.json", datapackage.FILE, *(table.file for table in self.tables))
 
     def path(self, table: TableFacts) -> Path:
         """The Parquet file of a table, found whole: a file that changed is checked again."""
@@ -165,3 +178,53 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
     if tell is not None and (remark := found.withdrawal_remark()) is not None:
         tell(remark)
     return found
+
+
+# What the counts of a released table count, from what ``release.json`` says about its method.
+
+
+def what_counts(published: Published, table: TableFacts) -> Counted:
+    """What is counted of one user in a table."""
+    method, guarantee = published.method, published.guarantee
+    auto = published.auto
+    free = auto is not None and table.kind.answers and bounds_nobody(table.law)
+    if table.law.per_cell or method.bounding == DISTINCT or free:
+        return Counted("users", 1, everywhere=True)
+    if guarantee.unit in ("row", "person"):
+        return Counted("users", None, weight=guarantee.column)
+    if method.bounding == STATED:
+        return Counted("records", None, stated=method.bounds[table.name].bound)
+    # A table of discovered items has its bound as its sensitivity, and no other.
+    bound = method.bounds.get(table.name, BoundFacts(table.sensitivity, Fraction(1)))
+    return Counted(
+        "users" if published.counted == "users" else "records",
+        bound.bound,
+        method.cap is not None or auto is not None,
+        method.cap or 1,
+        bound.scaling,
+        uncapped=auto is not None and auto.repeats,
+        pairs=table.kind.is_pairs,
+        quantity=_quantity(published),
+        norm=_norm(published, table),
+    )
+
+
+def _norm(published: Published, table: TableFacts) -> str:
+    """What rows were scaled to; of ``auto``, which decides it, by the table's own step."""
+    step = None if published.auto is None else published.auto.step(table.name)
+    return published.method.norm if step is None else str(step.facts.get("norm", "l1"))
+
+
+def counting_remarks(published: Published) -> list[str]:
+    """What each table counts that questions are answered from; said once where all do the same."""
+    # Where only top items are released, no table answers for all items.
+    tables = [table for table in published.tables if table.kind.answers] or published.tables
+    said = {table.name: what_counts(published, table).sentence() for table in tables}
+    if len(set(said.values())) == 1:
+        return [next(iter(said.values()))]
+    return [f"In the table {name!r}: {words[0].lower()}{words[1:]}" for name, words in said.items()]
+
+
+def _quantity(published: Published) -> int | None:
+    found = published.metadata["records"].get("quantity")
+    return None if found is None else int(found["most"])

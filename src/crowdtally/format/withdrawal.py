@@ -20,9 +20,8 @@ from typing import Any
 from crowdtally.core import files
 from crowdtally.core.display import plainly
 from crowdtally.errors import InputError
-from crowdtally.published.checks.parsing import json_object
-from crowdtally.published.checks.shape import Fields, Leaf, choice, faults, is_text
-from crowdtally.published.words import received
+from crowdtally.format.manifest import Fields, Leaf, choice, faults, is_text, received
+from crowdtally.format.parse import json_object
 
 FILE = "withdrawn.json"
 """The note's name in the folder of a release."""

@@ -1,0 +1,464 @@
+"""Every row against the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import chain
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core import files
+from crowdtally.core.hierarchy import DyadicAxis
+from crowdtally.core.layout import HEADS
+from crowdtally.core.numbers import saturating_sum
+from crowdtally.errors import InputError
+from crowdtally.format import tables
+from crowdtally.format.manifest import PublicDomain, PublicList, TableFacts, TransformFacts, damaged
+from crowdtally.format.tables import TYPES
+
+# Which cells a table has, from ``release.json`` alone: columns, types, number and order.
+#
+# A cell is named by one code on each **factor**: a list's value, a node of a tree over it, a Haar
+# coefficient, a row or bucket of a sketch. Tables are sorted by these codes, the first one
+# slowest.
+
+Codes = NDArray[np.int64]
+Block = Mapping[str, NDArray[Any]]
+"""Some rows of a table: its columns by name."""
+
+NO_CELL = -1
+"""The code of a row that names no cell of the public table."""
+
+
+class Factor(Protocol):
+    """One part of a cell's name."""
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """Its columns, and the kind of their values; None where it may be either."""
+
+    @property
+    def length(self) -> int:
+        """How many codes there are."""
+
+    def codes(self, rows: Block) -> Codes:
+        """The code of each row; ``NO_CELL`` where its columns name none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """The values of a list."""
+
+    over: PublicList
+    """The list."""
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """The one column."""
+        return {self.over.name: self.over.kind}
+
+    @property
+    def length(self) -> int:
+        """How many values there are."""
+        return self.over.length
+
+    @cached_property
+    def places(self) -> dict[Any, int]:
+        """The position of every value."""
+        return {value: place for place, value in enumerate(self.over.values or ())}
+
+    def codes(self, rows: Block) -> Codes:
+        """The positions of the rows' values."""
+        column = rows[self.over.name]
+        found = (self.places.get(value, NO_CELL) for value in column.tolist())
+        return np.fromiter(found, dtype=np.int64, count=len(column))
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """The nodes of a dyadic tree over a list: level, place, and the first and last value below."""
+
+    over: PublicList
+    """The list."""
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """Four columns."""
+        name, kind = self.over.name, self.over.kind
+        kinds = {"level": "integer", "place": "integer", "first": kind, "last": kind}
+        return {f"{name}_{part}": one for part, one in kinds.items()}
+
+    @property
+    def length(self) -> int:
+        """How many nodes there are."""
+        return DyadicAxis(self.over.length).nodes
+
+    def codes(self, rows: Block) -> Codes:
+        """The nodes' numbers in a heap whose root is 0."""
+        tree, values = DyadicAxis(self.over.length), self.over.values or ()
+        level, place, first, last = (rows[name].tolist() for name in self.columns)
+        codes = np.full(len(level), NO_CELL, dtype=np.int64)
+        for row, named in enumerate(zip(level, place, first, last, strict=True)):
+            if not 0 <= named[0] <= tree.levels or not 0 <= named[1] < 1 << named[0]:
+                continue
+            width = 1 << (tree.levels - named[0])
+            start, end = named[1] * width, min((named[1] + 1) * width, tree.length)
+            # A node of padding only has no values.
+            ends = (values[start], values[end - 1]) if start < end else (None, None)
+            if named[2:] == ends:
+                codes[row] = (1 << named[0]) - 1 + named[1]
+        return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Numbers from 0 in one column: Haar coefficients, rows or buckets of a sketch."""
+
+    name: str
+    """The column."""
+    length: int
+    """How many numbers there are."""
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """The one column."""
+        return {self.name: "integer"}
+
+    def codes(self, rows: Block) -> Codes:
+        """The numbers themselves."""
+        numbers = rows[self.name]
+        return np.where((numbers >= 0) & (numbers < self.length), numbers, NO_CELL)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells of a table."""
+
+    factors: tuple[Factor, ...]
+    """The parts of a cell's name, in the order of the columns."""
+    pairs: bool = False
+    """Whether both factors are one list, and a cell is an unordered pair of its values."""
+    whole: int = 0
+    """Of a table of chosen items: how many factors, the last ones, each item has all codes of."""
+    chosen: int | None = None
+    """How many cells there are, where a release chose some of its items, or found its cells."""
+
+    @property
+    def columns(self) -> Mapping[str, str | None]:
+        """The columns that name a cell, and the kind of their values."""
+        return {name: kind for factor in self.factors for name, kind in factor.columns.items()}
+
+    @property
+    def size(self) -> int:
+        """How many cells the public table has; a Python integer of any size."""
+        if self.chosen is not None:
+            return self.chosen
+        if self.pairs:
+            return self.factors[0].length * (self.factors[0].length - 1) // 2
+        return prod(factor.length for factor in self.factors)
+
+    @property
+    def together(self) -> int:
+        """How many cells each chosen item has: one in each context, or one."""
+        return prod(factor.length for factor in self.factors[len(self.factors) - self.whole :])
+
+    @property
+    def items(self) -> int:
+        """How many items, or cells of attributes, could have been chosen."""
+        return prod(factor.length for factor in self.factors[: len(self.factors) - self.whole])
+
+    def codes(self, rows: Block) -> list[Codes]:
+        """The rows' codes, slowest factor first."""
+        found = [factor.codes(rows) for factor in self.factors]
+        if not self.pairs:
+            return found
+        earlier, later = found  # pairs are sorted by the later item, then by the earlier one
+        return [later, np.where(earlier < later, earlier, NO_CELL)]
+
+
+def cells_of(table: TableFacts, domain: PublicDomain) -> Cells:
+    """The cells of a table."""
+    transform = table.transform
+    if transform.kind == "sketch":
+        return Cells((Numbers("row", transform.rows), Numbers("bucket", transform.buckets)))
+    if table.kind.is_pairs:
+        items, (_, other) = domain.lists[0], table.axes
+        return Cells((Values(items), Values(items.renamed(other))), pairs=True)
+    factors = tuple(_factor(domain.by_name[axis], transform) for axis in table.axes)
+    if table.kind.own is not None:
+        # How many numbers there are nothing but the table says: as many as go with its contexts.
+        length = table.cells // prod(factor.length for factor in factors)
+        return Cells((Numbers(table.kind.own, length), *factors))
+    if table.is_discovered:
+        return Cells(factors, chosen=table.cells)
+    if table.is_chosen:
+        # Top items of each context are others in each.
+        each = table.kind.over == "items in context" and table.kind is not HEADS
+        whole = len(domain.contexts) if each else 0
+        return Cells(factors, whole=whole, chosen=table.cells)
+    return Cells(factors)
+
+
+def _factor(axis: PublicList, transform: TransformFacts) -> Factor:
+    if axis.name not in transform.ordered:
+        return Values(axis)
+    if transform.kind == "dyadic":
+        return Nodes(axis)
+    return Numbers(f"{axis.name}_coefficient", DyadicAxis(axis.length).leaves)
+
+
+# Every row of a table against what ``release.json`` says, for ``crowdtally check``.
+#
+# Rows must name cells of the public table in ascending order, none twice; counts must be there,
+# and stand in the middle of their noise interval. Where all cells are published their number is
+# known, so a row that was dropped is missed.
+
+_VALUES = ("count", "noise_std", "low", "high")
+_ROUNDING = 1e-9
+_EVERY_UNIT = 2.0**52
+
+
+def check_contents(folder: Path, domain: PublicDomain, table: TableFacts) -> None:
+    """Raise an InputError where a row is not what it can be.
+
+    Columns, types and the number of rows were checked before.
+    """
+    path, rows = folder / table.file, table.published_cells
+    lists = tuple(_filled(folder, one) for one in domain.lists)
+    cells, expected = cells_of(table, replace(domain, lists=lists)), _Expected.of(table)
+    last: list[int] | None = None
+    for block in tables.read(path, [*cells.columns, *_VALUES], rows):
+        for fault in chain(_missing(cells, block), expected.faults(block)):
+            raise damaged(path, fault)
+        rows -= len(block["count"])
+        codes = cells.codes(block)
+        if any((code == NO_CELL).any() for code in codes):
+            raise damaged(path, "a row names no cell of the public lists")
+        if not _ascends(codes, last):
+            raise damaged(path, "its rows are not in the order of the lists, or one is there twice")
+        if not _complete(cells, codes, last):
+            raise damaged(path, "it has an item without some of its contexts")
+        last = [int(code[-1]) for code in codes]
+    if rows:
+        raise damaged(path, f"{rows} rows that it should have cannot be read")
+
+
+def _filled(folder: Path, listed: PublicList) -> PublicList:
+    """The list with its values, which may stand in tables alone."""
+    if not listed.tables:
+        return listed
+    values = [_column(folder / f"{name}.parquet", listed.name) for name in listed.tables]
+    first = values[0]
+    if listed.is_discovered:
+        first = sorted(set(chain(*values)))
+        sound = len(first) == listed.length
+    else:
+        sound = list_hash(first) == listed.sha256
+    if not sound:
+        path = folder / f"{listed.tables[0]}.parquet"
+        raise damaged(path, f"the values of {listed.name!r} are not those that were released")
+    return replace(listed, values=first)
+
+
+def _column(path: Path, name: str) -> list[Any]:
+    """All values of one column."""
+    values = list[Any]()
+    for block in tables.read(path, [name], tables.opened(path).rows):
+        if np.ma.is_masked(block[name]):
+            raise damaged(path, f"its column {name!r} has a row without a value (NULL)")
+        values += block[name].tolist()
+    return values
+
+
+def list_hash(values: list[Any]) -> str:
+    """The SHA-256 of a list's values, each followed by a line feed."""
+    return hashlib.sha256("".join(f"{value}\n" for value in values).encode()).hexdigest()
+
+
+def _ascends(codes: list[Codes], last: list[int] | None) -> bool:
+    """Whether rows follow each other in the order of their codes, the first slowest."""
+    ascends: NDArray[np.bool_] | bool = False
+    for place in reversed(range(len(codes))):
+        code = codes[place] if last is None else np.concatenate(([last[place]], codes[place]))
+        step = np.diff(code)
+        ascends = (step > 0) | ((step == 0) & ascends)
+    return bool(np.all(ascends))
+
+
+def _complete(cells: Cells, codes: list[Codes], last: list[int] | None) -> bool:
+    """Whether rows that ascend have every chosen item with all of its cells.
+
+    Then the cells of an item count up from 0 to the last, and only then another item follows.
+    """
+    if cells.chosen is None or not cells.whole:
+        return True
+    first = len(cells.factors) - cells.whole
+    number, before = _within_item(cells, codes), -1
+    if last is not None:
+        before = int(_within_item(cells, [np.array([one]) for one in last])[0])
+    counts_up = number == (before + 1 + np.arange(len(number))) % cells.together
+    return bool(np.all(counts_up)) and all(
+        _changes_at_once(codes[place], number, None if last is None else last[place])
+        for place in range(first)
+    )
+
+
+def _within_item(cells: Cells, codes: list[Codes]) -> Codes:
+    """The number of each row's cell among those of its item."""
+    number = np.zeros(len(codes[0]), dtype=np.int64)
+    for place in range(len(codes) - cells.whole, len(codes)):
+        number = number * cells.factors[place].length + codes[place]
+    return number
+
+
+def _changes_at_once(code: Codes, number: Codes, last: int | None) -> bool:
+    """Whether an item's code is that of the row before, but where its first cell stands."""
+    before = np.concatenate(([code[0] if last is None else last], code[:-1]))
+    return bool(np.all((code == before) | (number == 0)))
+
+
+def _missing(cells: Cells, block: Block) -> Iterator[str]:
+    """Columns that have a row without a value."""
+    # Nodes of padding only have no first and last value: their codes say so.
+    ends = {name for name in cells.columns if name.endswith(("_first", "_last"))}
+    for name, column in block.items():
+        if name not in ends and np.ma.is_masked(column):
+            yield f"its column {name!r} has a row without a value (NULL)"
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """What the values of a table's rows must be to each other."""
+
+    std: float
+    """Of the noise, in every row."""
+    reach: int
+    """Half of the noise interval's width, in units."""
+    unit: Fraction
+    """What a unit means as a count."""
+    least: int | None
+    """The smallest weight, in units, that is published; None for all."""
+    signed: bool
+    """Whether negative counts are published too."""
+
+    @classmethod
+    def of(cls, table: TableFacts) -> _Expected:
+        width = min(table.law.half_width(table.interval_level), 2**62)
+        least = None if table.summary is None else table.keeping.cut
+        signed = table.keeping.sides == "two"
+        if table.discovery_threshold is not None:
+            least, signed = min(table.discovery_threshold, 2**63 - 1), False  # within 64 bits
+        return cls(table.noise_std, width, table.law.unit, least, signed)
+
+    def faults(self, block: Block) -> Iterator[str]:
+        """What is wrong with the values of some rows."""
+        count = block["count"]
+        if not np.isfinite(count.astype(np.float64)).all():
+            yield "a count is not a finite number"
+            return
+        if not (block["noise_std"] == self.std).all():
+            yield "the standard deviation beside a count is not that of the noise"
+        units = count if self.unit == 1 else np.rint(count / float(self.unit))
+        for name, shift in (("count", 0), ("low", -self.reach), ("high", self.reach)):
+            if not _is_count(block[name], units, shift, self.unit):
+                yield f"a count and its noise interval do not belong together ({name!r})"
+        weights = np.abs(units.astype(np.float64)) if self.signed else units
+        # Floats know the larger counts to within a rounding only.
+        if self.least is not None and (weights < self.least * (1 - _ROUNDING)).any():
+            yield "it has a count that is too small to have been published"
+
+
+def _is_count(found: NDArray[Any], units: NDArray[Any], shift: int, unit: Fraction) -> bool:
+    """Whether a column is ``units + shift``, held in 64 bits, as a count."""
+    if unit == 1:
+        return bool((found == saturating_sum(units, shift)).all())
+    wanted = (units + shift) * float(unit)
+    # Beyond this a float does not know every unit.
+    far = np.abs(units) + abs(shift) > _EVERY_UNIT
+    close = np.abs(found - wanted) <= _ROUNDING * np.abs(wanted)
+    return bool(np.where(far, close, found == wanted).all())
+
+
+# A release's tables, checked when a process first uses them: hash, rows, columns, types.
+#
+# A file is looked at once for as long as it stays the same file: its inode, size and times say
+# so.
+
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which a file's times tell a later change: clocks of file systems are coarse."""
+_REMEMBERED = 1024
+
+_Identity = tuple[int, ...]
+_digests: dict[Path, tuple[_Identity, str]] = {}
+
+
+def check_table(folder: Path, domain: PublicDomain, table: TableFacts) -> None:
+    """Raise an InputError where a table's file is not what ``release.json`` says.
+
+    Args:
+        folder: the release.
+        domain: its public lists.
+        table: what it says about the table.
+    """
+    path = folder / table.file
+    digest = digest_of(path)
+    if table.sha256 != digest:
+        raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
+    _check_columns(path, digest, domain, table)
+
+
+def _check_columns(path: Path, digest: str, domain: PublicDomain, table: TableFacts) -> None:
+    found, named = _opened(path, digest), cells_of(table, domain).columns
+    counted = "integer" if table.law.unit == 1 else "float"
+    wanted = {**named, "count": counted, "noise_std": "float", "low": counted, "high": counted}
+    if list(found.columns) != list(wanted):
+        raise damaged(path, f"its columns must be {', '.join(wanted)}")
+    for name, kind in wanted.items():
+        types = [TYPES[kind]] if kind else [TYPES["text"], TYPES["integer"]]
+        if found.columns[name] not in types:
+            raise damaged(path, f"its column {name!r} must have the type {' or '.join(types)}")
+    if found.rows != table.published_cells:
+        raise damaged(path, f"it must have {table.published_cells} rows, and has {found.rows}")
+
+
+@lru_cache(_REMEMBERED)
+def _opened(path: Path, digest: str) -> tables.Opened:
+    """What the file says about itself, once for each content."""
+    return tables.opened(path)
+
+
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, computed again only where it is another file or was changed."""
+    try:
+        identity = _identity(path)
+        known, digest = _digests.get(path, (None, ""))
+        if known == identity:
+            return digest
+        digest = files.digest(path)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        raise InputError(
+            f"{str(path.parent)!r} lacks its table {path.name!r}: copy the whole folder."
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{str(path)!r} cannot be read: {error.strerror or 'unknown reason'}. Check its "
+            "permissions and the disk."
+        ) from error
+    if time.time_ns() - max(identity[-2:]) > _SETTLED:
+        _digests[path] = identity, digest
+    return digest
+
+
+def _identity(path: Path) -> _Identity:
+    found = os.stat(path)
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
