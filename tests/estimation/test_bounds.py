@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crowdtally.estimation.bounds import best_cap, best_theta, is_light
-from crowdtally.estimation.sizes import Sizes, read_sizes
+from crowdtally.inference.rows import Sizes, best_cap, best_theta, is_light, read_sizes
 
 MANY = read_sizes([0, 0, 0, 0, 500, 1200, 1700, 1500, 800, 300, 40, 0, 0], 33.0)
 ONES = read_sizes([5000.0] + [0.0] * 12, 33.0)

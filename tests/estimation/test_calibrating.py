@@ -7,8 +7,8 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from crowdtally.estimation import calibrating
-from crowdtally.estimation.calibrating import Calibration, Total, calibrate
+from crowdtally.inference import rows
+from crowdtally.inference.rows import Calibration, Total, calibrate
 
 BOUNDED = np.repeat([400.0, 100.0, 25.0, 6.0], [5, 20, 80, 333])
 GROUPS = np.repeat([0, 1, 2, 3], [5, 20, 80, 333])
@@ -126,7 +126,7 @@ def test_many_items_are_fitted_as_if_one_by_one(monkeypatch: pytest.MonkeyPatch)
         for group in range(4)
     ]
     gathered = calibrate(bounded, 0.7, totals, None)
-    monkeypatch.setattr(calibrating, "_MOST_TERMS", len(bounded))
+    monkeypatch.setattr(rows, "_MOST_TERMS", len(bounded))
     alone = calibrate(bounded, 0.7, totals, None)
     assert gathered.b == pytest.approx(alone.b, rel=1e-5)
     np.testing.assert_allclose(gathered.factors, alone.factors, rtol=1e-6)

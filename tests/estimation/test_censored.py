@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Keeping
-from crowdtally.estimation import censored
-from crowdtally.estimation.bounded import bounded_counts
-from crowdtally.estimation.censored import sparse_posterior
-from crowdtally.estimation.facts import ItemFacts, Summary
-from crowdtally.estimation.likelihoods import Noise
+from crowdtally.inference import mixing
+from crowdtally.inference.facts import ItemFacts, Summary
+from crowdtally.inference.items import bounded_counts
+from crowdtally.inference.mixing import sparse_posterior
+from crowdtally.inference.posterior import Noise
 from crowdtally.laws.laplace import DiscreteLaplace
 
 LAW = DiscreteLaplace(Fraction(20))
@@ -85,7 +85,7 @@ def test_any_number_of_cells():
 def test_the_chance_of_missing_is_that_of_the_rule(rule):
     keeping = RULES[rule]
     counts = np.array([0.0, 30.0, 100.0])
-    found = censored._missing(Noise(LAW), keeping, counts)
+    found = mixing._missing(Noise(LAW), keeping, counts)
     values = np.arange(-1500, 1500)
     weight = np.abs(values) if keeping.sides == "two" else np.maximum(values, 0)
     kept = (weight >= keeping.least).astype(float)

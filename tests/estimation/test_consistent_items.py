@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.estimation.consistent_items import consistent_items
+from crowdtally.inference.contexts import consistent_items
 
 
 def test_it_is_the_weighted_least_squares():

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from crowdtally.estimation import contexts
-from crowdtally.estimation.contexts import ContextFacts, Head, Rows, Tastes, estimate_contexts
+from crowdtally.inference import contexts
+from crowdtally.inference.contexts import ContextFacts, estimate_contexts
+from crowdtally.inference.lifts import Head, Rows
+from crowdtally.inference.tastes import Tastes
 
 USERS = 20_000.0
 

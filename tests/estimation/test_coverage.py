@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.estimation.bounded import bounded_counts
-from crowdtally.estimation.facts import ItemFacts
-from crowdtally.estimation.items import estimate_items
+from crowdtally.inference.facts import ItemFacts
+from crowdtally.inference.items import bounded_counts, estimate_items
 from kit.simulated_items import SHAPES, Crowd, crowd, release
 
 TOLERANCE = 0.03

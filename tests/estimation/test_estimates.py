@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.estimation.chances import chances_among, kth_largest
-from crowdtally.estimation.estimates import (
+from crowdtally.inference.items import (
     ItemEstimates,
+    chances_among,
     equal_mass_groups,
     heaviest,
+    kth_largest,
     largest,
 )
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.estimation.facts import Chosen
-from crowdtally.estimation.heads import blend, total_of
+from crowdtally.inference.facts import Chosen
+from crowdtally.inference.heads import blend, total_of
 from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace

@@ -10,9 +10,8 @@ import pytest
 
 from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
-from crowdtally.estimation.estimates import ItemEstimates
-from crowdtally.estimation.facts import Chosen, ItemFacts, Noisy, Summary
-from crowdtally.estimation.items import estimate_items
+from crowdtally.inference.facts import Chosen, ItemFacts, Noisy, Summary
+from crowdtally.inference.items import ItemEstimates, estimate_items
 from crowdtally.laws.laplace import DiscreteLaplace
 from kit.simulated_items import Crowd, crowd, law, noise, release
 

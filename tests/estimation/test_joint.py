@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.estimation.bounded import bounded_counts
-from crowdtally.estimation.facts import Chosen, ItemFacts, Noisy
-from crowdtally.estimation.joint import Again
-from crowdtally.estimation.likelihoods import Noise
-from crowdtally.estimation.mixing import posterior
+from crowdtally.inference.facts import Chosen, ItemFacts, Noisy
+from crowdtally.inference.items import bounded_counts
+from crowdtally.inference.joint import Again
+from crowdtally.inference.mixing import posterior
+from crowdtally.inference.posterior import Noise
 from crowdtally.laws.laplace import DiscreteLaplace
 
 B = 1000.0
@@ -67,7 +67,7 @@ def test_many_pairs_are_taken_together_without_a_visible_difference(monkeypatch)
     values = np.rint(truth + noise(rng, B, 1500))
     again = Again(np.arange(1000), np.rint(truth[:1000] + noise(rng, B, 1000)), Noise(LAW))
     fine = posterior(values, LAW, also=again)
-    monkeypatch.setattr("crowdtally.estimation.joint._MOST_ROWS", 300)
+    monkeypatch.setattr("crowdtally.inference.joint._MOST_ROWS", 300)
     coarse = posterior(values, LAW, also=again)
     assert np.abs(coarse.mean - fine.mean).mean() < 0.06 * B
 

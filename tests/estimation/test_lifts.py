@@ -7,8 +7,8 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from crowdtally.estimation import lifts
-from crowdtally.estimation.lifts import FoundLifts, Seen, found_lifts
+from crowdtally.inference import lifts
+from crowdtally.inference.lifts import FoundLifts, Seen, found_lifts
 
 SHARE = 0.15
 SCALE = 20.0

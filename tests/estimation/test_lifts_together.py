@@ -7,14 +7,13 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from crowdtally.estimation.contexts import (
+from crowdtally.inference.contexts import (
     ContextEstimates,
     ContextFacts,
-    Head,
-    Rows,
     estimate_contexts,
+    lifts_together,
 )
-from crowdtally.estimation.lifts_together import lifts_together
+from crowdtally.inference.lifts import Head, Rows
 
 SHARES = np.array([0.1, 0.15, 0.15, 0.2, 0.4])
 ITEMS = 60

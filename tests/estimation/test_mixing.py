@@ -8,8 +8,8 @@ from time import thread_time
 import numpy as np
 import pytest
 
-from crowdtally.estimation.mixing import posterior
-from crowdtally.estimation.posteriors import Posterior
+from crowdtally.inference.mixing import posterior
+from crowdtally.inference.posterior import Posterior
 from crowdtally.laws.laplace import DiscreteLaplace
 
 B = 1000.0

@@ -7,11 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.estimation.facts import ItemFacts, Noisy
-from crowdtally.estimation.items import estimate_items
-from crowdtally.estimation.measured_lifts import Head, common_of, head_lifts
-from crowdtally.estimation.sizes import read_sizes
-from crowdtally.estimation.stopping import excess, squares_of
+from crowdtally.inference.facts import ItemFacts, Noisy
+from crowdtally.inference.items import estimate_items
+from crowdtally.inference.lifts import Head, common_of, head_lifts
+from crowdtally.inference.rows import read_sizes
+from crowdtally.inference.stopping import excess, squares_of
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.estimation.repeats import in_records
+from crowdtally.inference.repeats import in_records
 
 USERS = np.array([6000.0, 5900.0, 5500.0, 4800.0, 4000.0, 3000.0])
 RECORDS = np.array([90_000.0, 50_000.0, 30_000.0, 18_000.0, 11_000.0, 6_000.0])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from crowdtally.estimation import shrinking
-from crowdtally.estimation.shrinking import mvshrink
+from crowdtally.inference import lifts
+from crowdtally.inference.lifts import mvshrink
 
 
 def rows(count: int, spread, noise: float, seed: int = 0):
@@ -64,7 +64,7 @@ def test_extremes_stay_finite_and_never_overshoot(values, variances):
 
 def test_many_contexts_are_shrunk_in_blocks(monkeypatch):
     _, seen = rows(30, np.eye(5), 1.0)
-    monkeypatch.setattr(shrinking, "WIDEST", 3)
+    monkeypatch.setattr(lifts, "WIDEST", 3)
     found = mvshrink(seen, np.ones(seen.shape))
     assert found.mean[:, :3] == pytest.approx(mvshrink(seen[:, :3], np.ones((30, 3))).mean)
     assert found.mean[:, 3:] == pytest.approx(mvshrink(seen[:, 3:], np.ones((30, 2))).mean)

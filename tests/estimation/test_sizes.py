@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.estimation.sizes import BINS, read_sizes
+from crowdtally.inference.rows import BINS, read_sizes
 
 
 def histogram(**users: float) -> list[float]:

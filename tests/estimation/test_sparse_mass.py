@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.estimation.chances import chances_among
-from crowdtally.estimation.posteriors import Posterior
-from crowdtally.estimation.sparse_mass import within
+from crowdtally.inference.empirical_bayes import within
+from crowdtally.inference.items import chances_among
+from crowdtally.inference.posterior import Posterior
 
 SIZE = 100_000
 

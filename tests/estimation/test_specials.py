@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from crowdtally.estimation import specials
-from crowdtally.estimation.contexts import ContextFacts, Head, estimate_contexts
-from crowdtally.estimation.specials import popular, special
+from crowdtally.inference import contexts
+from crowdtally.inference.contexts import ContextFacts, estimate_contexts, popular, special
+from crowdtally.inference.lifts import Head
 
 
 class Items:
@@ -16,7 +16,7 @@ class Items:
 @pytest.fixture(autouse=True)
 def known_chances(monkeypatch):
     """How likely each is among the largest is the matter of ``chances`` and its own tests."""
-    monkeypatch.setattr(specials, "chances_among", lambda score, deviation, k: score / score.max())
+    monkeypatch.setattr(contexts, "chances_among", lambda score, deviation, k: score / score.max())
 
 
 def two_contexts(*, head: bool = True):
@@ -41,7 +41,7 @@ def test_special_ranks_by_lift_among_the_largest(monkeypatch):
     assert found.places[0] == 4
     assert found.score[0] > 1.1
     assert found.deviation[0] < 0.3
-    monkeypatch.setattr(specials, "AMONG", 1)
+    monkeypatch.setattr(contexts, "AMONG", 1)
     assert list(special(two_contexts(), 1, 2).places) == [1]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crowdtally.estimation.stopping import differ, excess
+from crowdtally.inference.stopping import differ, excess
 
 SHARES = np.array([0.1, 0.2, 0.3, 0.4])
 COUNTS = np.linspace(300, 100, 60)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from crowdtally.estimation.tastes import Tastes, odds, represented, shrunk_tastes
+from crowdtally.inference.tastes import Tastes, odds, represented, shrunk_tastes
 
 SHARES = np.array([0.5, 0.3, 0.2])
 PROFILE = np.array([0.25, 0.25, 0.5])

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.estimation.mixing import posterior
+from crowdtally.inference.mixing import posterior
 from crowdtally.laws.laplace import DiscreteLaplace
 
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from crowdtally.estimation.posteriors import Posterior
-from crowdtally.estimation.widening import scattered
+from crowdtally.inference.posterior import Posterior, scattered
 
 LEVEL = Fraction(19, 20)
 

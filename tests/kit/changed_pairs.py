@@ -13,7 +13,7 @@ import numpy as np
 
 from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
-from crowdtally.estimation.items import estimate_items
+from crowdtally.inference.items import estimate_items
 from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise, nodes, phantoms_for
 from crowdtally.laws.laplace import DiscreteLaplace

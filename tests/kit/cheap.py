@@ -10,8 +10,8 @@ from unittest.mock import patch
 import numpy as np
 
 from crowdtally.curator.steps.auto import estimating
-from crowdtally.estimation.estimates import ItemEstimates
-from crowdtally.estimation.facts import ItemFacts
+from crowdtally.inference.facts import ItemFacts
+from crowdtally.inference.items import ItemEstimates
 
 
 def cheap(facts: ItemFacts, *_: Any) -> ItemEstimates:

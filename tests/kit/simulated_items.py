@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from crowdtally.estimation.bounds import best_cap, best_theta, is_light
-from crowdtally.estimation.estimates import equal_mass_groups, heaviest, largest
-from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Noisy
-from crowdtally.estimation.items import estimate_items
+from crowdtally.inference.facts import Binned, Chosen, ItemFacts, Noisy
+from crowdtally.inference.items import equal_mass_groups, estimate_items, heaviest, largest
+from crowdtally.inference.rows import best_cap, best_theta, is_light
 from crowdtally.laws.laplace import DiscreteLaplace
 
 GRID = 1 << 20

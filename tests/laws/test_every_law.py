@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Keeping
-from crowdtally.estimation.likelihoods import Noise
+from crowdtally.inference.posterior import Noise
 from crowdtally.laws import registry
 from crowdtally.laws.base import Combination, NoiseLaw, Terms
 from crowdtally.laws.cumulants import cumulants

@@ -15,8 +15,8 @@ import crowdtally as ct
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.tables import formed
-from crowdtally.estimation.lifts import Seen, found_lifts
 from crowdtally.format import Published
+from crowdtally.inference.lifts import Seen, found_lifts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.asking.special import are_told
 from crowdtally.reader.release import Release

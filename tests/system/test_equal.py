@@ -126,7 +126,7 @@ SLIPS = {
                 "release sra laplace dense none csv duckdb: items"),
     "published": ("format/parse.py", "ensure_ascii=False", "ensure_ascii=True, sort_keys=True",
                   "release sra laplace dense none csv duckdb: items"),
-    "estimation": ("estimation/items.py", "kept = min(float(", "kept = 0.5 * min(float(",
+    "estimation": ("inference/items.py", "kept = min(float(", "kept = 0.5 * min(float(",
                    "release sra laplace dense none csv duckdb: contexts"),
     "reader": ("reader/asking/answering.py", "value = sum(tables.total(path, question.rows)",
                "value = -sum(tables.total(path, question.rows)",

@@ -27,22 +27,15 @@ from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_facts
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.contexts import (
-    LARGEST,
-    ContextEstimates,
-    ContextFacts,
-    Head,
-    Rows,
-    Tastes,
-    estimate_contexts,
-)
-from crowdtally.estimation.facts import Chosen, Ints, ItemFacts, Noisy, Summary
-from crowdtally.estimation.items import estimate_items
-from crowdtally.estimation.measured_lifts import common_of
-from crowdtally.estimation.sizes import read_sizes
-from crowdtally.estimation.stopping import squares_of
 from crowdtally.format import NoisyTable
 from crowdtally.format.manifest import SummaryFacts
+from crowdtally.inference.contexts import LARGEST, ContextEstimates, ContextFacts, estimate_contexts
+from crowdtally.inference.facts import Chosen, Ints, ItemFacts, Noisy, Summary
+from crowdtally.inference.items import estimate_items
+from crowdtally.inference.lifts import Head, Rows, common_of
+from crowdtally.inference.rows import read_sizes
+from crowdtally.inference.stopping import squares_of
+from crowdtally.inference.tastes import Tastes
 from crowdtally.lab.truth import check_size
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.reader.estimating.item_facts import over_contexts

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
-from crowdtally.estimation.consistent_items import consistent_items
 from crowdtally.format import load
+from crowdtally.inference.contexts import consistent_items
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed

@@ -22,7 +22,7 @@ from crowdtally.curator.bounding.l2_rows import l2_weighted
 from crowdtally.curator.counting.cells import Cells, cells_of
 from crowdtally.curator.counting.visits import Visits
 from crowdtally.curator.engine.relations import Rows, held_sum, sum_of
-from crowdtally.estimation.sizes import Norm
+from crowdtally.inference.rows import Norm
 
 NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
 """No items."""

@@ -24,10 +24,9 @@ from crowdtally.curator.steps.auto.estimating import item_facts
 from crowdtally.curator.steps.auto.pilot import pilot_cost
 from crowdtally.curator.steps.course import Course, worth
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.bounds import expected_error
-from crowdtally.estimation.items import estimate_items
-from crowdtally.estimation.sizes import Sizes, power_of, read_sizes
 from crowdtally.format import NoisyTable
+from crowdtally.inference.items import estimate_items
+from crowdtally.inference.rows import Sizes, expected_error, power_of, read_sizes
 
 RELIABLE = 300
 """Users times ε below which the sizes are hardly more than noise."""

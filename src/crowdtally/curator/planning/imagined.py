@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.estimation.sizes import BINS
+from crowdtally.inference.rows import BINS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -32,7 +32,7 @@ from crowdtally.curator.steps.auto.line import auto_steps
 from crowdtally.curator.steps.auto.planned import Passed, PlannedStep, Question
 from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.curator.table import Table
-from crowdtally.estimation.sizes import power_of
+from crowdtally.inference.rows import power_of
 from crowdtally.noise.draws import SystemDraws
 
 _HELD = {"visits": SimpleNamespace(dropped=None)}

@@ -7,8 +7,7 @@ from fractions import Fraction
 from math import isqrt
 
 from crowdtally.curator.bounding.auto import LARGEST_THETA
-from crowdtally.estimation.bounds import best_theta
-from crowdtally.estimation.sizes import Norm, Sizes, power_of
+from crowdtally.inference.rows import Norm, Sizes, best_theta, power_of
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from math import hypot
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.estimation.lifts import Seen, found_lifts
-from crowdtally.estimation.specials import AMONG
 from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.contexts import AMONG
+from crowdtally.inference.lifts import Seen, found_lifts
 from crowdtally.reader.asking.partners import Partners
 from crowdtally.reader.asking.recommended import POPULAR, Recommendations
 from crowdtally.reader.asking.special import (

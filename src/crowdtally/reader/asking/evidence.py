@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crowdtally.estimation.mixing import FEW
 from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.mixing import FEW
 from crowdtally.reader.asking.floor import floor_of_cells
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Mask

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from crowdtally.estimation.facts import ItemFacts, Noisy, Summary
-from crowdtally.estimation.items import estimate_items
 from crowdtally.format.load import what_counts
 from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.facts import ItemFacts, Noisy, Summary
+from crowdtally.inference.items import estimate_items
 from crowdtally.laws.base import ONE_CELL, as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units

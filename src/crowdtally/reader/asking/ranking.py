@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdtally.estimation.chances import kth_largest
+from crowdtally.inference.items import kth_largest
 from crowdtally.laws.base import as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.noisy_lines import MOST, NoisyLine, NoisyLines

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.estimation.truncated import flat_posterior
 from crowdtally.format import Published
 from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.posterior import flat_posterior
 from crowdtally.laws.base import as_counts
 from crowdtally.reader import tables
 from crowdtally.reader.asking.answering import in_units

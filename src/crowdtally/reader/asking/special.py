@@ -9,11 +9,10 @@ from math import hypot, inf
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.estimation.chances import chances_among
-from crowdtally.estimation.lifts import FoundLifts, Seen, found_lifts
-from crowdtally.estimation.lifts_together import lifts_together
-from crowdtally.estimation.specials import AMONG
 from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.contexts import AMONG, lifts_together
+from crowdtally.inference.items import chances_among
+from crowdtally.inference.lifts import FoundLifts, Seen, found_lifts
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader.asking.noisy_lines import NoisyLines
 from crowdtally.reader.asking.recommended import SPECIAL, Recommendation, Recommendations

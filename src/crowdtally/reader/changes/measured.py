@@ -9,8 +9,8 @@ from math import inf
 import numpy as np
 
 from crowdtally.core.counts import Keeping
-from crowdtally.estimation.facts import Chosen, ItemFacts
-from crowdtally.estimation.items import table_calibration
+from crowdtally.inference.facts import Chosen, ItemFacts
+from crowdtally.inference.items import table_calibration
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.laws.cumulants import Floats, cumulants
 from crowdtally.laws.interval import IntervalNoise

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.errors import UsageError
-from crowdtally.estimation.facts import Chosen
 from crowdtally.format.manifest import DISTINCT, TableFacts
+from crowdtally.inference.facts import Chosen
 from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader import tables

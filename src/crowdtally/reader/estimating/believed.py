@@ -11,7 +11,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.estimation.chances import chances_among
+from crowdtally.inference.items import chances_among
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -10,13 +10,12 @@ from math import hypot, inf, prod, sqrt
 
 import numpy as np
 
-from crowdtally.estimation.consistent_items import Consistent, consistent_items
-from crowdtally.estimation.estimates import ItemEstimates
-from crowdtally.estimation.facts import ItemFacts, Noisy
-from crowdtally.estimation.items import estimate_items
-from crowdtally.estimation.sizes import read_sizes
 from crowdtally.format import Published
 from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.contexts import Consistent, consistent_items
+from crowdtally.inference.facts import ItemFacts, Noisy
+from crowdtally.inference.items import ItemEstimates, estimate_items
+from crowdtally.inference.rows import read_sizes
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.reader.axes import Axes

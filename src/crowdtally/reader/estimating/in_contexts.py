@@ -9,20 +9,18 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
-from crowdtally.estimation.contexts import (
+from crowdtally.format import Published
+from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.contexts import (
     UNMEASURED,
     ContextEstimates,
     ContextFacts,
-    Head,
-    Rows,
-    Tastes,
     estimate_contexts,
 )
-from crowdtally.estimation.measured_lifts import common_of
-from crowdtally.estimation.sizes import read_sizes
-from crowdtally.estimation.stopping import squares_of
-from crowdtally.format import Published
-from crowdtally.format.manifest import TableFacts
+from crowdtally.inference.lifts import Head, Rows, common_of
+from crowdtally.inference.rows import read_sizes
+from crowdtally.inference.stopping import squares_of
+from crowdtally.inference.tastes import Tastes
 from crowdtally.laws.base import NoiseLaw
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.believed import Believed, Floats, Ints, Mask, deviations

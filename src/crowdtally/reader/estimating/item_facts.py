@@ -9,9 +9,9 @@ from math import sqrt
 import numpy as np
 
 from crowdtally.core.hierarchy import DyadicAxis
-from crowdtally.estimation.facts import Binned, Chosen, ItemFacts, Noisy, Summary
 from crowdtally.format import Published
 from crowdtally.format.manifest import AutoFacts, TableFacts
+from crowdtally.inference.facts import Binned, Chosen, ItemFacts, Noisy, Summary
 from crowdtally.laws.base import ONE_CELL, Combination, NoiseLaw
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import IntervalNoise

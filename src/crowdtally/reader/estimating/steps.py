@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crowdtally.estimation.sizes import Norm
 from crowdtally.format import Published
 from crowdtally.format.manifest import AutoFacts, TableFacts
+from crowdtally.inference.rows import Norm
 from crowdtally.reader import tables
 from crowdtally.reader.estimating.believed import Floats, Ints
 from crowdtally.reader.lookup import AxisLookup

@@ -85,7 +85,7 @@ def _path(published: Published) -> Path | None:
 def _estimator() -> str:
     """The version of the estimator: the hash of its own text, and NumPy's version."""
     found = hashlib.sha256(np.__version__.encode())
-    for package in ("crowdtally.estimation", "crowdtally.reader.estimating", "crowdtally.laws"):
+    for package in ("crowdtally.inference", "crowdtally.reader.estimating", "crowdtally.laws"):
         for file in sorted(files(package).iterdir(), key=lambda one: one.name):
             if file.name.endswith(".py"):
                 found.update(file.name.encode() + b"\0" + file.read_bytes())

@@ -36,7 +36,7 @@ from crowdtally.curator.steps.auto.split_head import UsersByContext
 from crowdtally.curator.steps.auto.tastes import FeaturesByContext
 from crowdtally.curator.steps.step import Released
 from crowdtally.errors import CrowdtallyError
-from crowdtally.estimation.sizes import read_sizes
+from crowdtally.inference.rows import read_sizes
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace

@@ -24,8 +24,7 @@ from crowdtally.curator.steps.auto.planned import Passed, Planned
 from crowdtally.curator.steps.auto.zoom import zoom_theta
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.bounds import best_theta
-from crowdtally.estimation.sizes import Sizes, read_sizes
+from crowdtally.inference.rows import Sizes, best_theta, read_sizes
 
 NO = Fraction(0)
 

@@ -23,7 +23,7 @@ from crowdtally.curator.steps.auto.sizes import SizesStep
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
-from crowdtally.estimation.sizes import Sizes, read_sizes
+from crowdtally.inference.rows import Sizes, read_sizes
 from crowdtally.laws.conversion import rho_of
 from kit.seam import Seam, cost
 

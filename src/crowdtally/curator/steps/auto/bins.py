@@ -16,8 +16,8 @@ from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import Groups
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.bounds import best_cap
-from crowdtally.estimation.estimates import equal_mass_groups
+from crowdtally.inference.items import equal_mass_groups
+from crowdtally.inference.rows import best_cap
 
 NUMBER = 4
 """G."""

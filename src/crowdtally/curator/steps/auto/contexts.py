@@ -26,7 +26,7 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
-from crowdtally.estimation.sizes import Sizes
+from crowdtally.inference.rows import Sizes
 
 _UNKNOWN = 16
 """C₂ where the sizes say nothing."""

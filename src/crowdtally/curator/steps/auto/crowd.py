@@ -18,7 +18,7 @@ from crowdtally.curator.steps.auto.pilot import CROWDED
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.facts import Floats
+from crowdtally.inference.facts import Floats
 
 _MOST_ITEMS = 30
 _TOGETHER = 0.05

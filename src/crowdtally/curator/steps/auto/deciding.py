@@ -13,8 +13,7 @@ from crowdtally.curator.engine.matching import WIDEST
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.course import Course, worth
 from crowdtally.curator.steps.decided import Decided, Shares, largest_theta
-from crowdtally.estimation.bounds import best_theta, expected_error, is_light
-from crowdtally.estimation.sizes import Norm, Sizes, power_of
+from crowdtally.inference.rows import Norm, Sizes, best_theta, expected_error, is_light, power_of
 from crowdtally.laws.interval import MOST_CELLS, phantoms_for
 
 SIZES, CROWD, BINS, HEAD, CONTEXTS = (Fraction(n, 100) for n in (3, 3, 3, 8, 2))

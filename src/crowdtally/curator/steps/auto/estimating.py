@@ -12,10 +12,9 @@ from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import course_of, decided_of
 from crowdtally.curator.steps.auto.questions import Ints, read_groups
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.estimates import ItemEstimates
-from crowdtally.estimation.facts import Binned, Chosen, Floats, ItemFacts, Noisy
-from crowdtally.estimation.items import estimate_items
 from crowdtally.format import NoisyTable
+from crowdtally.inference.facts import Binned, Chosen, Floats, ItemFacts, Noisy
+from crowdtally.inference.items import ItemEstimates, estimate_items
 
 
 def as_floats(table: NoisyTable) -> Floats:

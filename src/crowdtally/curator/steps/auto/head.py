@@ -20,7 +20,7 @@ from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, de
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.estimates import largest
+from crowdtally.inference.items import largest
 
 
 @dataclass(frozen=True, eq=False)

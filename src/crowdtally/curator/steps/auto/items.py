@@ -19,7 +19,7 @@ from crowdtally.curator.steps.auto.questions import AllItems
 from crowdtally.curator.steps.auto.reserving import reserved
 from crowdtally.curator.steps.auto.small import small_domain
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.sizes import Norm
+from crowdtally.inference.rows import Norm
 
 
 @dataclass(frozen=True, eq=False)

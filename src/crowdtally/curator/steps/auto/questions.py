@@ -27,7 +27,7 @@ from crowdtally.curator.members_table import MembersTable, members_table
 from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.table import Table
-from crowdtally.estimation.sizes import Norm
+from crowdtally.inference.rows import Norm
 from crowdtally.laws.interval import phantoms_for
 
 Ints = NDArray[np.int64]

@@ -9,7 +9,7 @@ from crowdtally.core.layout import EDGES
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_estimates
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.estimates import largest
+from crowdtally.inference.items import largest
 
 
 def estimated_counts(design: Design, released: Released) -> NDArray[np.float64]:

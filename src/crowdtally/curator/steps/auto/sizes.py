@@ -25,7 +25,7 @@ from crowdtally.curator.steps.auto.visiting import visits_of
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
-from crowdtally.estimation.sizes import read_sizes
+from crowdtally.inference.rows import read_sizes
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 

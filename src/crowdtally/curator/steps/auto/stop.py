@@ -22,9 +22,9 @@ from crowdtally.curator.steps.auto.reserving import DIFFER
 from crowdtally.curator.steps.auto.visiting import visits_of
 from crowdtally.curator.steps.decided import Decided
 from crowdtally.curator.steps.step import Reading, Released
-from crowdtally.estimation.contexts import ContextFacts
-from crowdtally.estimation.stopping import differ, squares_of
 from crowdtally.format import NoisyTable
+from crowdtally.inference.contexts import ContextFacts
+from crowdtally.inference.stopping import differ, squares_of
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 

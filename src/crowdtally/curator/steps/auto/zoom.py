@@ -19,8 +19,8 @@ from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenItems
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.step import Released
-from crowdtally.estimation.estimates import heaviest
-from crowdtally.estimation.sizes import Norm
+from crowdtally.inference.items import heaviest
+from crowdtally.inference.rows import Norm
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,10 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from crowdtally.estimation.likelihoods import BELOW, FINENESS, Noise, rows
-from crowdtally.estimation.posteriors import Floats, Ints, Posterior
-from crowdtally.estimation.prior import Prior
-from crowdtally.estimation.widening import normal
+from crowdtally.inference.empirical_bayes import Prior
+from crowdtally.inference.posterior import (
+    BELOW,
+    FINENESS,
+    Floats,
+    Ints,
+    Noise,
+    Posterior,
+    normal,
+    rows,
+)
 
 _MOST_ROWS = 6000
 """Of different pairs in an EM step; more are taken together more coarsely."""

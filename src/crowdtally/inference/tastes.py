@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.estimation.shrinking import Shrunk, mvshrink
-from crowdtally.estimation.stopping import LAPLACE
+from crowdtally.inference.lifts import Shrunk, mvshrink
+from crowdtally.inference.stopping import LAPLACE
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Tastes:
     deviation: float
     """Of one cell's noise, divided by the grid g."""
     squares: float = LAPLACE
-    """How far squares of that noise scatter, see :func:`~crowdtally.estimation.stopping`."""
+    """How far squares of that noise scatter, see :func:`~crowdtally.inference.stopping`."""
 
 
 def shrunk_tastes(tastes: Tastes, shares: Floats, shares_variance: Floats, users: float) -> Shrunk:

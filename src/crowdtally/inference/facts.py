@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Keeping
-from crowdtally.estimation.sizes import Norm, Sizes, power_of, read_sizes
+from crowdtally.inference.rows import Norm, Sizes, power_of, read_sizes
 from crowdtally.laws.base import NoiseLaw
 
 Floats = NDArray[np.float64]
@@ -105,7 +105,7 @@ class ItemFacts:
 
     @property
     def power(self) -> float:
-        """How long rows are, see :func:`~crowdtally.estimation.sizes.power_of`."""
+        """How long rows are, see :func:`~crowdtally.inference.rows.power_of`."""
         return power_of(self.norm, repeats=self.repeats)
 
     def read_sizes(self) -> Sizes | None:

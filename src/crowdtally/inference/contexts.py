@@ -1,30 +1,104 @@
-"""Counts of each item in each context, from the items' estimates and what was measured of contexts.
-
-Every cell is e_ij = c_i·p_ij, where Σ_j p_ij = 1: the items' counts are never changed here. A head
-that was counted in each context is in c_i already, by its sum; only how it divides is used here.
-"""
+"""Items in contexts; what is special there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import NormalDist
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.estimation.context_facts import Cells, ContextFacts, Items
-from crowdtally.estimation.measured_lifts import Head, Lifts, Rows, head_lifts, row_lifts
-from crowdtally.estimation.shrinking import Shrunk
-from crowdtally.estimation.stopping import differ
-from crowdtally.estimation.tastes import Tastes, odds, shrunk_tastes
+from crowdtally.inference.items import chances_among
+from crowdtally.inference.lifts import FoundLifts, Head, Lifts, Rows, Shrunk, head_lifts, row_lifts
+from crowdtally.inference.stopping import differ
+from crowdtally.inference.tastes import Tastes, odds, shrunk_tastes
+
+# What a release says about one family of contexts, and what is estimated of its cells.
+
+Floats = NDArray[np.float64]
+
+LEAN = 0.1
+"""How far shares may be off because heavy users were scaled down. Both as seen in real data."""
+
+
+class Items(Protocol):
+    """What is asked of the items' estimates (``ItemEstimates``)."""
+
+    @property
+    def mean(self) -> Floats:
+        """Calibrated counts c_i, one per item."""
+
+    @property
+    def deviation(self) -> Floats:
+        """Their standard deviations."""
+
+
+@dataclass(frozen=True, eq=False)
+class ContextFacts:
+    """What a release says about one family of contexts. What was not measured is None."""
+
+    totals: Floats
+    """(h,) step 8: released totals per context, as counts."""
+    deviation: float
+    """Of one total's noise."""
+    users: float
+    """n̂ of the sizes."""
+    repeats: bool = False
+    """Whether a user may have an item several times (then there are no odds of having it)."""
+    head: Head | None = None
+    tastes: Tastes | None = None
+    rows: Rows | None = None
+    """Instead of ``head``: a release has one of them at most."""
+
+    def __post_init__(self) -> None:
+        if self.head is not None and self.rows is not None:
+            raise ValueError("contexts are measured by a split head or by head rows, not by both")
+
+    @cached_property
+    def shares(self) -> Floats:
+        """share_j: no total counts for less than a fifth of its noise."""
+        safe = np.maximum(self.totals, max(0.2 * self.deviation, 1e-9))
+        return np.asarray(safe / safe.sum())
+
+    @cached_property
+    def shares_variance(self) -> Floats:
+        """(h,) the relative variance of each share: the totals' noise, and their lean."""
+        total = max(float(np.maximum(self.totals, 0.0).sum()), self.deviation, 1e-9)
+        own = (1.0 / self.shares - 1.0) ** 2 + len(self.totals) - 1
+        lean = (LEAN * (1.0 - self.shares)) ** 2
+        return np.asarray(own * (self.deviation / total) ** 2 + lean)
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Estimates of some items in all contexts, or of all items in one context."""
+
+    mean: Floats
+    """e_ij."""
+    deviation: Floats
+    """Of e_ij."""
+    lift: Floats
+    """e_ij / (c_i·share_j): 1 where the item is as popular there as everywhere."""
+    lift_deviation: Floats
+    """Its posterior deviation."""
+
+
+# Counts of each item in each context, from the items' estimates and what was measured of
+# contexts.
+#
+# Every cell is e_ij = c_i·p_ij, where Σ_j p_ij = 1: the items' counts are never changed here. A
+# head that was counted in each context is in c_i already, by its sum; only how it divides is used
+# here.
 
 __all__ = [
     "Cells", "ContextEstimates", "ContextFacts", "Head", "Items", "Rows", "Tastes",
     "estimate_contexts",
 ]  # fmt: skip
 
-Floats = NDArray[np.float64]
+
 Ints = NDArray[np.int64]
 
 LARGEST = 5_000_000
@@ -238,3 +312,168 @@ def _projected(covariance: Floats, parts: Floats) -> Floats:
     both = mixed @ parts if parts.ndim == 1 else (mixed * parts).sum(axis=1)
     own = np.einsum("ijj->ij", covariance)
     return np.asarray(np.maximum(own - 2 * mixed + both[:, None], 0.0))
+
+
+# Item counts and their context counts, made to add up: least squares.
+
+
+@dataclass(frozen=True, eq=False)
+class Consistent:
+    """Counts that add up: of all unbiased linear estimates, those with the least variance."""
+
+    items: Floats
+    """One for each item: the sum of its contexts."""
+    contexts: Floats
+    """One for each item and context."""
+    item_variance: float
+    context_variance: float
+
+
+def consistent_items(
+    items: Floats, item_variance: float, contexts: Floats, context_variance: float
+) -> Consistent:
+    """Item counts (m) and their context counts (m × h) that add up.
+
+    Only where an item is the sum of its contexts before noise: both counted on the same kept
+    records, each in one context. Both tables' noises are independent, of one variance each.
+
+    >>> made = consistent_items(np.array([7.0]), 1.0, np.array([[2.0, 3.0]]), 1.0)
+    >>> made.items.round(3).tolist(), made.contexts.round(3).tolist()
+    ([6.333], [[2.667, 3.667]])
+    """
+    h = contexts.shape[1]
+    share = context_variance / (item_variance + h * context_variance)
+    missing = items - contexts.sum(axis=1)
+    found = contexts + share * missing[:, None]
+    return Consistent(
+        found.sum(axis=1),
+        found,
+        item_variance * h * share,
+        context_variance * (1 - share),
+    )
+
+
+# Lifts of items in several contexts taken as one, such as the weekend.
+
+Mask = NDArray[np.bool_]
+
+_REACH = NormalDist().inv_cdf(0.975)
+
+
+def lifts_together(estimates: ContextEstimates, places: Ints, inside: Mask) -> FoundLifts:
+    """What is believed of the lifts of some items where the context is any of ``inside``.
+
+    p_S = Σ_{j∈S} p_ij is off by Σ_k p_k·δ_k·(1{k∈S} − p_S), δ the relative errors before an item's
+    parts were made to add up to 1: what the contexts of S have in common adds up, and what they
+    have in common with all others cancels.
+    """
+    parts = estimates._parts(places)
+    part, share = parts[:, inside].sum(axis=1), float(estimates.shares[inside].sum())
+    if inside.sum() == 1:
+        cells = estimates.at(places)
+        (context,) = np.flatnonzero(inside)
+        deviation = cells.lift_deviation[:, context]
+    else:
+        deviation = np.sqrt(_variance(estimates, places, parts, inside)) / share
+    lift = part / share
+    return _normal(lift, deviation, 1.0 / share)
+
+
+def _normal(lift: Floats, deviation: Floats, most: float) -> FoundLifts:
+    safe = np.maximum(deviation, 1e-9)
+    low, high = lift - _REACH * safe, lift + _REACH * safe
+    above = np.array([NormalDist().cdf(one) for one in ((lift - 1.0) / safe).tolist()])
+    return FoundLifts(lift, np.maximum(low, 0.0), np.minimum(high, most), deviation, above)
+
+
+def _variance(estimates: ContextEstimates, places: Ints, parts: Floats, inside: Mask) -> Floats:
+    """Of p_S."""
+    part = parts[:, inside].sum(axis=1)
+    least = np.minimum(part, 1.0 - part)  # what is inside is what is not outside
+    total = np.zeros(len(places))
+    if estimates.tastes is not None and estimates.facts.tastes is not None:
+        features = estimates.facts.tastes.features[places]
+        own = np.stack([_along(one, parts, inside) for one in estimates.tastes.covariance], axis=1)
+        total += (estimates._reach(places) ** 2 * features**2 * own).sum(axis=1)
+    if estimates.measured is None:
+        return np.asarray(total + (UNMEASURED * least) ** 2)
+    found, rows = estimates.measured.found, estimates.rows[places]
+    measured = rows >= 0
+    widened = 1.0 + parts.shape[1] / len(found.mean)
+    scatter = widened * _along(found.spread, parts, inside)
+    total[~measured] += scatter[~measured]
+    total[measured] *= (1 - found.gain[rows[measured]].min(axis=1)) ** 2
+    factor = estimates.measured.factor[rows[measured]]
+    relative = found.covariance[rows[measured]] / (factor[:, :, None] * factor[:, None, :])
+    total[measured] += widened * _along(relative, parts[measured], inside)
+    total[measured] += SCATTER * scatter[measured]
+    _, of_lift = estimates._levels(places)
+    levels = parts[:, inside] ** 2 * np.broadcast_to(of_lift, parts.shape)[:, inside]
+    return np.asarray(total + np.minimum(levels.sum(axis=1), least**2 * of_lift.max()))
+
+
+def _along(covariance: Floats, parts: Floats, inside: Mask) -> Floats:
+    """(items,): the variance of Σ_k p_k·δ_k·(1{k∈S} − p_S), one covariance for all or for each."""
+    weights = parts * (inside - parts[:, inside].sum(axis=1, keepdims=True))
+    mixed = (
+        weights @ covariance
+        if covariance.ndim == 2
+        else np.einsum("ik,ikj->ij", weights, covariance)
+    )
+    return np.asarray(np.maximum((mixed * weights).sum(axis=1), 0.0))
+
+
+# The two lists of a context: what is popular there, and what is special there.
+
+AMONG = 200
+"""Special items are sought among so many of the largest estimates: beyond, all is noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """A list of items of one context, best first."""
+
+    places: Ints
+    """The items' places in the list."""
+    score: Floats
+    """e_ij where popular, the lift where special."""
+    deviation: Floats
+    """The score's posterior deviation."""
+    chance: Floats
+    """The probability to be among the best k of the context by this score."""
+    measured: NDArray[np.bool_]
+    """Whether the item itself was counted in the context. Otherwise "special" says no more than
+    that items of its kind are special there."""
+
+
+def popular(estimates: ContextEstimates, context: int, k: int) -> Ranked:
+    """The k items with the largest e_ij of the context; ties by the order of the list."""
+    cells = estimates.column(context)
+    everything = np.arange(len(cells.mean), dtype=np.int64)
+    return _ranked(estimates, everything, cells.mean, cells.deviation, k)
+
+
+def special(estimates: ContextEstimates, context: int, k: int) -> Ranked:
+    """The k largest lifts of the context among the 200 largest items; ties by their size.
+
+    Where each context has the overall ranking (``same_ranking``) no item is special: none is given.
+    """
+    largest = np.argsort(-np.asarray(estimates.items.mean), kind="stable")[:AMONG]
+    if estimates.same_ranking:
+        largest = largest[:0]
+    cells = estimates.at(largest)
+    return _ranked(
+        estimates, largest, cells.lift[:, context], cells.lift_deviation[:, context], k
+    )  # fmt: skip
+
+
+def _ranked(
+    estimates: ContextEstimates, places: Ints, score: Floats, deviation: Floats, k: int
+) -> Ranked:
+    order = np.argsort(-score, kind="stable")[: max(k, 0)]
+    wanted = min(max(k, 0), len(places))
+    chance = chances_among(score, deviation, wanted) if wanted else np.zeros(len(places))
+    chosen = places[order]
+    return Ranked(
+        chosen, score[order], deviation[order], chance[order], estimates.is_measured(chosen)
+    )

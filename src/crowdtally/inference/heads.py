@@ -7,9 +7,9 @@ from math import sqrt
 
 import numpy as np
 
-from crowdtally.estimation.calibrating import Total
-from crowdtally.estimation.facts import Chosen, Floats
-from crowdtally.estimation.repeats import in_records
+from crowdtally.inference.facts import Chosen, Floats
+from crowdtally.inference.repeats import in_records
+from crowdtally.inference.rows import Total
 from crowdtally.laws.base import Combination
 
 _LEAST, _MOST = 0.05**2, 0.5

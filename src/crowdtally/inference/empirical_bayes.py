@@ -1,0 +1,144 @@
+"""The prior from the noisy counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.inference.posterior import Floats, Ints, Posterior, on_grid
+
+# The prior of a table's counts, estimated from its noisy values.
+
+LEAST = 100
+"""EM steps, at least: fewer leave the prior near the flat one that they start from."""
+_WORK = 2 * 10**8
+"""Steps times likelihoods, at most: about half a second."""
+NEAR = 30.0
+"""Further steps are made while some prior might make the values e^30 times as likely: after the
+least steps none does of a few thousand cells, but of a million, most of them empty."""
+_LOOKED = 20
+"""Steps between two looks at how near the prior is."""
+_DOUBT = 40.0
+"""Of so many cells that might be anywhere: for intervals, the prior is not known exactly."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A distribution of true counts on a grid."""
+
+    grid: Floats
+    weights: Floats
+    """Of each point: the most likely ones."""
+    doubtful: Floats
+    """The same with cells that might be anywhere: what intervals rest on.
+
+    Few cells are fitted too well: with 300, an interval of 95% covered 91% without it.
+    """
+
+    @classmethod
+    def fitted(cls, grid: Floats, likelihoods: Floats, counts: Floats, empty: float = 0.0) -> Prior:
+        """The prior after EM steps from a uniform one, until no other is far more likely.
+
+        With g_j = Σ_i n_i·L_ij / Σ_k L_ik·w_k, no prior has a log likelihood of more than
+        max g_j − Σ n_i above that of w: the logarithm is concave.
+
+        Args:
+            grid: true counts, in units.
+            likelihoods: of each distinct value (row) under each of them (column).
+            counts: how many cells have the value.
+            empty: the share of the cells that are taken for empty at first.
+        """
+        weights = np.full(len(grid), (1 - empty) / len(grid))
+        weights[0] += empty
+        cells = float(counts.sum())
+        if cells <= 0:
+            return cls(grid, weights, weights)
+        shares = counts / cells
+        for step in range(max(_WORK // likelihoods.size, LEAST)):
+            # einsum: its sums do not depend on how many threads a machine has, nor wait for them
+            chances = np.einsum("ij,j->i", likelihoods, weights)
+            gains = np.einsum("i,ij->j", shares / chances, likelihoods)
+            if step >= LEAST and step % _LOOKED == 0 and cells * (gains.max() - 1) <= NEAR:
+                break
+            weights = np.maximum(weights * gains, 1e-300)
+        weights /= weights.sum()
+        anywhere = np.gradient(grid)
+        doubtful = (cells * weights + _DOUBT * anywhere / anywhere.sum()) / (cells + _DOUBT)
+        return cls(grid, weights, doubtful)
+
+    def posterior(self, likelihoods: Floats, level: Fraction) -> Posterior:
+        """The posterior of each row of likelihoods, in units."""
+        found = on_grid(likelihoods, self.weights, self.grid, level)
+        wide = on_grid(likelihoods, self.doubtful, self.grid, level)
+        low, high = np.minimum(wide.low, found.median), np.maximum(wide.high, found.median)
+        return Posterior(found.mean, found.median, low, high, found.variance)
+
+
+# What is left for the cells of a summary that are not told apart from noise.
+#
+# Each of millions of such cells has a small posterior mean, and nothing in the summary says what
+# they add up to: their sum would be mostly noise. How many records there are was measured, by the
+# sizes of users' rows. So that many, less what is told apart, is all that the others have
+# together.
+
+Mask = NDArray[np.bool_]
+
+_STEPS = 50
+_LEAST = 1e-12
+"""Of the factor that odds are lowered by."""
+
+
+def within(records: float, said: Mask, own: Posterior, whole: Posterior) -> None:
+    """Make estimates of a summary's cells add up to so many records at most, in place.
+
+    A cell has nobody, or some count c: its mean p·c and its variance p(1−p)c² tell p. All odds
+    p/(1−p) are lowered by one factor, so that cells with more evidence lose less. Intervals of
+    single cells stay as they are.
+
+    Args:
+        records: how many there are.
+        said: whether something is said of a cell; all others have the same estimate.
+        own: what is to be changed, with the errors of each cell by itself.
+        whole: the same with the errors that all cells share.
+    """
+    others, unsure = ~said, whole.low <= 0
+    known, first = np.flatnonzero(said & unsure), np.flatnonzero(others)[:1]
+    cells = np.concatenate([known, first])
+    times = np.concatenate([np.ones(len(known)), np.full(len(first), float(others.sum()))])
+    mean = whole.mean[cells]
+    left = max(records - float(whole.mean[said & ~unsure].sum()), 0.0)
+    if float(times @ mean) <= left:
+        return
+    likely = mean**2 / np.maximum(mean**2 + own.variance[cells], 1e-300)
+    count = mean / np.maximum(likely, 1e-300)
+    lowered = _lowered(likely, times * count, left)
+    ratio = lowered / np.maximum(likely, 1e-300)
+    variance = lowered * (1 - lowered) * count**2
+    shared = np.maximum(whole.variance[cells] - own.variance[cells], 0.0) * ratio**2
+    _put(own, known, others, (mean * ratio, variance))
+    _put(whole, known, others, (mean * ratio, variance + shared))
+
+
+def _lowered(likely: Floats, mass: Floats, left: float) -> Floats:
+    """The probabilities with lower odds, whose mass is what is left."""
+    low, high = np.log(_LEAST), 0.0
+    for _ in range(_STEPS):
+        factor = np.exp((low + high) / 2)
+        found = factor * likely / (1 - likely + factor * likely)
+        if float(mass @ found) > left:
+            high = np.log(factor)
+        else:
+            low = np.log(factor)
+    return np.asarray(found)
+
+
+def _put(found: Posterior, known: Ints, others: Mask, parts: tuple[Floats, Floats]) -> None:
+    for array, values in zip((found.mean, found.variance), parts, strict=True):
+        array[known] = values[: len(known)]
+        if len(values) > len(known):
+            array[others] = values[-1]
+    found.median[known] = np.minimum(found.median[known], found.mean[known])
+    found.median[others] = np.minimum(found.median[others], found.mean[others])
