@@ -22,8 +22,8 @@ import duckdb
 
 import crowdtally as ct
 import crowdtally.facade
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
 from made_up import DAYS, ITEMS, generate
 from served import server
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import crowdtally as ct
-from crowdtally.curator.engine.spark.session import join
+from crowdtally.records.spark.session import join
 from made_up import DAYS, ITEMS, generate
 
 LIMIT = 10

@@ -13,7 +13,7 @@ import pytest
 from kit import repeatable
 
 if TYPE_CHECKING:
-    from crowdtally.curator.engine.engine import Engine
+    from crowdtally.records.engine import Engine
 
 ON_SHARED_SPARK = ("tests/engine/", "tests/spark/")
 IN_BROWSER = "tests/browser/"
@@ -87,7 +87,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Any]:
     """A Spark session whose executors are two processes of their own."""
-    from crowdtally.curator.engine.spark.session import join
+    from crowdtally.records.spark.session import join
     from kit.cluster import LOCAL_CLUSTER, QUICK, need_spark
 
     need_spark()
@@ -109,7 +109,7 @@ def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def start_engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
     """What opens an engine: a test that takes it runs on each."""
     if request.param == "duckdb":
-        from crowdtally.curator.engine.duckdb import DuckDBEngine  # Ibis: not for every test
+        from crowdtally.records.duckdb import DuckDBEngine  # Ibis: not for every test
 
         return DuckDBEngine
     from kit.cluster import engine_beside

@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 from crowdtally.core import memory
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.errors import CrowdtallyError
 from crowdtally.ledger import Ledger
+from crowdtally.records.duckdb import DuckDBEngine
 
 resource = pytest.importorskip("resource")
 MIB = 2**20

@@ -18,8 +18,6 @@ from accurate.scores import Floats, context_scores, item_scores
 from accurate.ways import Way, request_of
 from crowdtally.core.layout import EDGES, ITEMS
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.lab.auto_estimates import estimate_auto
@@ -27,6 +25,8 @@ from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.estimates import estimate
 from crowdtally.lab.rehearsing import Halfway, Rehearsal
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import Prepared
 
 Estimates = Mapping[str, tuple[Floats, Floats]]
 """By table: the mean and the median."""

@@ -13,8 +13,6 @@ from crowdtally.core.numbers import Number
 from crowdtally.core.records import Records
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropping import Confirm, Tell
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.starting import starter
 from crowdtally.curator.inspecting.inspection import Inspection
 from crowdtally.curator.inspecting.inspection import inspect as look_into
 from crowdtally.curator.inspecting.schema import check_columns
@@ -32,6 +30,8 @@ from crowdtally.ledger import Asked, Ledger, MissingLedgerError
 from crowdtally.ledger.provenance import dataset_name
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
+from crowdtally.records.locate import Sources
+from crowdtally.records.start import starter
 
 _logger = logging.getLogger("crowdtally")
 

@@ -8,8 +8,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.dataset import dataset_of
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.naming import one_name, postgres_name
+from crowdtally.records.locate import Sources
+from crowdtally.records.names import one_name, postgres_name
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.publish import publish
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import CrowdtallyError
 from crowdtally.facade import surroundings
 from crowdtally.ledger import Ledger
+from crowdtally.records.engine import Dropped
 
 ROWS = pa.table(
     {"who": ["a", "b", "c", None, "d", "e", "f", "g"], "item": ["x", "x", "x", "x", *"yyzz"]}

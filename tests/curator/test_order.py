@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.steps.bounds import ChooseLimit
 from crowdtally.curator.steps.discovery import Discover
 from crowdtally.curator.steps.popularity import Popularity
@@ -19,6 +18,7 @@ from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTabl
 from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.locate import locate
 
 ROWS = pa.table({"who": list("aabbc"), "item": list("xyxyx")})
 STEPS = (ChooseLimit, Discover, Popularity, RowTables, SampledTables, ScaledTables)
@@ -131,7 +131,7 @@ def test_each_source_is_located_once(tmp_path: Path, monkeypatch: pytest.MonkeyP
         found.append(source)
         return locate(source)
 
-    monkeypatch.setattr("crowdtally.curator.engine.located.locate", noted)
+    monkeypatch.setattr("crowdtally.records.locate.locate", noted)
     people = pa.table({"who": list("abc"), "age": [1, 2, 3]})
     records = ct.read(ROWS, user="who", item="item", joins=[(people, "who")], contexts=["age"])
     domain = ct.Domain(["x", "y"], {"age": [1, 2, 3]})

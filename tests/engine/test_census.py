@@ -17,8 +17,8 @@ from crowdtally.curator.counting import rows as row_reads
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.tables import count, count_rows, count_scaled
 from crowdtally.curator.counting.unknown_cells import kept_cells
-from crowdtally.curator.engine.census import Dropped, countable
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.engine import Dropped, countable
+from crowdtally.records.prepare import prepare
 from kit import reference
 from kit.crowd import (
     BARE,

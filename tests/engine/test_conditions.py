@@ -17,10 +17,10 @@ from crowdtally.core.domain import Domain
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.reading import dropped_in
 from crowdtally.curator.counting.tables import count, count_rows
-from crowdtally.curator.engine.census import Dropped
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError, UsageError
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Dropped
+from crowdtally.records.prepare import prepare
 from kit.crowd import Start
 from kit.histories import kept_by
 

@@ -18,7 +18,7 @@ from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import context_totals, rows_of_chosen, users_by_block
 from crowdtally.curator.counting.tastes import MOST, count_tastes
 from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits, make_visits
-from crowdtally.curator.engine.census import Dropped
+from crowdtally.records.engine import Dropped
 from kit.crowd import BARE, CONTEXTS, DOMAIN, EVERYONE, LISTED, OTHERS, Crowd, Start, together
 from kit.histories import Shape
 

@@ -16,9 +16,9 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import Domain
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.crowd import Start
 from kit.histories import kept_by
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from crowdtally.core.records import Records
-from crowdtally.curator.engine import window
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.selecting.unknown_cells import Discovered, UnknownCells
 from crowdtally.curator.steps.step import Reading
+from crowdtally.records import engine as window
+from crowdtally.records.prepare import prepare
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, Histories, Start, Tally, farthest, together
 from kit.histories import Row

@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.expressions import row_expression
-from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.spark.checking import check
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.expressions.parse import row_expression
+from crowdtally.records.locate import locate
+from crowdtally.records.spark.expressions import check
 from kit.cluster import engine_beside
 
 _INSTANTS = [

@@ -19,12 +19,12 @@ import pytest
 from sqlglot import tokenize
 
 import crowdtally as ct
-from crowdtally.curator.engine import columns
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.expressions import row_expression, written
-from crowdtally.curator.engine.functions import ALLOWED, CASTS, GROUPS
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.records import columns
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.expressions.functions import ALLOWED, CASTS, GROUPS
+from crowdtally.records.expressions.parse import row_expression, written
+from crowdtally.records.prepare import prepare
 from kit import hostile_values as hostile
 
 SECONDS = 10

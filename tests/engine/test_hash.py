@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records.locate import locate
+from crowdtally.records.matching import HASH_BITS
 from kit.chisquare import Verdict, goodness
 from kit.crowd import Start
 

@@ -12,8 +12,8 @@ from crowdtally.core.domain import Axis, Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.matching import is_range
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.matching import is_range
+from crowdtally.records.prepare import prepare
 from kit.crowd import Start
 
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -11,7 +11,7 @@ from crowdtally.core.counts import Memberships
 from crowdtally.core.layout import Layout
 from crowdtally.curator.counting import memberships
 from crowdtally.curator.counting.memberships import distinct_users
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.records.engine import Rows
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, STEP, Crowd, Tally, together
 from kit.histories import Shape

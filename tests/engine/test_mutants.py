@@ -12,7 +12,7 @@ from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.bounding.dpsense import GRID, DPSense
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count_scaled
-from crowdtally.curator.engine.relations import Kept
+from crowdtally.records.engine import Kept
 from kit import reference
 from kit.crowd import BARE, CONTEXTS, DOMAIN, ITEMS, STORED, Crowd, farthest, tally
 from kit.histories import Shape

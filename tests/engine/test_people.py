@@ -14,8 +14,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.errors import InputError
+from crowdtally.records.prepare import prepare
 from kit.crowd import Start
 from kit.people import DOMAIN, People, drawn, tallied
 

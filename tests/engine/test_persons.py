@@ -12,7 +12,7 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.layout import grid
 from crowdtally.core.records import Records
 from crowdtally.curator.counting.tables import count_rows
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.prepare import prepare
 from kit.crowd import CONTEXTS, DATABASES, DOMAIN, LISTED, STEP, Start, Tally, farthest, tally
 
 MOST_PERSONS = 2**33

@@ -21,8 +21,8 @@ import crowdtally as ct
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Join, Records
 from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.engine.census import Dropped, countable
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.engine import Dropped, countable
+from crowdtally.records.prepare import prepare
 from kit.crowd import Start
 
 ITEMS = ["bar", "café", "Bar", "it's", " bar", "8"]

@@ -22,8 +22,8 @@ from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.rows import record_sums, row_totals, scaled_sums
 from crowdtally.curator.counting.tables import count, count_scaled
-from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.errors import InputError
+from crowdtally.records.prepare import Prepared, prepare
 from kit.crowd import Start
 from kit.keyed import fit, law_of_subsets
 from kit.people import CONTEXTS, DOMAIN, ITEMS, MOST, Histories, People, drawn, tallied

@@ -11,10 +11,10 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.facade import read
 from crowdtally.ledger import Ledger
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.cluster import engine_beside
 from kit.crowd import Start
 from kit.publishing import publish

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow.parquet as parquet
 
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.prepare import prepare
 from kit.crowd import BARE, DOMAIN, EVERYONE, Start, together
 
 KEY, OTHER_KEY, FILES = 31, 32, 5

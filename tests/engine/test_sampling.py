@@ -13,7 +13,7 @@ from crowdtally.core.counts import What
 from crowdtally.core.layout import Pairs
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine import window
+from crowdtally.records import engine as window
 from kit import reference
 from kit.crowd import (
     BARE,

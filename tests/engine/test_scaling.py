@@ -11,7 +11,7 @@ import pytest
 
 from crowdtally.curator.bounding.dpsense import GRID, DPSense, weighted
 from crowdtally.curator.counting.tables import count_scaled
-from crowdtally.curator.engine.prepare import Prepared
+from crowdtally.records.prepare import Prepared
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, Crowd, Histories, Start, farthest, tally, together
 from kit.histories import Shape

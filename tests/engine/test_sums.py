@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import held_sum
+from crowdtally.records.engine import Engine, held_sum
 
 HELD = 2**61
 MOST = 2**40

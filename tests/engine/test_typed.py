@@ -13,11 +13,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from crowdtally.curator.engine.canonical import SourceColumn
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.typed import TYPES
 from crowdtally.errors import InputError
+from crowdtally.records.columns import SourceColumn
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
+from crowdtally.records.types import TYPES
 from kit.cluster import engine_beside
 
 _EXACT = 2**53

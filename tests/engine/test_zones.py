@@ -19,11 +19,11 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import Domain
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.zones import known_zones
 from crowdtally.errors import CrowdtallyError, InputError
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.expressions.functions import known_zones
+from crowdtally.records.locate import locate
+from crowdtally.records.prepare import prepare
 from kit.cluster import engine_beside
 from kit.crowd import Start
 from kit.histories import kept_by

@@ -18,11 +18,11 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.census import Dropped
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.questions import AllItems, ChosenItems, Groups
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Dropped
 from kit.losses import Law, losses
 from kit.tracing import Tracer
 

@@ -22,11 +22,11 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding import dpsense
 from crowdtally.curator.counting import scaled_rows
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading
 from crowdtally.laws.conversion import delta_of
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.hockey import Change, divergence
 from kit.publishing import run_steps
 from kit.recording import recorded

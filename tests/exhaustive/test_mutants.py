@@ -20,14 +20,14 @@ from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.choosing.rank import RankChoice
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine import window
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.relations import Kept, sum_of
 from crowdtally.curator.publishing import dense
 from crowdtally.curator.request import request
 from crowdtally.curator.steps import popularity, tables
 from crowdtally.curator.transforms.dyadic import DyadicTransform
 from crowdtally.noise.geometric import difference
+from crowdtally.records import engine as window
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Kept, sum_of
 from kit.mutants import (
     DistinctIds,
     FanOut,

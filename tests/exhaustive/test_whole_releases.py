@@ -17,11 +17,11 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.format import Published
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.records.locate import Sources
 from kit.publishing import publish
 from kit.rules import CHOSEN, PAIRS, SAMPLES, STEERED
 from kit.subjects import Bench, Subject, known_keys

@@ -15,12 +15,11 @@ from crowdtally.core.counts import Counts, Keeping, Sides, What
 from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.layout import Layout
 from crowdtally.curator.bounding.ordering import keep_first
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows
 from crowdtally.curator.publishing.dense import dense
 from crowdtally.curator.publishing.publishing import Charged, Noisy
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
+from crowdtally.records.engine import Engine, Rows
 
 
 @dataclass(frozen=True)

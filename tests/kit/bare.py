@@ -20,11 +20,11 @@ from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
 from crowdtally.curator import again
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.steps.step import Released
 from crowdtally.format import Published, Staged
 from crowdtally.ledger import Asked, Charge, Ledger, Part
+from crowdtally.records.engine import Dropped
 from kit.publishing import publish
 
 UNIT = PrivacyUnit("user", "user_id")

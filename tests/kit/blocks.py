@@ -16,8 +16,8 @@ import pyarrow as pa
 
 import crowdtally as ct
 from crowdtally.curator.counting.visits import Visits, make_visits
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
+from crowdtally.records.prepare import prepare
 
 ITEMS, CONTEXTS = 6, 2
 CROWD, ZOOM = (0, 1), (2, 3)

@@ -14,10 +14,10 @@ from typing import Any
 import psutil
 import pytest
 
-from crowdtally.curator.engine.spark import probe as spark_probe
-from crowdtally.curator.engine.spark import session as spark_session
-from crowdtally.curator.engine.spark.engine import SparkEngine
 from crowdtally.errors import CrowdtallyError
+from crowdtally.records.spark import session as spark_probe
+from crowdtally.records.spark import session as spark_session
+from crowdtally.records.spark.engine import SparkEngine
 
 LOCAL_CLUSTER = "local-cluster[2,1,1024]"
 # One compiler, whose code all fits: in the 48 MB that it gets by itself it is thrown away and made

@@ -20,7 +20,7 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.layout import Grid, Layout, grid
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.records.prepare import Prepared, prepare
 from kit.histories import Row, Shape
 
 DATABASES, ITEMS, CONTEXTS = 300, 4, 3

@@ -23,9 +23,9 @@ import crowdtally as ct
 from budget.ledger_kit import PostgresServer
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.census import Dropped
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Dropped
+from crowdtally.records.prepare import prepare
 
 PLACES = ["park", "007", "cafe", "7", "nobody goes here"]
 DAYS = ["Mon", "Tue"]

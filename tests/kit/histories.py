@@ -19,8 +19,8 @@ from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import Prepared, prepare
 from kit.remembering import RememberingEngine
 
 ITEMS, CONTEXTS = 4, 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records.duckdb import DuckDBEngine
 
 LETTERS = 100_000
 """How long the long values are."""

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from crowdtally.core.counts import What
-from crowdtally.curator.engine import hashing
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records import matching
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.chisquare import Verdict, goodness
 
 Columns = Mapping[str, Sequence[Any]]
@@ -55,7 +55,7 @@ class ManyKeys(DuckDBEngine):
 
     def mixed(self, key: ibis.Value, columns: Sequence[ibis.Value]) -> ibis.Value:
         """The hash of production; mutants replace it."""
-        return hashing.duckdb_hash(key, columns)
+        return matching.duckdb_hash(key, columns)
 
 
 def _call(name: str, returns: str, argument: ibis.Value) -> ibis.Value:

@@ -7,7 +7,7 @@ from typing import Any
 import ibis
 
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.relations import Kept
+from crowdtally.records.engine import Kept
 
 
 class KeepOneMore(SRA):

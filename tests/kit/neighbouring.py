@@ -13,8 +13,8 @@ from crowdtally.core.counts import Counts, What
 from crowdtally.core.layout import Layout, grid
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared, prepare
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import Prepared, prepare
 from kit.crowds import Cell, Database
 from kit.histories import kept_by
 from kit.kinds import Kind, Place

@@ -8,14 +8,14 @@ from typing import Any
 
 from crowdtally.curator import publish as main_line
 from crowdtally.curator.dataset import Dataset
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, finish
 from crowdtally.format import Published
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Engine
 
 
 def publish(

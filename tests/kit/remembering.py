@@ -13,9 +13,9 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared, prepare
-from crowdtally.curator.engine.relations import Kept
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Kept
+from crowdtally.records.prepare import Prepared, prepare
 
 _RULES: tuple[Any, ...] = (SRA, HPA)
 

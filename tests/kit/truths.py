@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 import crowdtally as ct
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.lab.truth import true_counts
+from crowdtally.records.engine import Engine
+from crowdtally.records.prepare import Prepared, prepare
 
 ITEMS, DAYS = ("a", "b", "c", "d"), ("Mon", "Tue")
 USERS = [f"u{n % (n % 7 + 2)}" if n % 11 else None for n in range(400)]

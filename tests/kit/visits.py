@@ -9,9 +9,9 @@ import pyarrow.parquet
 
 import crowdtally as ct
 from crowdtally.core.records import Records
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_subject
 from crowdtally.lab.comparing.held import Held, hold
+from crowdtally.records.duckdb import DuckDBEngine
 
 PLACES = ["bar", "cafe", "park", "pier", "zoo"]
 DAYS = ["Mon", "Tue"]

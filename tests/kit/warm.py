@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 _IMPORTED = (
-    "crowdtally.cli", "crowdtally.curator.publish", "crowdtally.curator.engine.duckdb",
+    "crowdtally.cli", "crowdtally.curator.publish", "crowdtally.records.duckdb",
     "crowdtally.curator.request.request", "crowdtally.curator.planning.plan",
     "crowdtally.ledger.database.store", "crowdtally.reader.release", "ibis.backends.duckdb",
     "sqlalchemy.dialects.sqlite",

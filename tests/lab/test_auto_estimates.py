@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.rehearsing import Rehearsal
@@ -20,6 +19,7 @@ from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.estimator import Estimator
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.publishing import publish
 
 USERS, ITEMS = 3_000, 90

@@ -15,7 +15,6 @@ import crowdtally as ct
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.request.tables import formed
 from crowdtally.errors import UsageError
@@ -24,6 +23,7 @@ from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.loud import LOUD
 from kit.made import GivenNoise, made, visits
 from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write

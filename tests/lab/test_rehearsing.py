@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.lab.rehearsing import Keyed, Rehearsal, decided
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.every_request import SHAPES, asked, every_request, town
 from kit.publishing import run_steps
 from kit.recording import Recording

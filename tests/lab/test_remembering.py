@@ -8,13 +8,13 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.questions import AllItems, ChosenItems, Groups
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.lab.remembering import asked
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
 
 
 def test_questions_that_differ_are_told_apart() -> None:

@@ -9,10 +9,10 @@ from itertools import combinations
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab.truth import largest_contribution, mean_contribution, true_counts
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.truths import ITEMS, MET, ROWS, USERS, Opened, listed, opening, plain, truth
 
 

@@ -14,8 +14,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 
 _BYTES = 70_000_000
 _NOTE = 'first line\n""quoted"", and, commas\n\n7,x,more\n' * 200

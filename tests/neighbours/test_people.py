@@ -14,7 +14,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.prepare import prepare
 from kit.kinds import Kind, Place, Rows, Type, marks
 from kit.kinds_guessed import KINDS
 from kit.neighbouring import KEY, engine_for

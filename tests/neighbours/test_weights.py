@@ -14,8 +14,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.counting.tables import count_rows
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.kinds import Kind, Place, Type, marks
 from kit.kinds_guessed import KINDS
 from kit.neighbouring import engine_for

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from crowdtally.core.domain import Domain
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.histories import DOMAIN, Counting, Shape
 
 Countings = Callable[..., Counting]

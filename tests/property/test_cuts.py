@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from crowdtally.core.counts import What
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine import sizing, window
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.relations import Kept
+from crowdtally.records import engine as window
+from crowdtally.records import open
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Kept
 from kit.histories import Counting, Row, Shape, databases, keys, rules, whats
 
 Countings = Callable[..., Counting]
@@ -137,4 +138,4 @@ def test_parts_by_user_change_no_pair(
 
 @pytest.mark.parametrize("rows", [0, 10**6, 10**12])
 def test_more_rows_never_mean_fewer_parts(rows: int) -> None:
-    assert 1 <= sizing.parts(rows, 2**33) <= sizing.parts(2 * rows, 2**33)
+    assert 1 <= open.parts(rows, 2**33) <= open.parts(2 * rows, 2**33)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.spark.engine import SparkEngine
-from crowdtally.curator.engine.spark.session import join_frame
-from crowdtally.curator.engine.spark.sources import plan_of
+from crowdtally.records.prepare import prepare
+from crowdtally.records.spark.engine import SparkEngine
+from crowdtally.records.spark.session import join_frame
+from crowdtally.records.spark.sources import plan_of
 from kit.cluster import engine_beside
 from kit.crowd import DOMAIN, EVERYONE, STORED, together
 from kit.histories import kept_by

@@ -10,12 +10,10 @@ import pyarrow as pa
 import pytest
 import sqlglot
 
-from crowdtally.curator.engine.expressions import row_expression, written
-from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.spark.checking import check
-from crowdtally.curator.engine.spark.expressions import to_spark
-from crowdtally.curator.engine.spark.formats import java_pattern
 from crowdtally.errors import InputError, UsageError
+from crowdtally.records.expressions.parse import row_expression, written
+from crowdtally.records.locate import locate
+from crowdtally.records.spark.expressions import check, java_pattern, to_spark
 from kit.cluster import engine_beside
 
 DIFFERENT = """

@@ -13,10 +13,10 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.spark.engine import SparkEngine
-from crowdtally.curator.engine.spark.session import join_frame
 from crowdtally.errors import CrowdtallyError
+from crowdtally.records.prepare import prepare
+from crowdtally.records.spark.engine import SparkEngine
+from crowdtally.records.spark.session import join_frame
 from kit.cluster import executors, wait_for
 
 ROWS, USERS, ITEMS, LIMIT, KEY = 200_000, 3_000, 500, 5, 77

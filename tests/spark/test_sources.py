@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.spark.engine import SparkEngine
-from crowdtally.curator.engine.starting import starter
 from crowdtally.errors import InputError, UsageError
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
+from crowdtally.records.spark.engine import SparkEngine
+from crowdtally.records.start import starter
 from kit.cluster import engine_beside
 
 SECRET = "alice-4711"

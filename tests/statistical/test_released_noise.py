@@ -17,12 +17,12 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.geometric import difference
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.chisquare import SIGNIFICANCE, Verdict, draws_for_power, goodness
 from kit.noise_checks import laplace_law
 from kit.publishing import publish

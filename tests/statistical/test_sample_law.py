@@ -16,8 +16,8 @@ import pytest
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine import hashing
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records import matching
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.chisquare import Verdict
 from kit.keyed import Columns, ManyKeys, fit, key_of, law_of_subsets, samples
 
@@ -134,12 +134,12 @@ class WithoutTheUser(ManyKeys):
     """Every user keeps the same items."""
 
     def mixed(self, key: ibis.Value, columns: Sequence[ibis.Value]) -> ibis.Value:
-        return hashing.duckdb_hash(key, columns[1:])
+        return matching.duckdb_hash(key, columns[1:])
 
 
 class WithoutTheKey(ManyKeys):
     def mixed(self, key: ibis.Value, columns: Sequence[ibis.Value]) -> ibis.Value:
-        return hashing.duckdb_hash(0, columns)
+        return matching.duckdb_hash(0, columns)
 
 
 class FewBits(ManyKeys):

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records.duckdb import DuckDBEngine
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

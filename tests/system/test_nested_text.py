@@ -17,10 +17,10 @@ from sqlglot import Dialect
 
 from crowdtally.core.domain import Axis
 from crowdtally.core.registry import DEEPEST
-from crowdtally.curator.engine.expressions import WHERE, row_expression
 from crowdtally.errors import UsageError
 from crowdtally.reader.lookup import AxisLookup
 from crowdtally.reader.predicate import parse
+from crowdtally.records.expressions.parse import WHERE, row_expression
 
 LISTS = {name: AxisLookup.of(Axis.of(name, [1, 2, 3])) for name in ("a", "x", "int")}
 PER_LETTER, AT_LEAST = 0.005, 5

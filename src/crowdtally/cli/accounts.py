@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdtally.core.privacy import Delta, Epsilon, Rho
-    from crowdtally.curator.engine.located import Sources
     from crowdtally.ledger import Balance, Ledger
+    from crowdtally.records.locate import Sources
 
 
 @dataclass(frozen=True)

@@ -50,8 +50,8 @@ def _columns(ctx: typer.Context) -> list[str]:
     names: list[str] = []
     with suppress(Exception):
         from crowdtally.cli.syntax import joined
-        from crowdtally.curator.engine.looking import can_look, without_rows
-        from crowdtally.curator.engine.sources import locate
+        from crowdtally.records.locate import locate
+        from crowdtally.records.start import can_look, without_rows
 
         given: dict[str, Any] = ctx.params
         # An option without its value, as here, leaves arguments unread.

@@ -12,7 +12,7 @@ from crowdtally.errors import UsageError
 if TYPE_CHECKING:
     from crowdtally.core.domain import Axis, Domain
     from crowdtally.core.records import Records
-    from crowdtally.curator.engine.located import Sources
+    from crowdtally.records.locate import Sources
 
 
 def domain_of(

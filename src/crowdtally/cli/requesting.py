@@ -45,8 +45,8 @@ from crowdtally.curator.request.options import Option, declared, flag_of
 
 if TYPE_CHECKING:
     from crowdtally.core.privacy import Delta, Epsilon
-    from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.request.request import Request, Subject
+    from crowdtally.records.locate import Sources
 
     Check = Callable[[Sources, Epsilon, Delta], None]
 
@@ -87,9 +87,9 @@ def request_of(
     """
     from crowdtally.cli.domains import domain_of
     from crowdtally.core.privacy import Delta, Epsilon
-    from crowdtally.curator.engine.located import Sources
     from crowdtally.curator.request.declaring import declare
     from crowdtally.curator.request.request import check_options, make_request, make_subject
+    from crowdtally.records.locate import Sources
 
     # Public parameters first: a slip in one should not cost the reading of a long list.
     exact_epsilon = Epsilon.of(epsilon) if epsilon is not None else None

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from crowdtally.curator.dropping import Tell
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.naming import one_name
 from crowdtally.curator.request.paying import Paid, unspent_words
 from crowdtally.errors import InputError, UsageError
 from crowdtally.ledger import Ledger, Reservation
 from crowdtally.ledger.show import same_people
+from crowdtally.records.locate import Sources
+from crowdtally.records.names import one_name
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from crowdtally.core.numbers import show
-from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.inspecting.reasons import Reason
 from crowdtally.curator.request.request import Request
 from crowdtally.errors import CrowdtallyError, InputError
+from crowdtally.records.engine import Dropped
 
 Tell = Callable[[str], None]
 """Says something to the curator; never to a reader."""

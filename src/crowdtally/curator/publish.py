@@ -21,9 +21,6 @@ from crowdtally.curator.asked import asked_of
 from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing, tell_unspent
 from crowdtally.curator.describe import declared, describe, versions
 from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.inspecting.reasons import reasons
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.stages import making, marking, placing, reading, reserving, starting
@@ -33,6 +30,9 @@ from crowdtally.format import Published, staging
 from crowdtally.ledger import Ledger, Reserved
 from crowdtally.ledger.book import made_before
 from crowdtally.noise.draws import Draws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Engine
+from crowdtally.records.prepare import prepare
 
 
 @dataclass(frozen=True)

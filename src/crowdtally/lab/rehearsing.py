@@ -15,13 +15,13 @@ from crowdtally.core.counts import Counts, Memberships
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.lab.remembering import remembering
 from crowdtally.noise.draws import Draws
+from crowdtally.records.engine import Engine
+from crowdtally.records.prepare import Prepared, prepare
 
 _LARGEST_KEY = 2**63
 _MIXED = 0x9E3779B97F4A7C15

@@ -17,12 +17,10 @@ from crowdtally.core.layout import KINDS
 from crowdtally.curator.counting.cells import cells_of, fold
 from crowdtally.curator.counting.rows import record_sums
 from crowdtally.curator.counting.tables import count, count_rows
-from crowdtally.curator.engine.census import countable
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
+from crowdtally.records.engine import Engine, Kept, Rows, countable
+from crowdtally.records.prepare import Prepared
 
 LARGEST = 50_000_000
 """Cells beyond which a table is not compared: each needs a truth and an estimate in memory."""

@@ -11,7 +11,7 @@ import pytest
 
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.bounding.l2_rows import l2_weighted, weight_of
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records.duckdb import DuckDBEngine
 
 Row = tuple[int, ...]
 ROWS: list[Row] = [row for row in product(range(5), repeat=4) if any(row)]

@@ -11,7 +11,7 @@ import pytest
 
 from crowdtally.curator.bounding.hpa import HPA
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records.duckdb import DuckDBEngine
 
 USERS, CELLS = 30, 12
 

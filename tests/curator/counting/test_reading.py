@@ -17,13 +17,12 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count
-from crowdtally.curator.engine import sizing
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.engine import MemoryFullError
-from crowdtally.curator.engine.prepare import Prepared, prepare
-from crowdtally.curator.engine.relations import Kept, Rows
-from crowdtally.curator.engine.sources import locate
 from crowdtally.ledger import Ledger
+from crowdtally.records import open
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Kept, MemoryFullError, Rows
+from crowdtally.records.locate import locate
+from crowdtally.records.prepare import Prepared, prepare
 
 ROWS, USERS, ITEMS = 4000, 300, 50
 DOMAIN = Domain(range(ITEMS), item="item")
@@ -163,7 +162,7 @@ def test_the_memory_that_is_set_decides_how_many_parts(
     engine.open(locate(str(tmp_path / "visits.parquet")), "source")
     assert engine.parts() == 1
     engine._connection.execute("SET memory_limit = '4MB'")
-    assert engine.parts() == sizing.parts(200_000, 4_000_000) == 5
+    assert engine.parts() == open.parts(200_000, 4_000_000) == 5
 
 
 # ---- damage shows before the charge --------------------------------------------------------------

@@ -14,7 +14,7 @@ from crowdtally.curator.counting import scaled_rows
 from crowdtally.curator.counting.members import all_members, all_members_by_context, members
 from crowdtally.curator.counting.scaled_rows import scaled_groups, scaled_inside, scaled_totals
 from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits
-from crowdtally.curator.engine.duckdb import DuckDBEngine
+from crowdtally.records.duckdb import DuckDBEngine
 from kit import blocks
 from kit.blocks import CROWD, DATABASES, GROUPS, ITEMS, SIZE, ZOOM, amounts, spread, visits_in
 
@@ -137,7 +137,7 @@ def test_an_item_in_no_group_is_a_fault(duckdb_rows: Visits) -> None:
 def duckdb_rows() -> Iterator[Visits]:
     """One user with the most records that count, at three items."""
     from crowdtally.core.domain import Domain
-    from crowdtally.curator.engine.census import Dropped
+    from crowdtally.records.engine import Dropped
 
     with DuckDBEngine() as engine:
         columns = {"user": [1, 1, 1], "item": [0, 1, 2], "amount": [LARGEST_AMOUNT] * 3}

@@ -18,11 +18,11 @@ import crowdtally as ct
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count, count_rows
-from crowdtally.curator.engine.columns import kind_of
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.spark.types import duckdb_name
 from crowdtally.errors import InputError, UsageError
+from crowdtally.records.columns import kind_of
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
+from crowdtally.records.spark.sources import duckdb_name
 
 ITEMS = [f"item {n}" for n in range(10)]
 MOST_PERSONS = 2**33

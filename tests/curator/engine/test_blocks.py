@@ -15,10 +15,10 @@ import pytest
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer, server
 from crowdtally.core.registry import quoted
-from crowdtally.curator.engine import postgres_blocks, sqlite_blocks
-from crowdtally.curator.engine.ahead import ahead
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records import postgres, sqlite
+from crowdtally.records.copying import ahead
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
 
 __all__ = ["server"]
 BIG = 2**53 + 1
@@ -79,14 +79,14 @@ def fetched_in_blocks(path: str, monkeypatch: pytest.MonkeyPatch) -> tuple[Read,
     """What is read, and by which way each block of it came."""
     ways = []
     for name in ("_from_json", "_row_by_row"):
-        real = getattr(sqlite_blocks, name)
+        real = getattr(sqlite, name)
 
         def noted(*given: Any, real: Any = real, name: str = name) -> Any:
             block = real(*given)
             ways.append(name)
             return block
 
-        monkeypatch.setattr(sqlite_blocks, name, noted)
+        monkeypatch.setattr(sqlite, name, noted)
     found = read(f"{path}#t")
     monkeypatch.undo()
     return found, ways
@@ -103,12 +103,12 @@ DECLARED = ", ".join(f'"c {n}" {kind}' for n, kind in enumerate(KINDS))
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
-@pytest.mark.parametrize("reads_bytes", [sqlite_blocks._READS_BYTES, True])
+@pytest.mark.parametrize("reads_bytes", [sqlite._READS_BYTES, True])
 def test_one_odd_value_reads_the_same_in_a_block_and_by_itself(
     tmp_path: Path, value: Any, reads_bytes: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also by the way that newer versions of SQLite need."""
-    monkeypatch.setattr(sqlite_blocks, "_READS_BYTES", reads_bytes)
+    monkeypatch.setattr(sqlite, "_READS_BYTES", reads_bytes)
     plain = [1, "a", "b", 7, 1.5, b"x", 1, "2024-01-01", "2024-01-01 10:00"]
     path = base_of(tmp_path, DECLARED, [plain, [value] * len(KINDS), plain])
     assert repr(read(f"{path}#t")) == repr(read(f"{path}#seen"))
@@ -136,14 +136,14 @@ def test_only_the_blocks_that_need_it_are_read_row_by_row(
     rows = [(1, "a"), (2, "b"), (3, b"bytes"), (4, "d"), (5, None)]
     path = base_of(tmp_path, "i INTEGER, x", rows)
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite_blocks, "_ROWS", 2)
+        patch.setattr(sqlite, "_ROWS", 2)
         (_, found), ways = fetched_in_blocks(path, patch)
     assert found == [(1, "a"), (2, "b"), (3, None), (4, "d"), (5, None)]
     assert ways == ["_from_json", "_row_by_row", "_from_json"]
 
 
 def test_row_numbers_of_any_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_blocks, "_ROWS", 3)
+    monkeypatch.setattr(sqlite, "_ROWS", 3)
     numbers = [-(2**63), -5, -1, 0, 1, 7, 2**40, 2**63 - 2, 2**63 - 1]
     path = base_of(tmp_path, "i INTEGER PRIMARY KEY, x TEXT", [(n, f"row {n}") for n in numbers])
     assert read(f"{path}#t")[1] == [(n, f"row {n}") for n in numbers]
@@ -222,8 +222,8 @@ def test_a_table_reads_as_copy_writes_it(base: str, monkeypatch: pytest.MonkeyPa
         "INSERT INTO t (i) SELECT g FROM generate_series(1, 2000) AS g",
         "CREATE VIEW seen AS SELECT * FROM t",
     )
-    monkeypatch.setattr(postgres_blocks, "_PAGES", 3)
-    monkeypatch.setattr(postgres_blocks, "_MOST_AT_ONCE", 4)
+    monkeypatch.setattr(postgres, "_PAGES", 3)
+    monkeypatch.setattr(postgres, "_MOST_AT_ONCE", 4)
     found = read(f"{base}#t")
     assert repr(found) == repr(read(f"{base}#seen"))
     assert len(found[1]) == 2003
@@ -232,7 +232,7 @@ def test_a_table_reads_as_copy_writes_it(base: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_tables_that_are_kept_in_several_places(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_blocks, "_PAGES", 1)
+    monkeypatch.setattr(postgres, "_PAGES", 1)
     fill(
         base,
         "CREATE TABLE parted (i INT, x TEXT) PARTITION BY LIST (i)",
@@ -260,7 +260,7 @@ def test_a_single_column_of_nulls(base: str, monkeypatch: pytest.MonkeyPatch) ->
         "INSERT INTO t SELECT nullif(g % 3, 0)::TEXT FROM generate_series(1, 999) AS g",
     )
     for pages in (1, 1024):
-        monkeypatch.setattr(postgres_blocks, "_PAGES", pages)
+        monkeypatch.setattr(postgres, "_PAGES", pages)
         assert Counter(read(f"{base}#t")[1]) == {("1",): 333, ("2",): 333, (None,): 333}
 
 
@@ -296,15 +296,15 @@ def test_rows_that_were_deleted_and_moved(base: str, monkeypatch: pytest.MonkeyP
         "INSERT INTO t SELECT g, 'a' FROM generate_series(1, 5000) AS g",
         "DELETE FROM t WHERE i % 2 = 0; UPDATE t SET x = 'b' WHERE i % 3 = 0",
     )
-    monkeypatch.setattr(postgres_blocks, "_PAGES", 1)
+    monkeypatch.setattr(postgres, "_PAGES", 1)
     wanted = [(n, "b" if n % 3 == 0 else "a") for n in range(1, 5001, 2)]
     assert sorted(read(f"{base}#t")[1]) == wanted
 
 
 def test_an_old_server_is_asked_row_by_row(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(base, "CREATE TABLE t (i INT); INSERT INTO t VALUES (7)")
-    monkeypatch.setattr(postgres_blocks, "_RANGES_SINCE", 10**9)
-    monkeypatch.setattr(postgres_blocks, "blocks", None)
+    monkeypatch.setattr(postgres, "_RANGES_SINCE", 10**9)
+    monkeypatch.setattr(postgres, "blocks", None)
     assert read(f"{base}#t")[1] == [(7,)]
 
 

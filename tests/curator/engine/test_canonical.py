@@ -15,13 +15,12 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.bounding.sra import SRA
 from crowdtally.curator.counting.tables import count, count_rows
-from crowdtally.curator.engine import frames, opening
-from crowdtally.curator.engine.canonical import SourceColumn, canonical_text
-from crowdtally.curator.engine.census import countable
-from crowdtally.curator.engine.columns import matchable, same_key
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records import copying, open
+from crowdtally.records.columns import SourceColumn, canonical_text, matchable, same_key
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import countable
+from crowdtally.records.locate import locate
+from crowdtally.records.prepare import prepare
 
 EXACT = 2**53
 
@@ -93,7 +92,7 @@ def test_lists_and_maps_have_no_text():
 
 
 def knowledge(held: object) -> Any:
-    return frames.ready(held)[1]
+    return copying.ready(held)[1]
 
 
 def test_only_nullable_types_of_pandas_keep_their_integers():
@@ -143,7 +142,7 @@ def _read_texts(series: pd.Series) -> list[Any]:
 
 
 def _texts(series: pd.Series) -> list[Any]:
-    found = frames.ready(pd.DataFrame({"a": series}))[0]["a"].tolist()
+    found = copying.ready(pd.DataFrame({"a": series}))[0]["a"].tolist()
     return [None if value is None or value != value else value for value in found]
 
 
@@ -151,7 +150,7 @@ def declared(connection: duckdb.DuckDBPyConnection, path: str, table: str) -> st
     connection.close()
     with DuckDBEngine() as engine:
         return str(
-            opening.opened(engine._connection, locate(f"{path}#{table}"), "t", None).knowledge  # type: ignore[arg-type]
+            open.opened(engine._connection, locate(f"{path}#{table}"), "t", None).knowledge  # type: ignore[arg-type]
         )
 
 

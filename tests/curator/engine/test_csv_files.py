@@ -14,10 +14,11 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.counting.tables import count_rows
-from crowdtally.curator.engine import csv_files, csv_quotes
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records import csv as csv_files
+from crowdtally.records import csv as csv_quotes
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
+from crowdtally.records.prepare import prepare
 
 Rows = list[tuple[str | None, ...]]
 

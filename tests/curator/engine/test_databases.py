@@ -15,8 +15,8 @@ import pytest
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer, server
 from crowdtally.core.registry import quoted
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
 
 __all__ = ["server"]
 pytestmark = pytest.mark.filterwarnings("ignore:The 'future.infer_string' option")

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
+from crowdtally.records.prepare import prepare
 from kit.silent import SilentDraws
 
 AGES = [20, 30, 40] * 100

@@ -18,9 +18,9 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.registry import quoted
 from crowdtally.curator.counting.tables import count_rows
-from crowdtally.curator.engine import columns, opening
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
+from crowdtally.records import columns, open
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.every_source import (
     DAYS,
     PLACES,
@@ -149,7 +149,7 @@ def test_a_category_hashed_by_its_code_is_caught() -> None:
         return f"enum_code({quoted(column)})"
 
     alone, crowd = _histories(["m", "n"]), _histories(["a", "b", "m", "n", "z"])
-    as_found = mock.patch.object(opening, "bare", lambda name, kind: (quoted(name), kind))
+    as_found = mock.patch.object(open, "bare", lambda name, kind: (quoted(name), kind))
     with as_found, mock.patch.object(columns, "identity", by_code):
         pairs = [
             [_sample_of("m", CATEGORIES["pandas"](whole), key) for whole in (alone, crowd)]

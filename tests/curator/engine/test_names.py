@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
 
 
 def label(source: str) -> str | None:

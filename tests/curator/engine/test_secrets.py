@@ -6,8 +6,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.records import without_secrets
-from crowdtally.curator.engine.sources import locate
 from crowdtally.ledger.database.location import place
+from crowdtally.records.locate import locate
 
 HELD = [
     "plain", "sl/ash", "a@t", "ha#sh", "quest?ion", "per%2Fcent", "co:lon", "sl/ash@t", "12/34",

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pandas as pd
 import pytest
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
 
 
 @pytest.fixture

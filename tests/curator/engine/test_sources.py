@@ -16,7 +16,7 @@ import pytest
 
 import crowdtally as ct
 from budget.ledger_kit import server
-from crowdtally.curator.engine.census import Dropped
+from crowdtally.records.engine import Dropped
 from kit.every_source import (
     DAYS,
     PLACES,

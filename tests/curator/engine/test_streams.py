@@ -16,10 +16,10 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.engine import streams
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
 from crowdtally.ledger import Ledger
+from crowdtally.records import copying
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
 from kit.every_source import DAYS, PLACES, Stream, counted, expected, table
 from kit.loud import LOUD
 
@@ -104,7 +104,7 @@ def test_columns_of_many_types(kind: str) -> None:
 
 
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "find_spec", lambda _: None)
+    monkeypatch.setattr(copying, "find_spec", lambda _: None)
     assert counted(Stream(pl.from_arrow(table())))[:2] == expected()
     odd = pl.from_arrow(table()).with_columns(n=pl.lit(2**70, dtype=pl.Int128))
     with pytest.raises(ct.InputError, match=r"type that cannot be read.*'crowdtally\[frames\]'"):
@@ -272,5 +272,5 @@ def test_a_declared_text_is_a_user_whatever_it_says(tmp_path: Path) -> None:
 def test_importing_the_engine_imports_no_pyarrow() -> None:
     import subprocess
 
-    code = "import sys, crowdtally.curator.engine.opening; sys.exit('pyarrow' in sys.modules)"
+    code = "import sys, crowdtally.records.open; sys.exit('pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -15,11 +15,10 @@ import pytest
 
 import crowdtally as ct
 from budget.ledger_kit import server
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.looking import can_look, without_rows
-from crowdtally.curator.engine.sources import locate
 from crowdtally.curator.inspecting.schema import check_columns
 from crowdtally.errors import CrowdtallyError
+from crowdtally.records.locate import Sources, locate
+from crowdtally.records.start import can_look, without_rows
 from kit.every_source import DAYS, PLACES, some_source, source, table
 
 __all__ = ["server", "some_source", "source"]

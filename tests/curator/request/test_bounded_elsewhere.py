@@ -13,8 +13,6 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.asked import parameters
 from crowdtally.curator.describe import versions
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.planning.plan import make_plan
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.making import charge_of, steps_of
@@ -23,6 +21,8 @@ from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
 from crowdtally.format.load import what_counts
 from crowdtally.ledger import Ledger
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.made import made
 
 ROWS = pa.table({"item": ["a", "a", "b", "z"], "day": [1, 2, 2, 1], "user": [1, 1, 2, 2]})

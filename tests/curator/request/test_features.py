@@ -14,10 +14,10 @@ import crowdtally as ct
 from crowdtally.core.domain import PARTS, Axis, Features
 from crowdtally.core.records import Records
 from crowdtally.curator.asked import parameters
-from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.features import read_features
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import CrowdtallyError
+from crowdtally.records.locate import Sources
 
 ITEMS = Axis.of("film", [1, 2, 3, 4])
 LONG = {"film": [1, 1, 1, 2, 3, 9, 3], "genre": ["x", "y", "z", "x", None, "q", None]}

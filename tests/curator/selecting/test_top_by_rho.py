@@ -17,7 +17,6 @@ from crowdtally.core.counts import Memberships
 from crowdtally.core.domain import Domain
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.steps.making import charge_of, steps_of
@@ -25,6 +24,7 @@ from crowdtally.curator.steps.step import Released
 from crowdtally.curator.steps.top import SelectTop
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.noise.draws import Draws
+from crowdtally.records.engine import Dropped
 
 RHO = Rho(Fraction(1, 50))
 ORDERS = (Fraction(11, 10), Fraction(2), Fraction(5), Fraction(40))

@@ -16,12 +16,12 @@ from crowdtally.core.counts import Memberships
 from crowdtally.core.domain import Domain
 from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.engine.census import Dropped
 from crowdtally.curator.selecting.top_items import TopItems
 from crowdtally.curator.selecting.top_request import TopRequest
 from crowdtally.curator.steps.step import Released
 from crowdtally.curator.steps.top import MeasureTop, SelectTop
 from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.records.engine import Dropped
 
 EPSILON = Fraction(3, 2)
 ROUNDING = 1e-9

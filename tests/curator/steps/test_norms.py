@@ -10,11 +10,11 @@ import pyarrow as pa
 
 import crowdtally as ct
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 
 THETA, CAP, DAYS = 2, 3, ["a", "b", "c"]
 HISTORIES = list(combinations_with_replacement(product(range(2), DAYS), 4))

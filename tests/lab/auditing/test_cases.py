@@ -11,7 +11,6 @@ import pytest
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.bounding.auto import AIMS, Auto
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.transforms import TRANSFORMS
@@ -29,6 +28,7 @@ from crowdtally.lab.auditing.pairs import HER, pairs_of
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.lab.methods import Method
 from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.silent import SilentDraws
 
 ONE = Epsilon(Fraction(1))

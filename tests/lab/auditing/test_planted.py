@@ -21,7 +21,6 @@ from crowdtally.curator.choosing.dpsense import DPSenseChoice
 from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
 from crowdtally.curator.counting import tables as counted
 from crowdtally.curator.counting import unknown_cells
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing import dense, sampling
 from crowdtally.curator.request import tables as request_tables
 from crowdtally.curator.selecting.unknown_cells import UnknownCells
@@ -35,6 +34,7 @@ from crowdtally.lab.auditing.pairs import pairs_of
 from crowdtally.lab.auditing.rows import Row
 from crowdtally.lab.auditing.running import Attack, Shared
 from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.words import Seeded
 
 EPSILON = {"discovery": 3}

@@ -12,13 +12,13 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.step import Reading
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.silent import SilentDraws
 
 ROWS = pa.table(

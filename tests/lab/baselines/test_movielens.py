@@ -11,12 +11,12 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.step import Reading
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 
 DATA = Path(os.environ.get("CROWDTALLY_DATA", ""))
 RATINGS, MOVIES = DATA / "ml1m_ratings.parquet", DATA / "ml1m_movies.parquet"

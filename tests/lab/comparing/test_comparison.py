@@ -19,7 +19,6 @@ import crowdtally as ct
 from crowdtally import lab
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
@@ -35,6 +34,7 @@ from crowdtally.lab.methods import Method
 from crowdtally.lab.outputs import NOT_PRIVATE
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.lab.truth import largest_contribution
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.silent import SilentDraws
 from kit.visits import NAMES, declared, held_in, write_visits
 

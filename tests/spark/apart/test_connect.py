@@ -17,9 +17,9 @@ faulthandler.dump_traceback_later(180, exit=True)
 import pyarrow.parquet as parquet
 import crowdtally as ct
 from crowdtally.ledger import Ledger
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.sources import locate
-from crowdtally.curator.engine.starting import starter
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import locate
+from crowdtally.records.start import starter
 from kit.publishing import publish
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import CrowdtallyError

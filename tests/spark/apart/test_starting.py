@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
-from crowdtally.curator.engine.spark import probe as spark_probe
-from crowdtally.curator.engine.spark import session as spark_session
 from crowdtally.errors import CrowdtallyError
 from crowdtally.ledger import Ledger
+from crowdtally.records.spark import session as spark_probe
+from crowdtally.records.spark import session as spark_session
 from kit.command import Ended, crowdtally, installed
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from unittest.mock import MagicMock, call
 
-from crowdtally.curator.engine.spark.engine import SparkEngine
-from crowdtally.curator.engine.spark.probe import Joined
-from crowdtally.curator.engine.spark.sql import translated_query
+from crowdtally.records.spark.engine import SparkEngine
+from crowdtally.records.spark.session import Joined
+from crowdtally.records.spark.sql import translated_query
 
 
 def test_a_condition_goes_along() -> None:

@@ -17,8 +17,6 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.core.row_files import file_and_column, opened
 from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.wording import python_words
 from crowdtally.curator.stages import reading
 from crowdtally.errors import InputError, UsageError, did_you_mean
@@ -27,6 +25,8 @@ from crowdtally.lab.libraries import check_libraries
 from crowdtally.noise.draws import Draws
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.catalogue_file import read_catalogue
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from crowdtally_research.recommenders.histories import Histories, Stock, split
 from crowdtally_research.recommenders.models import Factors, ItemBased, Popular
 from crowdtally_research.recommenders.running import Facts, Found, Progress, Trial, run

@@ -20,9 +20,7 @@ from crowdtally.core.counts import What
 from crowdtally.core.numbers import whole_number
 from crowdtally.curator.bounding.rule import given_limit
 from crowdtally.curator.choosing.dpsense_s import given_scalings
-from crowdtally.curator.engine.census import countable
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows, either, smaller
+from crowdtally.records.engine import Engine, Rows, countable, either, smaller
 
 GRID = 2**20
 """g: units per count; rounding loses less than 2^−20 per user and cell."""

@@ -13,9 +13,7 @@ from typing import Any, ClassVar
 from crowdtally.core.counts import What
 from crowdtally.curator.bounding.dpsense import GRID, DPSense, capped
 from crowdtally.curator.bounding.l2_rows import l2_weighted
-from crowdtally.curator.engine.census import countable
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.records.engine import Engine, Rows, countable
 
 _ROOT_OF_CELLS = 2**31
 """A row whose squares are not held has fewer than 2^61 cells: √2^61 is less than this."""

@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import What
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.bounding.rule import RecordRule
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Kept, Rows
+from crowdtally.records.engine import Engine, Kept, Rows
+from crowdtally.records.matching import HASH_BITS
 
 
 def nothing_released() -> NDArray[np.int64]:

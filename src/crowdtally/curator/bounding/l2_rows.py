@@ -18,8 +18,7 @@ from math import isqrt
 import numpy as np
 
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import HELD_AT, Rows, held_sum
+from crowdtally.records.engine import HELD_AT, Engine, Rows, held_sum
 
 _NUMBERS = count()
 """What an engine holds keeps its name: no later table may take its place."""

@@ -9,10 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crowdtally.core.counts import What
-from crowdtally.curator.engine.census import CARRIED, grouped
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.relations import Column, Kept, Rows, places
+from crowdtally.records.engine import CARRIED, Column, Engine, Kept, Rows, grouped, places
+from crowdtally.records.matching import HASH_BITS
 
 # Below this many bits of order, ties between different records would begin to show in the law.
 _LEAST_BITS = 32

@@ -9,10 +9,9 @@ from crowdtally.core.counts import What
 from crowdtally.core.numbers import is_whole
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT, RecordRule, SamplingRule
 from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Kept, Rows
 from crowdtally.errors import UsageError
 from crowdtally.format.manifest import OWN_RULE
+from crowdtally.records.engine import Engine, Kept, Rows
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from crowdtally.core.counts import What
 from crowdtally.core.numbers import whole_number
 
 if TYPE_CHECKING:  # the command line lists rules without importing an engine
-    from crowdtally.curator.engine.engine import Engine
-    from crowdtally.curator.engine.relations import Kept, Rows
+    from crowdtally.records.engine import Engine, Kept, Rows
 
 LARGEST_LIMIT = 2**31
 LARGEST_PAIR_LIMIT = 100

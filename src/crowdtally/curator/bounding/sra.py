@@ -14,8 +14,7 @@ from typing import ClassVar
 from crowdtally.core.counts import What
 from crowdtally.curator.bounding.ordering import keep_first, keyed_hash, told_apart
 from crowdtally.curator.bounding.rule import RecordRule
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.relations import Kept, Rows
+from crowdtally.records.engine import Engine, Kept, Rows
 
 
 @dataclass(frozen=True)

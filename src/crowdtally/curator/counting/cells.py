@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.numbers import group_equal
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.matching import cell_numbers
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.records.engine import Engine, Rows
+from crowdtally.records.matching import cell_numbers
 
 Cells = tuple[NDArray[Any], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""

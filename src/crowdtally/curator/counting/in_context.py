@@ -14,8 +14,8 @@ from crowdtally.core.counts import Counts, Memberships
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.scaled_rows import UNIT, scaled_by_cell
 from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits
-from crowdtally.curator.engine.relations import Column, Rows, smaller, sum_of
 from crowdtally.errors import CrowdtallyError
+from crowdtally.records.engine import Column, Rows, smaller, sum_of
 
 Ints = NDArray[np.int64]
 

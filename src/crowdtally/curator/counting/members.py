@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Memberships
 from crowdtally.curator.counting.in_context import refuse_several
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.records.engine import Rows
 
 
 def members(visits: Visits, chosen: NDArray[Any]) -> Memberships:

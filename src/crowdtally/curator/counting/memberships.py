@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from crowdtally.core.counts import Memberships
 from crowdtally.curator.counting.cells import Cells, tally, total
 from crowdtally.curator.counting.reading import Parts, Read, dropped_in
-from crowdtally.curator.engine.census import Dropped, countable, grouped
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.records.engine import Dropped, Engine, Rows, countable, grouped
+from crowdtally.records.prepare import Prepared
 
 
 def distinct_users(

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
-from crowdtally.curator.engine.census import Dropped, census
-from crowdtally.curator.engine.engine import Engine, MemoryFullError
-from crowdtally.curator.engine.relations import Kept, Rows, standing_on
+from crowdtally.records.engine import (
+    Dropped,
+    Engine,
+    Kept,
+    MemoryFullError,
+    Rows,
+    census,
+    standing_on,
+)
 
 Found = TypeVar("Found")
 _MOST_DOUBLINGS = 8

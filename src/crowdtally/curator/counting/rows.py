@@ -8,11 +8,9 @@ from crowdtally.core.counts import What
 from crowdtally.curator.bounding.dpsense import capped, with_row_sums
 from crowdtally.curator.choosing.rows import RowNorms, RowSums, RowTable
 from crowdtally.curator.counting.reading import Read, dropped_in
-from crowdtally.curator.engine.census import carried, countable, grouped
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.matching import cell_numbers
-from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Column, Rows, held_sum
+from crowdtally.records.engine import Column, Engine, Rows, carried, countable, grouped, held_sum
+from crowdtally.records.matching import cell_numbers
+from crowdtally.records.prepare import Prepared
 
 
 def record_sums(engine: Engine, prepared: Prepared, what: What) -> Read[RowSums]:

@@ -21,8 +21,8 @@ from crowdtally.curator.bounding.dpsense import GRID, weighted
 from crowdtally.curator.bounding.l2_rows import l2_weighted
 from crowdtally.curator.counting.cells import Cells, cells_of
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.relations import Rows, held_sum, sum_of
 from crowdtally.inference.rows import Norm
+from crowdtally.records.engine import Rows, held_sum, sum_of
 
 NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
 """No items."""

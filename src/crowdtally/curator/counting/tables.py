@@ -11,10 +11,8 @@ from crowdtally.curator.bounding.row import EveryRow
 from crowdtally.curator.bounding.rule import SamplingRule
 from crowdtally.curator.counting.cells import Cells, cells_of, fold, tally, total
 from crowdtally.curator.counting.reading import Parts, Read, computed, dropped_in
-from crowdtally.curator.engine.census import Dropped, carried, grouped
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Rows, held_sum
+from crowdtally.records.engine import Dropped, Engine, Rows, carried, grouped, held_sum
+from crowdtally.records.prepare import Prepared
 
 Two = tuple[Counts, Counts]
 Tally = tuple[Cells, Cells, Dropped]

@@ -18,7 +18,7 @@ from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.in_context import refuse_several
 from crowdtally.curator.counting.scaled_rows import UNIT
 from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.engine.relations import Column, Rows, constant, either, smaller, sum_of
+from crowdtally.records.engine import Column, Rows, constant, either, smaller, sum_of
 
 MOST = 2**12
 """The most that one user's records at one item count here."""

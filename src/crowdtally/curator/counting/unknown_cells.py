@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.counting.reading import Read, dropped_in
-from crowdtally.curator.engine import window
-from crowdtally.curator.engine.census import cell_parts, countable, grouped
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Rows
+from crowdtally.records import engine as window
+from crowdtally.records.engine import Engine, Rows, cell_parts, countable, grouped
+from crowdtally.records.prepare import Prepared
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,11 +14,20 @@ from numpy.typing import NDArray
 
 from crowdtally.core.domain import Domain
 from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.engine.census import Dropped, countable, grouped
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.hashing import HASH_BITS
-from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Column, Rows, constant, in_64_bits, smaller, sum_of
+from crowdtally.records.engine import (
+    Column,
+    Dropped,
+    Engine,
+    Rows,
+    constant,
+    countable,
+    grouped,
+    in_64_bits,
+    smaller,
+    sum_of,
+)
+from crowdtally.records.matching import HASH_BITS
+from crowdtally.records.prepare import Prepared
 
 LARGEST_AMOUNT = 2**26
 """The most that one user's records at one item count: scaled, they stay within 64 bits."""

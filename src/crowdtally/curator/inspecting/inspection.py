@@ -13,17 +13,16 @@ from typing import Any
 from crowdtally.core.registry import quoted
 from crowdtally.curator.bounding.distinct import Everyone
 from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.engine.census import Dropped
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared, prepare
-from crowdtally.curator.engine.typed import TYPES, suggested, typed
 from crowdtally.curator.inspecting.reasons import Reason, reasons
 from crowdtally.curator.inspecting.spread import Spread, spread
 from crowdtally.curator.inspecting.words import WARNING, lines, wrapped
 from crowdtally.curator.request.request import Subject
 from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.stages import reading
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Dropped, Engine
+from crowdtally.records.prepare import Prepared, prepare
+from crowdtally.records.types import TYPES, suggested, typed
 
 
 @dataclass(frozen=True)

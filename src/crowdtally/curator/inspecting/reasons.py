@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from crowdtally.core.domain import Axis, Domain, OpenDomain
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.prepare import Prepared
-from crowdtally.curator.engine.relations import Column
+from crowdtally.records.engine import Column, Engine
+from crowdtally.records.locate import Sources
+from crowdtally.records.prepare import Prepared
 
 EXAMPLES = 3
 """How many listed values without a row are shown."""

@@ -6,11 +6,10 @@ A plan and a dry run promise to read no record, and keep it: see ``engine/lookin
 from __future__ import annotations
 
 from crowdtally.core.domain import Domain, OpenDomain
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.looking import can_look, without_rows
-from crowdtally.curator.engine.prepare import open_records
-from crowdtally.curator.engine.sources import Located
 from crowdtally.curator.stages import reading
+from crowdtally.records.locate import Located, Sources
+from crowdtally.records.prepare import open_records
+from crowdtally.records.start import can_look, without_rows
 
 
 def check_columns(sources: Sources, lists: Domain | OpenDomain) -> tuple[str, ...]:

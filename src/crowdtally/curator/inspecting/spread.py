@@ -10,10 +10,9 @@ from typing import Any
 from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
 from crowdtally.curator.choosing.rows import RowSums
 from crowdtally.curator.counting.rows import record_sums, scaled_sums
-from crowdtally.curator.engine.census import cell_parts
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.request.method import Method
+from crowdtally.records.engine import Engine, cell_parts
+from crowdtally.records.prepare import Prepared
 
 _AROUND = ((1, 5), (1, 2), (1, 1), (2, 1), (5, 1))
 """The bounds that are shown beside the one that was asked for, as ratios to it."""

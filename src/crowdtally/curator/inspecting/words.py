@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from crowdtally.curator.engine.needing import typed_options
+from crowdtally.records.prepare import typed_options
 
 WARNING = (
     "For your eyes only: these numbers are exact and private. Nothing was charged; do not publish "

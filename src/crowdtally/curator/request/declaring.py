@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 from crowdtally.core.numbers import whole_number
 from crowdtally.core.records import UTC, Join, Quantity, Records, SamePerson
 from crowdtally.curator.bounding.rule import LARGEST_LIMIT
-from crowdtally.curator.engine.expressions import WHERE, of_context, of_item, row_expression
-from crowdtally.curator.engine.typed import TYPES
-from crowdtally.curator.engine.zones import check_zone
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.records.expressions.functions import check_zone
+from crowdtally.records.expressions.parse import WHERE, of_context, of_item, row_expression
+from crowdtally.records.types import TYPES
 
 Columns: TypeAlias = str | Iterable[str]
 """A column, or several."""

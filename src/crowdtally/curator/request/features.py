@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 from crowdtally.core.domain import MOST, OTHER, PARTS, Axis, Features
 from crowdtally.core.registry import quoted
 from crowdtally.core.row_files import file_and_column
-from crowdtally.curator.engine import columns
-from crowdtally.curator.engine.canonical import SourceColumn
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.sources import Located, locate
 from crowdtally.errors import InputError, UsageError
+from crowdtally.records import columns
+from crowdtally.records.columns import SourceColumn
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.locate import Located, Sources, locate
 
 _LARGEST = 2**26
 """The most items × features: half a gigabyte of shares."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.bounding.selected import Selected
-from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.features import read_features
 from crowdtally.curator.request.refusals import Asked
 from crowdtally.curator.request.tables import LARGEST_DENSE_AUTO
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.records.locate import Sources
 
 
 def check_contexts(asked: Asked) -> None:

@@ -6,13 +6,11 @@ from collections.abc import Collection
 
 from crowdtally.core.domain import Axis
 from crowdtally.core.records import Records
-from crowdtally.curator.engine import columns
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.duckdb_errors import translated
-from crowdtally.curator.engine.located import Sources
-from crowdtally.curator.engine.own_lists import refuse_own_list
-from crowdtally.curator.engine.sources import locate
 from crowdtally.errors import InputError, UsageError
+from crowdtally.records import columns
+from crowdtally.records.duckdb import DuckDBEngine, translated
+from crowdtally.records.locate import Sources, locate
+from crowdtally.records.matching import refuse_own_list
 
 
 def read_list(

@@ -14,7 +14,6 @@ from crowdtally.core.privacy import Delta, Epsilon, Price
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.auto import Auto
 from crowdtally.curator.choosing.candidates import check_theta
-from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.measured import AnyTable, Measured
 from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.discovering import (
@@ -46,6 +45,7 @@ from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.records.locate import Sources
 
 
 @dataclass(frozen=True)

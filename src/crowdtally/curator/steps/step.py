@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.engine.engine import Engine
-from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.steps.course import Course
 from crowdtally.curator.steps.decided import Decided
 from crowdtally.format import NoisyTable
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
+from crowdtally.records.engine import Engine
+from crowdtally.records.prepare import Prepared
 
 
 @dataclass(frozen=True)

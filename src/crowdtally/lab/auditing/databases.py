@@ -13,8 +13,8 @@ from typing import Any
 
 from crowdtally.core.domain import Axis, OpenDomain
 from crowdtally.core.records import Quantity, Records
-from crowdtally.curator.engine.located import Sources
 from crowdtally.curator.request.request import Request
+from crowdtally.records.locate import Sources
 
 
 @dataclass(frozen=True)

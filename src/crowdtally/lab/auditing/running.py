@@ -15,8 +15,6 @@ from typing import Any, Self
 import numpy as np
 
 from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.engine import Engine
 from crowdtally.curator.request.split import CHOOSE, TOTAL
 from crowdtally.curator.steps.step import Released
 from crowdtally.lab.auditing.cases import Case
@@ -34,6 +32,8 @@ from crowdtally.lab.auditing.fitting import Expected
 from crowdtally.lab.auditing.touched import seen_of, touched_cells
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Engine
 
 _BATCH = 500
 """Runs that are held as releases before they become rows of a matrix."""

@@ -16,8 +16,6 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.curator.describe import versions
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.starting import starter
 from crowdtally.curator.request.request import Subject, make_subject
 from crowdtally.curator.request.wording import python_words
 from crowdtally.curator.stages import reading
@@ -43,6 +41,8 @@ from crowdtally.lab.comparing.storing import Folder, check_folder
 from crowdtally.lab.comparing.summarising import summaries_of
 from crowdtally.lab.comparing.tasks import Outcome, Unit, counts_once, tasks_of
 from crowdtally.lab.libraries import check_libraries
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.start import starter
 
 
 @dataclass(frozen=True)

@@ -21,13 +21,12 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.core.registry import quoted
 from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.engine.census import Dropped
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared, prepare
-from crowdtally.curator.engine.relations import Rows, places
 from crowdtally.curator.request.request import Subject, make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab.truth import true_counts
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Dropped, Rows, places
+from crowdtally.records.prepare import Prepared, prepare
 
 _ROWS = "records.parquet"
 _TRUTH = "truth.npz"

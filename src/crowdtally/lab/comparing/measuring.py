@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from crowdtally.core.layout import EDGES
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared
 from crowdtally.curator.steps.step import Reading
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auto_estimates import estimate_auto
@@ -27,6 +25,8 @@ from crowdtally.lab.metrics import Compared, measured
 from crowdtally.lab.metrics.queries import ranges
 from crowdtally.lab.rehearsing import Halfway, Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import Prepared
 
 KS = (1, 3, 10, 30, 100)
 """The lengths of lists, where nothing else is said."""

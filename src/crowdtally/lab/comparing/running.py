@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.lab.apart.running import Run, Work, run_apart
 from crowdtally.lab.comparing.measuring import Bench, Given
 from crowdtally.lab.comparing.tasks import Outcome, Task
+from crowdtally.records.duckdb import DuckDBEngine
 
 Keep = Callable[[Outcome], None]
 """Is handed each outcome as soon as there is one."""

@@ -24,7 +24,6 @@ from crowdtally.curator.counting.in_context import users_by_block
 from crowdtally.curator.counting.members import all_members_by_context
 from crowdtally.curator.counting.tastes import count_tastes
 from crowdtally.curator.counting.visits import Visits, make_visits
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.auto import stop
 from crowdtally.curator.steps.auto.contexts import ContextTotals, bound_of
@@ -41,6 +40,7 @@ from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
 from kit.losses import Law, losses
 from kit.remembering import RememberingEngine
 from kit.silent import SilentDraws

@@ -17,8 +17,6 @@ from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.core.profile import Profile
 from crowdtally.curator.bounding.dpsense import GRID
 from crowdtally.curator.counting.visits import Visits, make_visits
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.contexts import ContextTotals
 from crowdtally.curator.steps.auto.design import Design
@@ -35,6 +33,8 @@ from crowdtally.curator.steps.auto.split_head import UsersByContext
 from crowdtally.curator.steps.auto.tastes import FeaturesByContext
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.seam import Seam
 
 ITEMS, DAYS = 5, ["a", "b"]

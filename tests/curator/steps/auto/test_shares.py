@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import crowdtally as ct
 from crowdtally.curator.bounding.auto import AIMS
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request import tables
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.laws.conversion import epsilon_of, rho_of
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit.cheap import cheap_estimates
 from kit.seam import Seam, costs
 

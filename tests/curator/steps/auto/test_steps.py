@@ -13,14 +13,14 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import PlannedStep
 from crowdtally.curator.steps.making import steps_of
 from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.format import NoisyTable
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import prepare
 from kit import long_tail
 from kit.cheap import cheap_estimates
 from kit.long_tail import COMMON, EPSILON, ITEMS, USERS, rows_of_all, scaled, table_of

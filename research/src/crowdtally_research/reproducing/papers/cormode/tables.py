@@ -16,7 +16,6 @@ from crowdtally.core.counts import Counts, Sides
 from crowdtally.core.domain import Axis, Domain
 from crowdtally.core.layout import Layout, Numbered, grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.engine.duckdb import DuckDBEngine
 from crowdtally.curator.publishing.dense import Dense
 from crowdtally.curator.publishing.filter import Filter
 from crowdtally.curator.publishing.priority import FilterPriority, Priority
@@ -31,6 +30,7 @@ from crowdtally.format import NoisyTable
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally_research.reproducing.figure import Data
 
 # Tables of counts of which most cells are empty, made as the paper makes them.

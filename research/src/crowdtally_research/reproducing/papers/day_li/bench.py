@@ -21,9 +21,6 @@ from crowdtally.curator.bounding.dpsense import GRID, DPSense
 from crowdtally.curator.choosing.rows import RowSums, RowTable
 from crowdtally.curator.counting.reading import Read
 from crowdtally.curator.counting.rows import row_totals
-from crowdtally.curator.engine.census import Dropped
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import prepare
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.step import Reading
 from crowdtally.lab.auto_estimates import AutoEstimates, estimate_auto
@@ -33,6 +30,9 @@ from crowdtally.lab.baselines.gs import GS, Pair
 from crowdtally.lab.baselines.lpa import LPA
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Dropped
+from crowdtally.records.prepare import prepare
 
 # What DPSense counts at any θ, from one reading of the records.
 #

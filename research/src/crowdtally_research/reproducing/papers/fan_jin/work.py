@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.engine.duckdb import DuckDBEngine
-from crowdtally.curator.engine.prepare import Prepared, prepare
 from crowdtally.curator.request.lists import read_list
 from crowdtally.curator.request.request import Subject, make_request, make_subject
 from crowdtally.curator.steps.auto.estimating import crowd_of
@@ -33,6 +31,8 @@ from crowdtally.lab.metrics.lists import precision
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.lab.truth import mean_contribution, true_counts
 from crowdtally.noise.draws import SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.prepare import Prepared, prepare
 from crowdtally_research.lookalikes.drawing import SHAPES
 from crowdtally_research.reproducing.figure import AUTO, Data, Given, Number
 

@@ -1,0 +1,1 @@
+"""Row-wise SQL expressions that a person typed."""
