@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
-from crowdtally.curator.choosing.rows import RowTable
+from crowdtally.curator.choices.bounds import RowTable
+from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
 from crowdtally.curator.request.options import ReleaseOptions
 from crowdtally.noise.draws import SystemDraws
 from made_up import DAYS, generate

@@ -19,9 +19,9 @@ import numpy as np
 
 from crowdtally.core.counts import Counts
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.priority import priority_summary
-from crowdtally.curator.publishing.sizes import filter_cut
-from crowdtally.curator.publishing.summary import Summary
+from crowdtally.curator.summaries.base import Summary
+from crowdtally.curator.summaries.priority import priority_summary
+from crowdtally.curator.summaries.sparse import filter_cut
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from accurate.files import Subject
-from crowdtally.curator.bounding.auto import AIMS
+from crowdtally.curator.bounding.scaling import AIMS
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparing.planning import USUAL_CAP, USUAL_SCALING

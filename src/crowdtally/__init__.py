@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from crowdtally.core.domain import Axis, Domain
     from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
     from crowdtally.core.records import Records
-    from crowdtally.curator.request.lists import read_list
+    from crowdtally.curator.request.declare import read_list
     from crowdtally.curator.request.options import ReleaseOptions
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
     from crowdtally.facade import inspect, plan, read, release

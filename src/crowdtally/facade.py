@@ -11,19 +11,17 @@ from typing import Unpack
 from crowdtally.core.domain import Domain
 from crowdtally.core.numbers import Number
 from crowdtally.core.records import Records
+from crowdtally.curator.converse import Stage
 from crowdtally.curator.dataset import dataset_of
-from crowdtally.curator.dropping import Confirm, Tell
-from crowdtally.curator.inspecting.inspection import Inspection
-from crowdtally.curator.inspecting.inspection import inspect as look_into
-from crowdtally.curator.inspecting.schema import check_columns
-from crowdtally.curator.planning.accuracy import LARGEST, Target, check_either
-from crowdtally.curator.planning.plan import Plan, make_plan
+from crowdtally.curator.dropped_rows import Confirm, Tell
+from crowdtally.curator.inspect import Inspection, check_columns
+from crowdtally.curator.inspect import inspect as look_into
+from crowdtally.curator.plan.accuracy import LARGEST, Target, check_either
+from crowdtally.curator.plan.plan import Plan, make_plan
 from crowdtally.curator.publish import Outside, publish
-from crowdtally.curator.request.declaring import declare
-from crowdtally.curator.request.options import ReleaseOptions, with_options
+from crowdtally.curator.request.declare import declare
+from crowdtally.curator.request.options import ReleaseOptions, python_words, with_options
 from crowdtally.curator.request.request import make_request, make_subject
-from crowdtally.curator.request.wording import python_words
-from crowdtally.curator.steps.step import Stage
 from crowdtally.errors import UsageError
 from crowdtally.format import Published, check_target, temporary_target
 from crowdtally.ledger import Asked, Ledger, MissingLedgerError

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from crowdtally.core.domain import Domain
-from crowdtally.curator.request.lists import read_list
+from crowdtally.curator.request.declare import read_list
 from crowdtally.facade import read, release
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws

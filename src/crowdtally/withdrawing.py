@@ -13,7 +13,7 @@ from pathlib import Path
 from crowdtally import format
 from crowdtally.core import files
 from crowdtally.core.display import plainly
-from crowdtally.curator.request.wording import python_words
+from crowdtally.curator.request.options import python_words
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.format import Published, WithdrawalNote, write_note
 from crowdtally.format.manifest import is_text

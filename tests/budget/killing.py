@@ -24,7 +24,7 @@ from unittest import mock
 from budget.driven import EACH, UNIT, charge, in_child, moments
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator import publish
-from crowdtally.curator.stages import marking, starting
+from crowdtally.curator.failures import marking, starting
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.format import Staged
 from crowdtally.ledger import Charged, DrawnBeforeError, Ledger, Reservation

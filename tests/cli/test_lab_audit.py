@@ -13,7 +13,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import lab
-from crowdtally.curator.publishing import dense
+from crowdtally.curator.summaries import base
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing import attack
 from crowdtally.lab.auditing.rows import ABOUT
@@ -50,12 +50,12 @@ def test_json_says_the_same_and_what_it_means() -> None:
 def test_a_leak_is_told_in_a_sentence_and_by_the_exit_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    right = dense.dense
+    right = base.dense
 
     def quarter(counts: Any, epsilon: Any, draws: Any) -> Any:
         return right(replace(counts, l1_bound=1), epsilon * 4, draws)
 
-    monkeypatch.setattr(dense, "dense", quarter)
+    monkeypatch.setattr(base, "dense", quarter)
     ended = crowdtally("lab", "audit", "rows", "--seconds", 2, "--processes", 1)
     assert ended.code == 1, ended
     assert "rows leaks at least" in ended.err

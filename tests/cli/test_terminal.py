@@ -19,7 +19,7 @@ FEW = "place\nXANADU\nbar\n"
 QUESTION = "release all the same? [y/N]"
 SLOW = """
 import sys, time
-from crowdtally.curator.steps.tables import SampledTables
+from crowdtally.curator.methods.tables import SampledTables
 count = SampledTables.count
 def slowly(*given):
     time.sleep(2.2)

@@ -334,7 +334,7 @@ def test_a_release_that_was_replaced_or_damaged(bench: Bench, monkeypatch: Patch
     def damaged(_: Path) -> Published:
         raise InputError("it is damaged.")
 
-    monkeypatch.setattr("crowdtally.curator.again.load", damaged)
+    monkeypatch.setattr("crowdtally.curator.repeat.load", damaged)
     with pytest.raises(InputError, match=r"it is damaged\. Nothing was charged\."):
         bench.run()
 

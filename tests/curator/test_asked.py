@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.asked import asked_of, parameters
+from crowdtally.curator.manifest import asked_of, parameters
+from crowdtally.curator.method import charge_of, steps_of
 from crowdtally.curator.request.options import declared
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.ledger import Asked
 
 
@@ -212,5 +212,5 @@ def test_a_long_list_is_hashed_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Line by line: how many values are taken at once shows nowhere."""
     many = request(lists={"items": [f"i{n}" for n in range(25)]})
     whole = parameters(many)["items"]
-    monkeypatch.setattr("crowdtally.curator.asked._AT_ONCE", 7)
+    monkeypatch.setattr("crowdtally.curator.manifest._AT_ONCE", 7)
     assert parameters(many)["items"] == whole

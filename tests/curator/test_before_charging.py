@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.curator.methods.tables import SampledTables
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
 from crowdtally.ledger import Ledger
 

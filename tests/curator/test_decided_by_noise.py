@@ -17,14 +17,18 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.counts import Memberships
 from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.curator.choosing.candidates import log_spaced
-from crowdtally.curator.choosing.dpsense import DPSenseChoice
-from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
-from crowdtally.curator.choosing.norms import BITS, NormChoice
-from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.choosing.rows import RowNorms, RowSums, RowTable
-from crowdtally.curator.selecting.top_items import TopItems
-from crowdtally.curator.selecting.unknown_cells import UnknownCells
+from crowdtally.curator.choices.bounds import (
+    BITS,
+    DPSenseChoice,
+    NormChoice,
+    RankChoice,
+    RowNorms,
+    RowSums,
+    RowTable,
+    log_spaced,
+)
+from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
+from crowdtally.curator.choices.selection import TopItems, UnknownCells
 from crowdtally.noise.draws import SystemDraws
 from kit.made import GivenNoise, made
 

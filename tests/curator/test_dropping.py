@@ -169,6 +169,6 @@ def test_the_stages_have_names_that_say_nothing_of_the_records(tmp_path: Path) -
 
 
 def test_an_empty_source_drops_nothing() -> None:
-    from crowdtally.curator.dropping import exceeds
+    from crowdtally.curator.dropped_rows import exceeds
 
     assert not exceeds(Dropped(0, 0, 0), Fraction(0))

@@ -12,7 +12,7 @@ from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.measured import Measured
+from crowdtally.curator.table import Measured
 from crowdtally.errors import CrowdtallyError
 from crowdtally.noise.draws import SystemDraws
 

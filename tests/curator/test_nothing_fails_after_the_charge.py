@@ -19,14 +19,14 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.numbers import show
-from crowdtally.curator import stages
+from crowdtally.curator import failures
 from crowdtally.errors import CrowdtallyError
 from crowdtally.ledger import Charge, Ledger, Part, Reservation
 
 ROOT = str(Path(ct.__file__).parent)
 ROWS = "who,item,day\na,x,1\na,y,2\nb,x,1\nc,z,2\n"
 # What tells of a failure joins texts that are there already: an id, a path, the ledger's name.
-TELLERS = {stages.__file__}
+TELLERS = {failures.__file__}
 TELLING = {Reservation.void.fget.__code__}  # type: ignore[attr-defined]
 REQUESTS: dict[str, dict[str, Any]] = {
     "a named bound": {"bounding": "sra", "max_records": 2},

@@ -11,10 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.steps.bounds import ChooseLimit
-from crowdtally.curator.steps.discovery import Discover
-from crowdtally.curator.steps.popularity import Popularity
-from crowdtally.curator.steps.tables import RowTables, SampledTables, ScaledTables
+from crowdtally.curator.methods.discover import Discover
+from crowdtally.curator.methods.tables import (
+    ChooseLimit,
+    Popularity,
+    RowTables,
+    SampledTables,
+    ScaledTables,
+)
 from crowdtally.errors import CrowdtallyError, InputError
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws

@@ -12,9 +12,8 @@ import pytest
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.layout import Numbered
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.measured import Measured
 from crowdtally.curator.refined import Refined, can_be_refined
-from crowdtally.curator.table import Table
+from crowdtally.curator.table import Measured, Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.format import NoisyTable
 from crowdtally.laws.laplace import DiscreteLaplace

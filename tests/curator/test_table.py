@@ -12,10 +12,10 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Pairs, grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.bounding.dpsense import GRID, DPSenseS
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.bounding.scaling import GRID, DPSenseS
 from crowdtally.curator.request.options import completed
-from crowdtally.curator.request.tables import formed, table_bound
+from crowdtally.curator.request.table_specs import formed, table_bound
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.noise.draws import SystemDraws

@@ -14,8 +14,8 @@ from typing import Any
 from crowdtally.cli.grouping import GROUPED, by_group
 from crowdtally.core.registry import Registry
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import declared, flag_of
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # a script knows its own folder alone

@@ -11,12 +11,11 @@ import pytest
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.dpsense import DPSense
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting import rows as row_reads
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.counting.tables import count, count_rows, count_scaled
-from crowdtally.curator.counting.unknown_cells import kept_cells
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.bounding.scaling import DPSense
+from crowdtally.curator.counting import users as row_reads
+from crowdtally.curator.counting.bounded import Read, count, count_rows, count_scaled
+from crowdtally.curator.counting.users import kept_cells
 from crowdtally.records.engine import Dropped, countable
 from crowdtally.records.prepare import prepare
 from kit import reference

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from crowdtally.core.layout import Layout
-from crowdtally.curator.choosing.candidates import log_spaced
+from crowdtally.curator.choices.bounds import log_spaced
+from crowdtally.curator.converse import Reading as CrowdReading
+from crowdtally.curator.converse import Released
+from crowdtally.curator.method import steps_of
+from crowdtally.curator.methods import tables as bounds
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps import bounds
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading as CrowdReading
-from crowdtally.curator.steps.step import Released
 from crowdtally.records.prepare import Prepared
 from kit import reference
 from kit.crowd import BARE, DOMAIN, EVERYONE, OTHERS, PLAIN, Crowd, Histories, together

@@ -14,9 +14,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.domain import Domain
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.counting.tables import count, count_rows
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count, count_rows, dropped_in
 from crowdtally.errors import InputError, UsageError
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Dropped

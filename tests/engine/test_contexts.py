@@ -14,10 +14,16 @@ import pytest
 
 from crowdtally.core.domain import PARTS
 from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import context_totals, rows_of_chosen, users_by_block
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.counting.rows import (
+    LARGEST_AMOUNT,
+    Visits,
+    context_totals,
+    make_visits,
+    rows_of_chosen,
+    users_by_block,
+)
 from crowdtally.curator.counting.tastes import MOST, count_tastes
-from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits, make_visits
 from crowdtally.records.engine import Dropped
 from kit.crowd import BARE, CONTEXTS, DOMAIN, EVERYONE, LISTED, OTHERS, Crowd, Start, together
 from kit.histories import Shape

@@ -15,7 +15,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.domain import Domain
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.errors import InputError
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare

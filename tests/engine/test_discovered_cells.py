@@ -15,10 +15,10 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import OpenDomain
 from crowdtally.core.records import Records
-from crowdtally.curator.counting.unknown_cells import Kept, kept_cells
+from crowdtally.curator.choices.selection import Discovered, UnknownCells
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.counting.users import Kept, kept_cells
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.selecting.unknown_cells import Discovered, UnknownCells
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.records.prepare import prepare
 from kit.crowd import BARE, EVERYONE, OTHERS, Start, farthest, together
 from kit.histories import Row

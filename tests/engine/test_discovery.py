@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from crowdtally.core.records import Records
+from crowdtally.curator.choices.selection import Discovered, UnknownCells
+from crowdtally.curator.converse import Reading
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.selecting.unknown_cells import Discovered, UnknownCells
-from crowdtally.curator.steps.step import Reading
 from crowdtally.records import engine as window
 from crowdtally.records.prepare import prepare
 from kit import reference

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.inspecting.inspection import Inspection, inspect
+from crowdtally.curator.inspect import Inspection, inspect
 from crowdtally.curator.request.options import declared
 from crowdtally.curator.request.request import make_subject
 from kit.crowd import Start

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import What
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import HPA, SRA
 from kit.crowd import Start
 from kit.keyed import fit, law_of_subsets
 

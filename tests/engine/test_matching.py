@@ -10,8 +10,8 @@ import pytest
 
 from crowdtally.core.domain import Axis, Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.records.matching import is_range
 from crowdtally.records.prepare import prepare
 from kit.crowd import Start

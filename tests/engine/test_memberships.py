@@ -9,8 +9,8 @@ import pytest
 
 from crowdtally.core.counts import Memberships
 from crowdtally.core.layout import Layout
-from crowdtally.curator.counting import memberships
-from crowdtally.curator.counting.memberships import distinct_users
+from crowdtally.curator.counting import users as memberships
+from crowdtally.curator.counting.users import distinct_users
 from crowdtally.records.engine import Rows
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, STEP, Crowd, Tally, together

@@ -8,10 +8,10 @@ from typing import Any
 import ibis
 import pytest
 
-from crowdtally.curator.bounding import dpsense
-from crowdtally.curator.bounding.dpsense import GRID, DPSense
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count_scaled
+from crowdtally.curator.bounding import scaling
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.bounding.scaling import GRID, DPSense
+from crowdtally.curator.counting.bounded import count_scaled
 from crowdtally.records.engine import Kept
 from kit import reference
 from kit.crowd import BARE, CONTEXTS, DOMAIN, ITEMS, STORED, Crowd, farthest, tally
@@ -102,7 +102,7 @@ def test_weights_rounded_up(crowds: Crowds, monkeypatch: pytest.MonkeyPatch) -> 
         weight = ibis.ifelse(amounts.row_sum <= theta, whole, -down).cast("int64")
         return amounts.select("cell", weight=weight)
 
-    monkeypatch.setattr(dpsense, "weighted", rounded_up)
+    monkeypatch.setattr(scaling, "weighted", rounded_up)
     crowd, rule = crowds(BARE), DPSense(2)
     sides = [
         count_scaled(crowd.engine, side, rule, DOMAIN.size).found

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
-from crowdtally.curator.counting.rows import row_norms
-from crowdtally.curator.counting.tables import count_scaled
+from crowdtally.curator.bounding.scaling import GRID, DPSenseL2
+from crowdtally.curator.counting.bounded import count_scaled
+from crowdtally.curator.counting.users import row_norms
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, STEP, Crowd, Histories, Tally, tally, together
 from kit.histories import Shape

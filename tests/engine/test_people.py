@@ -12,8 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.errors import InputError
 from crowdtally.records.prepare import prepare
 from kit.crowd import Start

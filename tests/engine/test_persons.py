@@ -11,7 +11,7 @@ import pyarrow as pa
 from crowdtally.core.domain import Domain
 from crowdtally.core.layout import grid
 from crowdtally.core.records import Records
-from crowdtally.curator.counting.tables import count_rows
+from crowdtally.curator.counting.bounded import count_rows
 from crowdtally.records.prepare import prepare
 from kit.crowd import CONTEXTS, DATABASES, DOMAIN, LISTED, STEP, Start, Tally, farthest, tally
 

@@ -20,7 +20,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Join, Records
-from crowdtally.curator.counting.reading import dropped_in
+from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.records.engine import Dropped, countable
 from crowdtally.records.prepare import prepare
 from kit.crowd import Start

@@ -17,11 +17,10 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.bounding.dpsense import GRID, DPSense
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.rows import record_sums, row_totals, scaled_sums
-from crowdtally.curator.counting.tables import count, count_scaled
+from crowdtally.curator.bounding.sampling import HPA, SRA
+from crowdtally.curator.bounding.scaling import GRID, DPSense
+from crowdtally.curator.counting.bounded import count, count_scaled
+from crowdtally.curator.counting.users import record_sums, row_totals, scaled_sums
 from crowdtally.errors import InputError
 from crowdtally.records.prepare import Prepared, prepare
 from kit.crowd import Start

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as parquet
 
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.records.prepare import prepare
 from kit.crowd import BARE, DOMAIN, EVERYONE, Start, together
 

@@ -11,8 +11,8 @@ import pytest
 
 from crowdtally.core.counts import What
 from crowdtally.core.layout import Pairs
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.records import engine as window
 from kit import reference
 from kit.crowd import (

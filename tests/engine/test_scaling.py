@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.dpsense import GRID, DPSense, weighted
-from crowdtally.curator.counting.tables import count_scaled
+from crowdtally.curator.bounding.scaling import GRID, DPSense, weighted
+from crowdtally.curator.counting.bounded import count_scaled
 from crowdtally.records.prepare import Prepared
 from kit import reference
 from kit.crowd import BARE, EVERYONE, OTHERS, Crowd, Histories, Start, farthest, tally, together

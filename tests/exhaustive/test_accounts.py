@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 from crowdtally.curator import publish as main_line
-from crowdtally.curator.describe import versions
-from crowdtally.curator.planning.plan import make_plan
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.manifest import versions
+from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.making import charge_of, steps_of
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.ledger import Charge, Ledger
 from kit.accounts import (
     check_dense,

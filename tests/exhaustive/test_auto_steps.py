@@ -17,7 +17,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.questions import AllItems, ChosenItems, Groups

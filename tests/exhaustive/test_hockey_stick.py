@@ -20,10 +20,10 @@ import pytest
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding import dpsense
-from crowdtally.curator.counting import scaled_rows
+from crowdtally.curator.bounding import scaling
+from crowdtally.curator.converse import Reading
+from crowdtally.curator.counting import rows as scaled_rows
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.step import Reading
 from crowdtally.laws.conversion import delta_of
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
@@ -153,7 +153,7 @@ def worst(options: dict[str, Any]) -> Fraction:
 @pytest.fixture(autouse=True)
 def coarse() -> Iterator[None]:
     unit = Fraction(1, _COARSE)
-    with patch.object(dpsense, "GRID", _COARSE), patch.object(scaled_rows, "UNIT", unit):
+    with patch.object(scaling, "GRID", _COARSE), patch.object(scaled_rows, "UNIT", unit):
         yield
 
 

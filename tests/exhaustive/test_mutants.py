@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Counts
-from crowdtally.curator.bounding import sra
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.counting.tables import count
-from crowdtally.curator.publishing import dense
+from crowdtally.curator.bounding import sampling
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.choices.bounds import RankChoice
+from crowdtally.curator.counting.bounded import count
+from crowdtally.curator.methods import tables
 from crowdtally.curator.request import request
-from crowdtally.curator.steps import popularity, tables
-from crowdtally.curator.transforms.dyadic import DyadicTransform
+from crowdtally.curator.summaries import base
+from crowdtally.curator.transforms.trees import DyadicTransform
 from crowdtally.noise.geometric import difference
 from crowdtally.records import engine as window
 from crowdtally.records.duckdb import DuckDBEngine
@@ -61,8 +61,8 @@ def _bound_less_one(patch: pytest.MonkeyPatch) -> None:
     def wrong(counts: Counts, *rest: Any) -> Any:
         return honest(replace(counts, l1_bound=counts.l1_bound - 1, squared=None), *rest)
 
-    honest = dense.dense
-    patch.setattr(dense, "dense", wrong)
+    honest = base.dense
+    patch.setattr(base, "dense", wrong)
 
 
 def _noise_on_nonzero_cells(patch: pytest.MonkeyPatch) -> None:
@@ -70,8 +70,8 @@ def _noise_on_nonzero_cells(patch: pytest.MonkeyPatch) -> None:
         noisy = honest(counts, *rest)
         return replace(noisy, values=np.where(counts.dense() == 0, 0, noisy.values))
 
-    honest = dense.dense
-    patch.setattr(dense, "dense", wrong)
+    honest = base.dense
+    patch.setattr(base, "dense", wrong)
 
 
 def _no_split(patch: pytest.MonkeyPatch) -> None:
@@ -110,7 +110,7 @@ def _nothing(patch: pytest.MonkeyPatch) -> None:
 
 def _sra(wrong: type[SRA]) -> Inject:
     """Another class instead of SRA."""
-    return lambda patch: patch.setattr(sra, "SRA", wrong)
+    return lambda patch: patch.setattr(sampling, "SRA", wrong)
 
 
 def _rank(patch: pytest.MonkeyPatch) -> None:
@@ -137,7 +137,7 @@ def _ranks_by_exact_counts(patch: pytest.MonkeyPatch) -> None:
         exact = {"popularity": seen[-1].dense()} if "popularity" in changes else {}
         return replace(rule, **changes | exact)
 
-    patch.setattr(popularity, "count", counted)
+    patch.setattr(tables, "count", counted)
     patch.setattr(tables, "replace", replaced)
 
 
@@ -159,8 +159,8 @@ def _rounds_after_summing(patch: pytest.MonkeyPatch) -> None:
         share = ibis.least(1.0, theta / amounts.row_sum.cast("float64"))
         return amounts.select("cell", weight=amounts.amount * float(GRID) * share)
 
-    patch.setattr("crowdtally.curator.bounding.dpsense.weighted", weighted)
-    patch.setattr("crowdtally.curator.counting.tables.held_sum", sum_of)  # takes whole ones alone
+    patch.setattr("crowdtally.curator.bounding.scaling.weighted", weighted)
+    patch.setattr("crowdtally.curator.counting.bounded.held_sum", sum_of)  # takes whole ones alone
 
 
 def _greedy_choice(patch: pytest.MonkeyPatch) -> None:

@@ -18,9 +18,9 @@ import pytest
 from flint import arb
 
 from crowdtally.core.records import Records
-from crowdtally.curator.request.discovering import Discovery
+from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.request.discover import Discovery
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.making import charge_of, steps_of
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.conversion import delta_of
 from crowdtally.laws.gaussian_tails import beyond

@@ -17,7 +17,7 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.dense import dense
+from crowdtally.curator.summaries.base import dense
 from crowdtally.format import Published
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws

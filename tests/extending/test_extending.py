@@ -14,7 +14,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.registry import Entry, Registry
-from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.ledger import Ledger

@@ -14,9 +14,8 @@ import numpy as np
 from crowdtally.core.counts import Counts, Keeping, Sides, What
 from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.layout import Layout
-from crowdtally.curator.bounding.ordering import keep_first
-from crowdtally.curator.publishing.dense import dense
-from crowdtally.curator.publishing.publishing import Charged, Noisy
+from crowdtally.curator.bounding.sampling import keep_first
+from crowdtally.curator.summaries.base import Charged, Noisy, dense
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import Draws
 from crowdtally.records.engine import Engine, Rows

@@ -18,15 +18,13 @@ import crowdtally as ct
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.core.privacy import Epsilon, Price, Rho
-from crowdtally.curator.members_table import members_table
+from crowdtally.curator.converse import Bound, Course, Released
 from crowdtally.curator.refined import Averaged, Refined
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.sizes import SizesStep
-from crowdtally.curator.steps.course import Course
-from crowdtally.curator.steps.step import Bound, Released
-from crowdtally.curator.table import Table
+from crowdtally.curator.table import Table, members_table
 from crowdtally.format import NoisyTable
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws

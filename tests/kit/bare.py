@@ -17,11 +17,11 @@ from unittest import mock
 
 from crowdtally.core import files
 from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
-from crowdtally.curator import again
 from crowdtally.curator import publish as main_line
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.request.paying import Paid
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator import repeat
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.request.table_specs import Paid
 from crowdtally.format import Published, Staged
 from crowdtally.ledger import Asked, Charge, Ledger, Part
 from crowdtally.records.engine import Dropped
@@ -82,7 +82,7 @@ def nothing_to_count(epsilon: Epsilon, steps: Callable[[], None] = lambda: None)
     }
     with (
         mock.patch.multiple(main_line, **fakes),
-        mock.patch.object(again, "load", _load),
+        mock.patch.object(repeat, "load", _load),
         mock.patch.object(Staged, "write", _write),
     ):
         yield

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 import crowdtally as ct
-from crowdtally.curator.counting.visits import Visits, make_visits
+from crowdtally.curator.counting.rows import Visits, make_visits
 from crowdtally.curator.request.request import make_request
 from crowdtally.records.prepare import prepare
 

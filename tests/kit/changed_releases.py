@@ -11,7 +11,7 @@ import numpy as np
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.options import ReleaseOptions
-from crowdtally.curator.request.tables import formed
+from crowdtally.curator.request.table_specs import formed
 from crowdtally.format import Published
 from crowdtally.reader.release import Release
 from kit.releases import DRAWS, GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write

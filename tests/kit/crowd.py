@@ -18,8 +18,7 @@ import numpy as np
 from crowdtally.core.counts import Counts, What
 from crowdtally.core.domain import Domain
 from crowdtally.core.layout import Grid, Layout, grid
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import HPA, SRA
 from crowdtally.records.prepare import Prepared, prepare
 from kit.histories import Row, Shape
 

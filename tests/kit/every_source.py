@@ -21,8 +21,8 @@ import pytest
 
 import crowdtally as ct
 from budget.ledger_kit import PostgresServer
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Dropped
 from crowdtally.records.prepare import prepare

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from crowdtally.core.counts import Counts, What
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Quantity, Records
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import HPA, SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import Prepared, prepare
 from kit.remembering import RememberingEngine

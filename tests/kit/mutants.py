@@ -6,7 +6,7 @@ from typing import Any
 
 import ibis
 
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.records.engine import Kept
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import crowdtally as ct
 from crowdtally.core.counts import Counts, What
 from crowdtally.core.layout import Layout, grid
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import Prepared, prepare
 from kit.crowds import Cell, Database

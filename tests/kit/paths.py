@@ -19,7 +19,7 @@ import numpy as np
 
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.layout import KINDS
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator.converse import Released
 from crowdtally.format import NoisyTable
 from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.laws.interval import IntervalNoise

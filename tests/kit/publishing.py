@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.curator import publish as main_line
+from crowdtally.curator.converse import Reading, Released, finish
 from crowdtally.curator.dataset import Dataset
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading, Released, finish
 from crowdtally.format import Published
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws

@@ -14,11 +14,10 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
-from crowdtally.curator.measured import Measured
-from crowdtally.curator.request.discovering import UnknownTable
-from crowdtally.curator.selecting.unknown_cells import OtherMass
-from crowdtally.curator.steps.bounds import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
-from crowdtally.curator.table import Table
+from crowdtally.curator.choices.selection import OtherMass
+from crowdtally.curator.methods.tables import ChooseLimit, ChooseTheta, ChooseThetaAndScaling
+from crowdtally.curator.request.discover import UnknownTable
+from crowdtally.curator.table import Measured, Table
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.source import WordSource
 

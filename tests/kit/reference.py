@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from crowdtally.core.counts import What
-from crowdtally.curator.bounding.dpsense import GRID
+from crowdtally.curator.bounding.scaling import GRID
 from kit.crowd import CONTEXTS, LISTED, Histories, Tally
 from kit.histories import Row
 

@@ -16,7 +16,7 @@ from crowdtally.core.domain import Axis
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.options import ReleaseOptions, completed
-from crowdtally.curator.request.tables import formed
+from crowdtally.curator.request.table_specs import formed
 from crowdtally.format import NoisyTable, Published
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release

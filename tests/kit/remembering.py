@@ -11,8 +11,7 @@ import numpy as np
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import HPA, SRA
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Kept
 from crowdtally.records.prepare import Prepared, prepare

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Quantity, Records, SamePerson
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.format import NoisyTable
 from crowdtally.noise.draws import Draws
 from kit.losses import Law, Loss, losses

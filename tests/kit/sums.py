@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from crowdtally.core.counts import Keeping
 from crowdtally.core.numbers import show
-from crowdtally.curator.publishing.summary import Summary
+from crowdtally.curator.summaries.base import Summary
 from crowdtally.format.manifest import PublicDomain, PublicList, TableFacts
 from crowdtally.format.tables import INTERVAL_LEVEL
 from crowdtally.laws.base import Combination

@@ -23,7 +23,7 @@ from typing import Any
 
 _IMPORTED = (
     "crowdtally.cli", "crowdtally.curator.publish", "crowdtally.records.duckdb",
-    "crowdtally.curator.request.request", "crowdtally.curator.planning.plan",
+    "crowdtally.curator.request.request", "crowdtally.curator.plan.plan",
     "crowdtally.ledger.database.store", "crowdtally.reader.release", "ibis.backends.duckdb",
     "sqlalchemy.dialects.sqlite",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.request.tables import formed
+from crowdtally.curator.request.table_specs import formed
 from crowdtally.errors import UsageError
 from crowdtally.format import NoisyTable, Published
 from crowdtally.lab.estimates import estimate, range_answers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError
 from crowdtally.lab.methods import Method

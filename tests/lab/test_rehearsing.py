@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
+from crowdtally.curator.converse import Reading, Released, Step
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.lab.rehearsing import Keyed, Rehearsal, decided
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.questions import AllItems, ChosenItems, Groups

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
 

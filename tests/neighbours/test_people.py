@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.records.prepare import prepare
 from kit.kinds import Kind, Place, Rows, Type, marks
 from kit.kinds_guessed import KINDS

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.counting.tables import count_rows
+from crowdtally.curator.counting.bounded import count_rows
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
 from kit.kinds import Kind, Place, Type, marks

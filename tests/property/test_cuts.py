@@ -13,7 +13,7 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from crowdtally.core.counts import What
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.records import engine as window
 from crowdtally.records import open
 from crowdtally.records.duckdb import DuckDBEngine

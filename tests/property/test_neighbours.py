@@ -13,9 +13,9 @@ from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
 from crowdtally.core.counts import What
-from crowdtally.curator.bounding.dpsense import DPSense
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count_scaled
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.bounding.scaling import DPSense
+from crowdtally.curator.counting.bounded import count_scaled
 from kit.histories import (
     CONTEXTS,
     DERIVED,

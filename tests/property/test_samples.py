@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 from crowdtally.core.counts import What
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
 from kit.histories import (
     TRIED,
     Counting,

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.request import tables as asked_tables
+from crowdtally.curator.request import table_specs as asked_tables
 from crowdtally.format import load
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimating.estimator import Estimator

@@ -14,7 +14,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.request.tables import formed
+from crowdtally.curator.request.table_specs import formed
 from crowdtally.format import Published
 from crowdtally.inference.lifts import Seen, found_lifts
 from crowdtally.noise.draws import SystemDraws

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.records.prepare import prepare
 from crowdtally.records.spark.engine import SparkEngine
 from crowdtally.records.spark.session import join_frame

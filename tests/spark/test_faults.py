@@ -11,8 +11,8 @@ import pytest
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.errors import CrowdtallyError
 from crowdtally.records.prepare import prepare
 from crowdtally.records.spark.engine import SparkEngine

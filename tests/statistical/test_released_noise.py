@@ -15,8 +15,8 @@ from scipy import stats
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.curator.request.request import make_request
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import Draws, SystemDraws

@@ -14,8 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import HPA, SRA
 from crowdtally.records import matching
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.chisquare import Verdict

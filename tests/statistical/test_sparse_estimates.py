@@ -14,9 +14,9 @@ import pytest
 
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.priority import prioritised, priority_summary
-from crowdtally.curator.publishing.sampling import draw_sample
-from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.curator.summaries.priority import prioritised, priority_summary
+from crowdtally.curator.summaries.sparse import draw_sample
+from crowdtally.curator.summaries.threshold import threshold_summary
 from crowdtally.laws.floors import empty_cell
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws

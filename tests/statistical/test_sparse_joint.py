@@ -14,10 +14,9 @@ import pytest
 
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.publishing.priority import prioritised
-from crowdtally.curator.publishing.summary import Summary
-from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.curator.summaries.base import Summary
+from crowdtally.curator.summaries.priority import prioritised
+from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
 from crowdtally.noise.draws import SystemDraws
 from kit import laborious
 from kit.chisquare import Verdict, two_samples

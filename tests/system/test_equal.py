@@ -122,7 +122,7 @@ SLIPS = {
     "noise": ("noise/geometric.py", "draw(rate, n) - draw(rate, n))", "draw(rate, n))", "draws"),
     "budget": ("ledger/amounts.py", 'f"ε = {for_people(loss.epsilon)}"',
                'f"ε = {for_people(2 * loss.epsilon)}"', "ledger sequential sqlite"),
-    "curator": ("curator/bounding/sra.py", "limit=self.limit)", "limit=self.limit + 1)",
+    "curator": ("curator/bounding/sampling.py", "limit=self.limit)", "limit=self.limit + 1)",
                 "release sra laplace dense none csv duckdb: items"),
     "published": ("format/parse.py", "ensure_ascii=False", "ensure_ascii=True, sort_keys=True",
                   "release sra laplace dense none csv duckdb: items"),

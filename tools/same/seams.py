@@ -169,8 +169,8 @@ def serve(words: list[str]) -> None:
 def names() -> dict[str, set[str]]:
     """The names that a person may type for each part of a request."""
     from crowdtally.curator.bounding import BOUNDINGS
-    from crowdtally.curator.publishing import PUBLISHINGS
     from crowdtally.curator.request.options import NOISES
+    from crowdtally.curator.summaries import PUBLISHINGS
     from crowdtally.curator.transforms import TRANSFORMS
 
     return {

@@ -62,7 +62,7 @@ def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
 
 
 def _self_test(as_json: bool) -> None:
-    from crowdtally.curator.describe import versions
+    from crowdtally.curator.manifest import versions
     from crowdtally.selftest import run
 
     results, ledger = run(), _ledger_in_use()

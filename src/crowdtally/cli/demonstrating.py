@@ -30,7 +30,7 @@ def demo(
     """Invent a million visits, release who went where, and show the top places beside the truth."""
     from crowdtally.core.domain import Domain
     from crowdtally.core.privacy import Epsilon
-    from crowdtally.curator.request.lists import read_list
+    from crowdtally.curator.request.declare import read_list
     from crowdtally.errors import UsageError
     from crowdtally.facade import read, release
     from crowdtally.format import refuse_existing

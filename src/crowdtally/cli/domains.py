@@ -30,7 +30,7 @@ def domain_of(
             raise UsageError("give the public list of items with --items FILE.")
         return _contexts(records, axes) if axes else None
     from crowdtally.core.domain import Domain
-    from crowdtally.curator.request.lists import read_list
+    from crowdtally.curator.request.declare import read_list
 
     file, column = file_and_column(items)
     listed = read_list(file, records.item, column, apart_from=sources)
@@ -85,7 +85,7 @@ def axis_of(text: str, apart_from: Sources | None = None) -> Axis:
         return Axis(name, np.arange(listed.start, listed.stop, dtype=np.int64))
     if isinstance(listed, list):
         return Axis.plainest(name, listed)
-    from crowdtally.curator.request.lists import read_list
+    from crowdtally.curator.request.declare import read_list
 
     file, column = file_and_column(listed)
     return read_list(file, name, column, apart_from=apart_from)

@@ -35,8 +35,8 @@ def inspect(
 ) -> None:
     """Show, for your eyes only, what a release would drop and keep. Charges and writes nothing."""
     from crowdtally.cli.progress import Progress
-    from crowdtally.curator.inspecting.inspection import inspect as look_into
-    from crowdtally.curator.inspecting.words import lines, wrapped
+    from crowdtally.curator.inspect import inspect as look_into
+    from crowdtally.curator.inspect import lines, wrapped
     from crowdtally.records.start import starter
 
     settings = syntax.settings(engine_setting or [])

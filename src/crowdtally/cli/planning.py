@@ -15,7 +15,7 @@ from crowdtally.cli.options import positive
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
-    from crowdtally.curator.planning.plan import Plan
+    from crowdtally.curator.plan.plan import Plan
 
 
 @takes_request
@@ -75,9 +75,9 @@ def plan(
     debug: options.DebugOption = False,
 ) -> None:
     """Show noise, size and cost of a release before anything is spent. Reads no record."""
-    from crowdtally.curator.inspecting.schema import check_columns
-    from crowdtally.curator.planning.accuracy import LARGEST, Target, check_either
-    from crowdtally.curator.planning.plan import make_plan
+    from crowdtally.curator.inspect import check_columns
+    from crowdtally.curator.plan.accuracy import LARGEST, Target, check_either
+    from crowdtally.curator.plan.plan import make_plan
 
     check_either(epsilon, half_width, accuracy_of)
     account = Account(ledger, dataset, new_dataset, looks_only=True)
@@ -95,7 +95,7 @@ def plan(
 
 def show_plan(plan: Plan, as_json: bool, account: Account) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
-    from crowdtally.curator.planning.words import first_lines, lines
+    from crowdtally.curator.plan.words import first_lines, lines
 
     request = plan.request
     standing = account.standing(request.sources, request.epsilon, request.delta, request.paid.rho)

@@ -146,8 +146,8 @@ def _look(
 ) -> None:
     """Show the plan of a release that is not made."""
     from crowdtally.cli.planning import show_plan
-    from crowdtally.curator.inspecting.schema import check_columns
-    from crowdtally.curator.planning.plan import make_plan
+    from crowdtally.curator.inspect import check_columns
+    from crowdtally.curator.plan.plan import make_plan
 
     if earlier is not None:
         say(used_before(earlier))

@@ -87,7 +87,7 @@ def request_of(
     """
     from crowdtally.cli.domains import domain_of
     from crowdtally.core.privacy import Delta, Epsilon
-    from crowdtally.curator.request.declaring import declare
+    from crowdtally.curator.request.declare import declare
     from crowdtally.curator.request.request import check_options, make_request, make_subject
     from crowdtally.records.locate import Sources
 

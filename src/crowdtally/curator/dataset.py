@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from crowdtally.curator.dropping import Tell
-from crowdtally.curator.request.paying import Paid, unspent_words
+from crowdtally.curator.dropped_rows import Tell
+from crowdtally.curator.request.table_specs import Paid, unspent_words
 from crowdtally.errors import InputError, UsageError
 from crowdtally.ledger import Ledger, Reservation
 from crowdtally.ledger.show import same_people

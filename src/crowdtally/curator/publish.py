@@ -16,16 +16,15 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from crowdtally.curator.again import show_again, unless_made_meanwhile
-from crowdtally.curator.asked import asked_of
+from crowdtally.curator.converse import Reading, Released, Stage, finish
 from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing, tell_unspent
-from crowdtally.curator.describe import declared, describe, versions
-from crowdtally.curator.dropping import Confirm, Tell, settle_dropped
-from crowdtally.curator.inspecting.reasons import reasons
+from crowdtally.curator.dropped_rows import Confirm, Tell, settle_dropped
+from crowdtally.curator.failures import making, marking, placing, reading, reserving, starting
+from crowdtally.curator.inspect import reasons
+from crowdtally.curator.manifest import asked_of, declared, describe, versions
+from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.repeat import show_again, unless_made_meanwhile
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.stages import making, marking, placing, reading, reserving, starting
-from crowdtally.curator.steps.making import charge_of, steps_of
-from crowdtally.curator.steps.step import Reading, Released, Stage, finish
 from crowdtally.format import Published, staging
 from crowdtally.ledger import Ledger, Reserved
 from crowdtally.ledger.book import made_before

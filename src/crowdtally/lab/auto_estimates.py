@@ -23,10 +23,10 @@ from crowdtally.core.layout import (
     Picked,
 )
 from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
+from crowdtally.curator.converse import Released
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_facts
-from crowdtally.curator.steps.step import Released
 from crowdtally.format import NoisyTable
 from crowdtally.format.manifest import SummaryFacts
 from crowdtally.inference.contexts import LARGEST, ContextEstimates, ContextFacts, estimate_contexts

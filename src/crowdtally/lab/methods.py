@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from crowdtally.core.registry import Registry
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 

@@ -12,12 +12,12 @@ from itertools import count
 from typing import Any
 
 from crowdtally.core.counts import Counts, Memberships
-from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.bounding.sampling import HPA
+from crowdtally.curator.bounding.scaling import Auto
+from crowdtally.curator.converse import Reading, Released, Step
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading, Released, Step
 from crowdtally.lab.remembering import remembering
 from crowdtally.noise.draws import Draws
 from crowdtally.records.engine import Engine

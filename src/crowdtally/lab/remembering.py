@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from crowdtally.core.privacy import Price
-from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.measured import Measured
+from crowdtally.curator.converse import Released, Step
+from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, PlannedStep, Query, Question
-from crowdtally.curator.steps.step import Released, Step
-from crowdtally.curator.table import Table
+from crowdtally.curator.table import Measured, Table
 
 Memo = dict[Hashable, Any]
 """Counts by the rows' key and the question."""

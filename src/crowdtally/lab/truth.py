@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, What
 from crowdtally.core.layout import KINDS
-from crowdtally.curator.counting.cells import cells_of, fold
-from crowdtally.curator.counting.rows import record_sums
-from crowdtally.curator.counting.tables import count, count_rows
+from crowdtally.curator.counting.bounded import cells_of, count, count_rows, fold
+from crowdtally.curator.counting.users import record_sums
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
 from crowdtally.records.engine import Engine, Kept, Rows, countable

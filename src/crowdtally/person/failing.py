@@ -1,4 +1,4 @@
-"""What is true when a run fails: one message for each stage, as ``curator/stages.py`` has them.
+"""What is true when a run fails: one message for each stage, as ``curator/failures.py`` has them.
 
 ::
 

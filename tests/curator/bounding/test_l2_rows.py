@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.bounding.l2_rows import l2_weighted, weight_of
+from crowdtally.curator.bounding.scaling import GRID, l2_weighted, weight_of
 from crowdtally.records.duckdb import DuckDBEngine
 
 Row = tuple[int, ...]

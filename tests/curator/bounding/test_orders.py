@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.hpa import HPA
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import HPA, SRA
 from crowdtally.records.duckdb import DuckDBEngine
 
 USERS, CELLS = 30, 12

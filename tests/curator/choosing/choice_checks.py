@@ -14,10 +14,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from flint import arb
 
-from crowdtally.curator.choosing.dpsense import DPSenseChoice
-from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
-from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.choosing.rows import RowSums, RowTable
+from crowdtally.curator.choices.bounds import DPSenseChoice, RankChoice, RowSums, RowTable
+from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
 from crowdtally.laws.balls import as_ball, precision
 
 Row = tuple[int, ...]

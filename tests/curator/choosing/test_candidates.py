@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crowdtally.curator.choosing.candidates import log_spaced
-from crowdtally.curator.choosing.rows import RowSums, RowTable
+from crowdtally.curator.choices.bounds import RowSums, RowTable, log_spaced
 from crowdtally.errors import UsageError
 
 

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.choosing.dpsense import DPSenseChoice
-from crowdtally.curator.choosing.rows import RowSums
+from crowdtally.curator.choices.bounds import DPSenseChoice, RowSums
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from curator.choosing.choice_checks import (

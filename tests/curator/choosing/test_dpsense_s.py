@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.choosing.dpsense_s import SCALINGS, SCORE_GRID, DPSenseSChoice
-from crowdtally.curator.choosing.rows import RowTable
+from crowdtally.curator.choices.bounds import RowTable
+from crowdtally.curator.choices.dpsense_s import SCALINGS, SCORE_GRID, DPSenseSChoice
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from curator.choosing.choice_checks import (

@@ -9,10 +9,7 @@ import numpy as np
 import pytest
 
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.curator.choosing.candidates import log_spaced
-from crowdtally.curator.choosing.noise_cost import NoiseCost
-from crowdtally.curator.choosing.rank import RankChoice
-from crowdtally.curator.choosing.rows import RowSums
+from crowdtally.curator.choices.bounds import NoiseCost, RankChoice, RowSums, log_spaced
 from crowdtally.noise.draws import SystemDraws
 
 

@@ -12,11 +12,9 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Rho
-from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
-from crowdtally.curator.choosing.candidates import log_spaced
-from crowdtally.curator.choosing.norms import BITS, NormChoice
-from crowdtally.curator.choosing.rows import RowNorms
-from crowdtally.curator.steps.norms import ChooseNorm
+from crowdtally.curator.bounding.scaling import DPSenseL2
+from crowdtally.curator.choices.bounds import BITS, NormChoice, RowNorms, log_spaced
+from crowdtally.curator.methods.tables import ChooseNorm
 from crowdtally.curator.table import Table
 from crowdtally.noise.draws import Draws
 

@@ -15,8 +15,8 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count
 from crowdtally.ledger import Ledger
 from crowdtally.records import open
 from crowdtally.records.duckdb import DuckDBEngine

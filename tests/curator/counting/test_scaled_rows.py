@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Counts
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting import scaled_rows
-from crowdtally.curator.counting.members import all_members, all_members_by_context, members
-from crowdtally.curator.counting.scaled_rows import scaled_groups, scaled_inside, scaled_totals
-from crowdtally.curator.counting.visits import LARGEST_AMOUNT, Visits
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.counting import rows as scaled_rows
+from crowdtally.curator.counting.rows import (
+    LARGEST_AMOUNT,
+    Visits,
+    all_members,
+    all_members_by_context,
+    members,
+    scaled_groups,
+    scaled_inside,
+    scaled_totals,
+)
 from crowdtally.records.duckdb import DuckDBEngine
 from kit import blocks
 from kit.blocks import CROWD, DATABASES, GROUPS, ITEMS, SIZE, ZOOM, amounts, spread, visits_in

@@ -16,8 +16,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count, count_rows
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count, count_rows
 from crowdtally.errors import InputError, UsageError
 from crowdtally.records.columns import kind_of
 from crowdtally.records.duckdb import DuckDBEngine

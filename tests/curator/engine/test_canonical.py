@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.bounding.sra import SRA
-from crowdtally.curator.counting.tables import count, count_rows
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.counting.bounded import count, count_rows
 from crowdtally.records import copying, open
 from crowdtally.records.columns import SourceColumn, canonical_text, matchable, same_key
 from crowdtally.records.duckdb import DuckDBEngine

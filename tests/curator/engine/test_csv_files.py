@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.counting.tables import count_rows
+from crowdtally.curator.counting.bounded import count_rows
 from crowdtally.records import csv as csv_files
 from crowdtally.records import csv as csv_quotes
 from crowdtally.records.duckdb import DuckDBEngine

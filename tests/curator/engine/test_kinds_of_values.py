@@ -17,7 +17,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.registry import quoted
-from crowdtally.curator.counting.tables import count_rows
+from crowdtally.curator.counting.bounded import count_rows
 from crowdtally.records import columns, open
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare

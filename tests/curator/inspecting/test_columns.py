@@ -15,7 +15,7 @@ import pytest
 
 import crowdtally as ct
 from budget.ledger_kit import server
-from crowdtally.curator.inspecting.schema import check_columns
+from crowdtally.curator.inspect import check_columns
 from crowdtally.errors import CrowdtallyError
 from crowdtally.records.locate import Sources, locate
 from crowdtally.records.start import can_look, without_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import pairwise
 
-from crowdtally.curator.inspecting.spread import Spread
+from crowdtally.curator.inspect import Spread
 
 
 def test_buckets_hold_every_user_once() -> None:

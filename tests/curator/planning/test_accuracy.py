@@ -12,7 +12,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.planning.accuracy import Target, width_of
+from crowdtally.curator.plan.accuracy import Target, width_of
 from crowdtally.curator.request.request import make_request
 from crowdtally.laws.laplace import DiscreteLaplace
 from kit.command import crowdtally

@@ -8,7 +8,7 @@ from math import hypot
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.planning.plan import make_plan
+from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import make_request
 from kit.command import crowdtally
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.planning.imagined import Imagined, laplace_like
+from crowdtally.curator.plan.guesses import Imagined, laplace_like
 
 FRAME = pa.table({"who": ["u"], "item": ["i7"], "sex": ["f"]})
 """A plan reads none of it."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.planning.plan import make_plan
+from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import make_request
 
 ROWS = pa.table({"who": ["a", "b", "b"], "item": ["x", "y", "x"], "age": [1, 2, 3]})

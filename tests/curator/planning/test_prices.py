@@ -8,8 +8,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Delta
-from crowdtally.curator.planning.plan import make_plan
-from crowdtally.curator.planning.prices import _words
+from crowdtally.curator.plan.compare import _words
+from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import make_request
 from kit.made import visits
 

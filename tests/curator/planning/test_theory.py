@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.curator.planning.theory import Guess, Noise, best_limit, expected_error, ideal_limit
+from crowdtally.curator.plan.compare import Guess, Noise, best_limit, expected_error, ideal_limit
 from crowdtally.errors import UsageError
 
 guesses = st.builds(

@@ -11,11 +11,10 @@ import pytest
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.numbers import exact_product, exact_sum, integers
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing import sampling
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.publishing.priority import priority_summary
-from crowdtally.curator.publishing.sampling import draw_sample
-from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.curator.summaries import sparse as sampling
+from crowdtally.curator.summaries.priority import priority_summary
+from crowdtally.curator.summaries.sparse import draw_sample
+from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Counts, Keeping
-from crowdtally.curator.publishing.empty import (
+from crowdtally.curator.summaries.sparse import (
+    draw_sample,
     empty_cells,
     empty_values,
     inclusion_probability,
 )
-from crowdtally.curator.publishing.sampling import draw_sample
 from crowdtally.laws.balls import Real
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.noise.draws import SystemDraws

@@ -10,8 +10,8 @@ import pytest
 from flint import arb
 
 from crowdtally.core.counts import Keeping
-from crowdtally.curator.publishing import empty
-from crowdtally.curator.publishing.empty import empty_values, inclusion_probability
+from crowdtally.curator.summaries import sparse
+from crowdtally.curator.summaries.sparse import empty_values, inclusion_probability
 from crowdtally.laws.balls import Real, as_ball, precision
 from crowdtally.laws.floors import empty_cell, tail
 from crowdtally.laws.laplace import DiscreteLaplace
@@ -183,8 +183,8 @@ def test_the_value_of_an_empty_cell_has_the_exact_conditional_law(rule, scale):
 
 
 def test_a_float_share_of_the_mixture_is_caught(monkeypatch):
-    exactly = empty._first_share
-    monkeypatch.setattr(empty, "_first_share", lambda *a: arb(float(exactly(*a))))
+    exactly = sparse._first_share
+    monkeypatch.setattr(sparse, "_first_share", lambda *a: arb(float(exactly(*a))))
     with pytest.raises(AssertionError):
         test_the_value_of_an_empty_cell_has_the_exact_conditional_law(
             Keeping(5, Fraction(19, 2)), Fraction(22, 7)

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Counts, Keeping
-from crowdtally.curator.publishing import empty, sampling
-from crowdtally.curator.publishing.sampling import draw_sample
+from crowdtally.curator.summaries import sparse as empty
+from crowdtally.curator.summaries import sparse as sampling
+from crowdtally.curator.summaries.sparse import draw_sample
 from crowdtally.laws.balls import Real, as_ball
 from crowdtally.laws.laplace import DiscreteLaplace
 from kit import laborious

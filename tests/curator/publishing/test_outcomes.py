@@ -19,10 +19,10 @@ import crowdtally as ct
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.numbers import exact_product, repeated
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
-from crowdtally.curator.choosing.rows import RowTable
-from crowdtally.curator.publishing.empty import empty_values
-from crowdtally.curator.publishing.priority import priority_summary
+from crowdtally.curator.choices.bounds import RowTable
+from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
+from crowdtally.curator.summaries.priority import priority_summary
+from crowdtally.curator.summaries.sparse import empty_values
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
 from kit.made import made

@@ -9,9 +9,9 @@ import pytest
 
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.publishing.priority import prioritised, priority_summary
-from crowdtally.curator.publishing.summary import Summary
+from crowdtally.curator.summaries.base import Summary
+from crowdtally.curator.summaries.priority import prioritised, priority_summary
+from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 

@@ -15,7 +15,7 @@ from flint import arb
 
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.hierarchy import Dyadic
-from crowdtally.curator.transforms.dyadic import dyadic_counts
+from crowdtally.curator.transforms.trees import dyadic_counts
 from crowdtally.laws.balls import as_ball, precision
 from kit.laborious import chance
 from kit.sparse_cases import RULES, named

@@ -9,8 +9,8 @@ from math import exp
 import pytest
 
 from crowdtally.core.counts import Keeping
-from crowdtally.curator.publishing import sizes
-from crowdtally.curator.publishing.sizes import (
+from crowdtally.curator.summaries import sparse
+from crowdtally.curator.summaries.sparse import (
     expected_size,
     filter_cut,
     priority_threshold,
@@ -97,7 +97,7 @@ def test_a_priority_sample_expects_more_than_it_needs(sides):
 def test_they_see_public_numbers_only(function):
     public = {"cells", "size", "law", "cut", "sides", "total"}
     assert set(inspect.signature(function).parameters) <= public
-    assert not hasattr(sizes, "Counts")
+    assert not hasattr(sparse, "Counts")
 
 
 @pytest.mark.parametrize("size", [0, -5, True, 2.0, None])

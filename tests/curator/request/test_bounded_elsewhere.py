@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.asked import parameters
-from crowdtally.curator.describe import versions
-from crowdtally.curator.planning.plan import make_plan
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.manifest import parameters, versions
+from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.making import charge_of, steps_of
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
 from crowdtally.format.load import what_counts

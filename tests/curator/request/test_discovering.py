@@ -9,7 +9,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.core.records import Records
-from crowdtally.curator.asked import parameters
+from crowdtally.curator.manifest import parameters
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.errors import UsageError
 

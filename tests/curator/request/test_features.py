@@ -13,8 +13,8 @@ from pyarrow import csv, parquet
 import crowdtally as ct
 from crowdtally.core.domain import PARTS, Axis, Features
 from crowdtally.core.records import Records
-from crowdtally.curator.asked import parameters
-from crowdtally.curator.request.features import read_features
+from crowdtally.curator.manifest import parameters
+from crowdtally.curator.request.declare import read_features
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import CrowdtallyError
 from crowdtally.records.locate import Sources

@@ -12,11 +12,11 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.layout import EDGES, ITEMS
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.measured import Measured
-from crowdtally.curator.planning.plan import make_plan
+from crowdtally.curator.method import steps_of
+from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.request.tables import MOST_MEASURED
-from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.request.table_specs import MOST_MEASURED
+from crowdtally.curator.table import Measured
 from crowdtally.laws.base import Combination
 from crowdtally.noise.draws import SystemDraws
 from kit.damaged import edit

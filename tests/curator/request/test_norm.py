@@ -9,9 +9,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Rho
-from crowdtally.curator.asked import parameters
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.bounding.dpsense_l2 import DPSenseL2
+from crowdtally.curator.bounding.scaling import GRID, DPSenseL2
+from crowdtally.curator.manifest import parameters
 from crowdtally.curator.request.request import Request, make_request, make_subject
 from crowdtally.errors import UsageError
 

@@ -11,9 +11,9 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.curator.request.paying import unspent_words
+from crowdtally.curator.method import charge_of, steps_of
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.making import charge_of, steps_of
+from crowdtally.curator.request.table_specs import unspent_words
 from crowdtally.laws.conversion import delta_of, rho_of
 from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.laplace import DiscreteLaplace

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from crowdtally.curator.request.split import complete_split
+from crowdtally.curator.request.method import complete_split
 from crowdtally.errors import UsageError
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from crowdtally.core.privacy import Delta, Epsilon
-from crowdtally.curator.selecting.unknown_cells import UnknownCells
+from crowdtally.curator.choices.selection import UnknownCells
 from kit.made import made
 from kit.silent import SilentDraws
 

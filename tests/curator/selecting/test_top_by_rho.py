@@ -16,12 +16,12 @@ import crowdtally as ct
 from crowdtally.core.counts import Memberships
 from crowdtally.core.domain import Domain
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.methods.top import SelectTop
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
-from crowdtally.curator.steps.making import charge_of, steps_of
-from crowdtally.curator.steps.step import Released
-from crowdtally.curator.steps.top import SelectTop
+from crowdtally.curator.request.top import MEASURE, SELECT, TopRequest
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.noise.draws import Draws
 from crowdtally.records.engine import Dropped

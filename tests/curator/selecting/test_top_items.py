@@ -15,11 +15,11 @@ import pytest
 from crowdtally.core.counts import Memberships
 from crowdtally.core.domain import Domain
 from crowdtally.core.privacy import Epsilon, Price
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.selecting.top_items import TopItems
-from crowdtally.curator.selecting.top_request import TopRequest
-from crowdtally.curator.steps.step import Released
-from crowdtally.curator.steps.top import MeasureTop, SelectTop
+from crowdtally.curator.choices.selection import TopItems
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.methods.top import MeasureTop, SelectTop
+from crowdtally.curator.request.top import TopRequest
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.records.engine import Dropped
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.curator.selecting.unknown_cells import Discovered, OtherMass, UnknownCells
+from crowdtally.curator.choices.selection import Discovered, OtherMass, UnknownCells
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.gaussian_tails import beyond, beyond_at_most, unknown_delta

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.curator.steps.course import Course, worth
+from crowdtally.curator.converse import Course, worth
 from crowdtally.errors import CrowdtallyError
 from crowdtally.laws.conversion import delta_of, rho_of
 from crowdtally.laws.gaussian import GaussianNoise

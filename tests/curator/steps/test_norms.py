@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 import crowdtally as ct
-from crowdtally.curator.bounding.dpsense import GRID
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
 

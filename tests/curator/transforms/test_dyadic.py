@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.hierarchy import Dyadic, DyadicAxis
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.ancestors import without_orphans
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.publishing.priority import prioritised
-from crowdtally.curator.publishing.summary import Summary
-from crowdtally.curator.publishing.threshold import threshold_summary
-from crowdtally.curator.transforms.dyadic import dyadic_counts
+from crowdtally.curator.summaries.base import Summary
+from crowdtally.curator.summaries.priority import prioritised
+from crowdtally.curator.summaries.sparse import without_orphans
+from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
+from crowdtally.curator.transforms.trees import dyadic_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 

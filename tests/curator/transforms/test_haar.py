@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from crowdtally.core.counts import Counts
 from crowdtally.core.hierarchy import Dyadic, range_weights
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.ancestors import without_orphans
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.publishing.priority import priority_summary
-from crowdtally.curator.publishing.threshold import threshold_summary
-from crowdtally.curator.transforms.haar import haar_counts
+from crowdtally.curator.summaries.priority import priority_summary
+from crowdtally.curator.summaries.sparse import without_orphans
+from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
+from crowdtally.curator.transforms.trees import haar_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 

@@ -8,8 +8,8 @@ import pytest
 from crowdtally.core.counts import Counts
 from crowdtally.core.hierarchy import PRIME, Sketching, _reduced, _times
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.transforms.sketch import sketch_counts
+from crowdtally.curator.summaries.threshold import filter_summary
+from crowdtally.curator.transforms.base import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from kit.chisquare import goodness

@@ -10,9 +10,9 @@ import pytest
 
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.bounding.auto import AIMS, Auto
-from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.bounding.scaling import AIMS, Auto
 from crowdtally.curator.request.options import AUTO
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.cases import (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator.converse import Released
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.cases import Case, cases_of
 from crowdtally.lab.auditing.databases import Pair

@@ -8,7 +8,7 @@ import pytest
 
 from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Grid, Listed
-from crowdtally.curator.steps.step import Bound, Released
+from crowdtally.curator.converse import Bound, Released
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.features import ABSENT, LARGEST, Columns
 from crowdtally.laws.laplace import DiscreteLaplace

@@ -16,18 +16,17 @@ import pytest
 
 from crowdtally.core.layout import Pairs
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.bounding import dpsense
-from crowdtally.curator.choosing.dpsense import DPSenseChoice
-from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
-from crowdtally.curator.counting import tables as counted
-from crowdtally.curator.counting import unknown_cells
-from crowdtally.curator.publishing import dense, sampling
-from crowdtally.curator.request import tables as request_tables
-from crowdtally.curator.selecting.unknown_cells import UnknownCells
-from crowdtally.curator.steps import popularity, tables
-from crowdtally.curator.transforms.dyadic import DyadicTransform
-from crowdtally.curator.transforms.haar import HaarTransform
-from crowdtally.curator.transforms.sketch import SketchTransform
+from crowdtally.curator.bounding import scaling
+from crowdtally.curator.choices.bounds import DPSenseChoice
+from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
+from crowdtally.curator.choices.selection import UnknownCells
+from crowdtally.curator.counting import bounded as counted
+from crowdtally.curator.counting import users
+from crowdtally.curator.methods import tables
+from crowdtally.curator.request import table_specs as request_tables
+from crowdtally.curator.summaries import base, sparse
+from crowdtally.curator.transforms.base import SketchTransform
+from crowdtally.curator.transforms.trees import DyadicTransform, HaarTransform
 from crowdtally.lab.auditing.attack import carried_through
 from crowdtally.lab.auditing.cases import Case, cases_of
 from crowdtally.lab.auditing.pairs import pairs_of
@@ -60,12 +59,12 @@ def attacked(name: str, pair: str, runs: int, alpha: float) -> Row:
 
 
 def scale_of_one_record_less(patch: Patch) -> None:
-    right = dense.dense
+    right = base.dense
 
     def smaller(counts: Any, price: Any, draws: Draws) -> Any:
         return right(replace(counts, l1_bound=counts.l1_bound - 1, squared=None), price, draws)
 
-    patch.setattr(dense, "dense", smaller)
+    patch.setattr(base, "dense", smaller)
 
 
 class Repeating(SystemDraws):
@@ -130,10 +129,8 @@ def popularity_without_noise(patch: Patch) -> None:
         def laplace(self, scale: Fraction, size: int) -> Any:
             return np.zeros(size, dtype=np.int64)
 
-    right = popularity.Popularity.release
-    patch.setattr(
-        popularity.Popularity, "release", lambda self, c, r, _: right(self, c, r, Silent())
-    )
+    right = tables.Popularity.release
+    patch.setattr(tables.Popularity, "release", lambda self, c, r, _: right(self, c, r, Silent()))
 
 
 def samples_that_move_with_others(patch: Patch) -> None:
@@ -150,17 +147,17 @@ def no_noise_in_empty_cells(patch: Patch) -> None:
     def none(*_: Any) -> Any:
         return np.zeros(0, dtype=np.int64)
 
-    patch.setattr(sampling, "empty_cells", none)
+    patch.setattr(sparse, "empty_cells", none)
 
 
 def cells_in_the_order_of_their_making(patch: Patch) -> None:
     both = np.concatenate
-    patch.setattr(sampling, "_merged", lambda c, v, e, n: (both([c, e]), both([v, n])))
+    patch.setattr(sparse, "_merged", lambda c, v, e, n: (both([c, e]), both([v, n])))
 
 
 def one_item_more_is_discovered(patch: Patch) -> None:
-    right = unknown_cells.window.least
-    patch.setattr(unknown_cells.window, "least", lambda rows, limit: right(rows, limit + 1))
+    right = users.window.least
+    patch.setattr(users.window, "least", lambda rows, limit: right(rows, limit + 1))
 
 
 def pairs_of_l_records_are_l_less_one(patch: Patch) -> None:
@@ -181,11 +178,11 @@ def pairs_of_l_records_are_l_less_one(patch: Patch) -> None:
 
 def row_sums_of_cells(patch: Patch) -> None:
     def sums(same: Any, cap: int) -> Any:
-        rows = dpsense.capped(dpsense.countable(same), cap).select("user", "cell", "amount")
+        rows = scaling.capped(scaling.countable(same), cap).select("user", "cell", "amount")
         each = rows.group_by("user").agg(row_sum=rows.count().cast("int64"))
         return rows.inner_join(each, "user")
 
-    patch.setattr(dpsense, "with_row_sums", sums)
+    patch.setattr(scaling, "with_row_sums", sums)
 
 
 ALONE = "records in one cell: 1, the bound"

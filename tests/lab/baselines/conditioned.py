@@ -16,7 +16,7 @@ import numpy as np
 from flint import arb
 
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.steps.step import Reading
+from crowdtally.curator.converse import Reading
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.laws.balls import as_ball
 from crowdtally.noise.draws import SystemDraws
@@ -25,7 +25,7 @@ from kit.remembering import RememberingEngine
 from kit.subjects import Subject
 from kit.tiny import Database
 
-_SUMS = ("crowdtally.lab.baselines.baseline", "crowdtally.curator.publishing.dense")
+_SUMS = ("crowdtally.lab.baselines.baseline", "crowdtally.curator.summaries.base")
 """Where noise is added to what was counted."""
 
 

@@ -11,9 +11,9 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.bounding.sra import SRA
+from crowdtally.curator.bounding.sampling import SRA
+from crowdtally.curator.converse import Reading
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.step import Reading
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.noise.draws import SystemDraws

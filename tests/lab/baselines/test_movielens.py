@@ -11,8 +11,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.converse import Reading
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.step import Reading
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine

@@ -19,8 +19,8 @@ import crowdtally as ct
 from crowdtally import lab
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
+from crowdtally.curator.methods.tables import SampledTables
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.tables import SampledTables
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.summary import Setting

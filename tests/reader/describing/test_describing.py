@@ -16,8 +16,8 @@ import pytest
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import in_words
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.publishing import PUBLISHINGS
-from crowdtally.curator.request.split import PARTS as ALL_PARTS
+from crowdtally.curator.request.method import PARTS as ALL_PARTS
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.format import Published, load
 from crowdtally.reader.describing import protection

@@ -10,9 +10,8 @@ import pytest
 
 from crowdtally.core.counts import Counts, Keeping
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.publishing.priority import priority_summary
-from crowdtally.curator.publishing.threshold import threshold_summary
+from crowdtally.curator.summaries.priority import priority_summary
+from crowdtally.curator.summaries.threshold import filter_summary, threshold_summary
 from crowdtally.laws.base import Combination
 from crowdtally.laws.floors import empty_cell
 from crowdtally.laws.laplace import DiscreteLaplace

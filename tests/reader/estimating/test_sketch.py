@@ -8,8 +8,8 @@ import pytest
 from crowdtally.core.counts import Counts
 from crowdtally.core.hierarchy import Sketching
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.transforms.sketch import sketch_counts
+from crowdtally.curator.summaries.threshold import filter_summary
+from crowdtally.curator.transforms.base import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.estimating.sketch import sketch_sum

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core import files
-from crowdtally.curator.request.wording import python_words
+from crowdtally.curator.request.options import python_words
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.lab.libraries import check_libraries
 from crowdtally.lab.outputs import check_apart

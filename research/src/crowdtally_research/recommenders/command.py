@@ -71,7 +71,7 @@ def recommend(
     """Try whether histories perturbed on the person's own device still recommend."""
     from crowdtally.cli.lab.compare import typed
     from crowdtally.cli.progress import Progress
-    from crowdtally.curator.request.declaring import declare
+    from crowdtally.curator.request.declare import declare
     from crowdtally.lab.libraries import check_libraries
     from crowdtally.lab.outputs import NOT_PRIVATE
 

@@ -16,9 +16,9 @@ from crowdtally.core.numbers import whole_number
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.core.row_files import file_and_column, opened
-from crowdtally.curator.counting.reading import dropped_in
-from crowdtally.curator.request.wording import python_words
-from crowdtally.curator.stages import reading
+from crowdtally.curator.counting.bounded import dropped_in
+from crowdtally.curator.failures import reading
+from crowdtally.curator.request.options import python_words
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.lab.comparing.asking import epsilons_of
 from crowdtally.lab.libraries import check_libraries

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-from crowdtally.curator.describe import versions
+from crowdtally.curator.manifest import versions
 from crowdtally.lab.compared.pictures.axes import Axis
 
 # What a figure is made of: means over runs, each at its place.

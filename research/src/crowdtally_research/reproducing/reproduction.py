@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crowdtally.curator.request.wording import python_words
+from crowdtally.curator.request.options import python_words
 from crowdtally.errors import UsageError, closest
 from crowdtally.lab.comparing.asking import jobs_of
 from crowdtally.lab.libraries import check_libraries

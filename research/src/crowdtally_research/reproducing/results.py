@@ -13,7 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from crowdtally.curator.describe import versions
+from crowdtally.curator.manifest import versions
 from crowdtally.lab.apart.running import Run, Work, run_apart
 from crowdtally.lab.outputs import NOT_PRIVATE, check_own_folder, write_json
 from crowdtally_research.reproducing.figure import (

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from crowdtally.curator.describe import versions
+from crowdtally.curator.manifest import versions
 from crowdtally.lab.compared.pictures.axes import Axis, encoded, fitted
 from crowdtally.lab.compared.pictures.charts import COLOURS, SHAPES, WARNING, as_svg, framed
 from crowdtally.lab.compared.rounding import NO_NUMBER, alone, with_error

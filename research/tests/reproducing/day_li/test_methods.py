@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
+from crowdtally.curator.bounding.scaling import DPSense, DPSenseS
 from crowdtally.lab.baselines.gs import width
 from crowdtally_research.reproducing.papers.day_li.bench import Bench, bench_on
 from crowdtally_research.reproducing.papers.day_li.methods import Scaling, ScalingUp

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.dpsense import DPSense
+from crowdtally.curator.bounding.scaling import DPSense
 from crowdtally.lab.metrics import precision, top_mae
 from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
 from crowdtally_research.reproducing.papers.day_li import PAPER, experiment, panels

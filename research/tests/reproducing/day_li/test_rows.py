@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from crowdtally.curator.bounding.dpsense import DPSense
-from crowdtally.curator.choosing.rows import RowTable
-from crowdtally.curator.counting.rows import scaled_sums
-from crowdtally.curator.counting.tables import count_scaled
+from crowdtally.curator.bounding.scaling import DPSense
+from crowdtally.curator.choices.bounds import RowTable
+from crowdtally.curator.counting.bounded import count_scaled
+from crowdtally.curator.counting.users import scaled_sums
 from crowdtally.lab.baselines.baseline import Bounded, keyed
 from crowdtally.lab.truth import true_counts
 from crowdtally_research.reproducing.papers.day_li.bench import Bench, BinaryRows, reading

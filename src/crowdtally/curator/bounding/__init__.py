@@ -19,15 +19,15 @@ CHOICES = Registry(
     "--choose",
     {
         "rank": Entry(
-            "crowdtally.curator.choosing.rank:RankChoice",
+            "crowdtally.curator.choices.bounds:RankChoice",
             "the bound that the right number of users exceed",
         ),
         "dpsense": Entry(
-            "crowdtally.curator.choosing.dpsense:DPSenseChoice",
+            "crowdtally.curator.choices.bounds:DPSenseChoice",
             "by the error that DPSense's algorithms expect",
         ),
         "histogram": Entry(
-            "crowdtally.curator.choosing.norms:NormChoice",
+            "crowdtally.curator.choices.bounds:NormChoice",
             "by a noisy histogram of how long rows are (--norm l2)",
         ),
     },

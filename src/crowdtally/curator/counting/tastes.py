@@ -14,10 +14,8 @@ import numpy as np
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import PARTS
 from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import refuse_several
-from crowdtally.curator.counting.scaled_rows import UNIT
-from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.counting.rows import UNIT, Visits, refuse_several
 from crowdtally.records.engine import Column, Rows, constant, either, smaller, sum_of
 
 MOST = 2**12

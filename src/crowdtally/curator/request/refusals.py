@@ -11,12 +11,12 @@ from crowdtally.core.privacy import Delta
 from crowdtally.core.records import Quantity, Records
 from crowdtally.core.registry import Registry, either
 from crowdtally.curator.bounding import BOUNDINGS
-from crowdtally.curator.bounding.rule import LARGEST_PAIR_LIMIT, Rule
-from crowdtally.curator.publishing import PUBLISHINGS
-from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.bounding.rules import LARGEST_PAIR_LIMIT, Rule
 from crowdtally.curator.request.options import declared, flag_of, is_given
+from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.summaries.base import Publishing
 from crowdtally.curator.transforms import TRANSFORMS
-from crowdtally.curator.transforms.transform import Transform
+from crowdtally.curator.transforms.base import Transform
 from crowdtally.errors import UsageError
 
 _WIDEST_ITEMS = 2**62

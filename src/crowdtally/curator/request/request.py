@@ -12,11 +12,10 @@ from crowdtally.core.layout import POPULARITY
 from crowdtally.core.numbers import exact, whole_number
 from crowdtally.core.privacy import Delta, Epsilon, Price
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.choosing.candidates import check_theta
-from crowdtally.curator.measured import AnyTable, Measured
-from crowdtally.curator.publishing import PUBLISHINGS
-from crowdtally.curator.request.discovering import (
+from crowdtally.curator.bounding.scaling import Auto
+from crowdtally.curator.choices.bounds import check_theta
+from crowdtally.curator.request.declare import check_contexts, with_features
+from crowdtally.curator.request.discover import (
     Discovery,
     check_noise,
     check_open,
@@ -26,23 +25,31 @@ from crowdtally.curator.request.discovering import (
     plain_tables,
     tables_of,
 )
-from crowdtally.curator.request.in_contexts import check_contexts, with_features
-from crowdtally.curator.request.method import Method, method_of, rule_of
+from crowdtally.curator.request.method import (
+    AUTO_PART,
+    CHOOSE,
+    TOTAL,
+    Method,
+    complete_split,
+    method_of,
+    resolved,
+    rule_of,
+)
 from crowdtally.curator.request.options import NOISES, NORMS, completed
-from crowdtally.curator.request.paying import Paid, check_delta, paid
 from crowdtally.curator.request.refusals import Asked, refuse
-from crowdtally.curator.request.resolving import resolved
-from crowdtally.curator.request.selecting import paid_for_top
-from crowdtally.curator.request.split import AUTO_PART, CHOOSE, TOTAL, complete_split
-from crowdtally.curator.request.tables import (
+from crowdtally.curator.request.table_specs import (
+    Paid,
+    check_delta,
     check_names,
     check_tables,
     counted_cells,
     make_tables,
+    paid,
     popularity_table,
 )
-from crowdtally.curator.selecting.top_request import MEASURE, SELECT, TopRequest
-from crowdtally.curator.table import Table
+from crowdtally.curator.request.top import MEASURE, SELECT, TopRequest, paid_for_top
+from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.table import AnyTable, Measured, Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.records.locate import Sources

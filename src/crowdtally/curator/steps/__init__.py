@@ -1,1 +1,1 @@
-"""The steps of a release: each bounds, counts and adds noise, and may read what is released."""
+"""Parts of the default method, which have no other place."""

@@ -14,8 +14,8 @@ from os import cpu_count
 
 from crowdtally.core.numbers import exact, show
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.request.split import CHOOSE
-from crowdtally.curator.request.wording import python_words
+from crowdtally.curator.request.method import CHOOSE
+from crowdtally.curator.request.options import python_words
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.cases import OWN, Case, cases_of, every_name
 from crowdtally.lab.auditing.certifying import Runs, certify

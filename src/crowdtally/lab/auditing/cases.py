@@ -17,12 +17,12 @@ from crowdtally.core.layout import EDGES, ITEMS, POPULARITY
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.pricing import pure
-from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.request.method import CHOOSE, TOTAL
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.request.split import CHOOSE, TOTAL
-from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.lab.auditing.promise import Aim

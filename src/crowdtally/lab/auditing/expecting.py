@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.publishing.dense import Dense
+from crowdtally.curator.bounding.scaling import Auto
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.features import Column, Columns

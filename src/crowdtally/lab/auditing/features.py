@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.layout import Layout, Listed
-from crowdtally.curator.request.split import CHOOSE, TOTAL
-from crowdtally.curator.steps.step import Bound, Released
+from crowdtally.curator.converse import Bound, Released
+from crowdtally.curator.request.method import CHOOSE, TOTAL
 from crowdtally.format import NoisyTable
 
 ABSENT = -(1 << 62)

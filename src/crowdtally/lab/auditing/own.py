@@ -7,9 +7,8 @@ from typing import Any
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.request.options import with_options
+from crowdtally.curator.request.options import python_words, with_options
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.request.wording import python_words
 from crowdtally.lab.auditing.attack import SECONDS, Progress, attack_all, checked_seconds
 from crowdtally.lab.auditing.cases import OWN, Case, charged_parts
 from crowdtally.lab.auditing.rows import Audit

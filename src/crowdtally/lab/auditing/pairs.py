@@ -12,10 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import ceil, log
 
-from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
+from crowdtally.curator.bounding.scaling import Auto, DPSense, DPSenseS
+from crowdtally.curator.request.method import CHOOSE
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.request.split import CHOOSE
 from crowdtally.lab.auditing.databases import Pair, Record
 
 HER = 0

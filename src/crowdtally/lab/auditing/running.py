@@ -14,9 +14,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.request.split import CHOOSE, TOTAL
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.request.method import CHOOSE, TOTAL
 from crowdtally.lab.auditing.cases import Case
 from crowdtally.lab.auditing.certifying import Runs
 from crowdtally.lab.auditing.databases import Pair, Record, on_records

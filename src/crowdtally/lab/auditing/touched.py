@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import Crossed, Pairs, Picked
 from crowdtally.core.numbers import positions
-from crowdtally.curator.measured import AnyTable
+from crowdtally.curator.converse import Released
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator.table import AnyTable
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auditing.databases import Pair
 

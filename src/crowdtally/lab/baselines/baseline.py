@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.numbers import Integers, exact_sum
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.publishing.dense import Dense
+from crowdtally.curator.converse import Reading, Released, Step
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.method import steps_of
+from crowdtally.curator.methods.tables import SampledTables
 from crowdtally.curator.request.request import Request, Subject, make_request
-from crowdtally.curator.request.tables import counted_cells
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading, Released, Step
-from crowdtally.curator.steps.tables import SampledTables
+from crowdtally.curator.request.table_specs import counted_cells
+from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
 from crowdtally.lab.rehearsing import Keyed

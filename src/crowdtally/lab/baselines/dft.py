@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.numbers import Integers
 from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.converse import Reading
 from crowdtally.curator.request.request import Subject
-from crowdtally.curator.steps.step import Reading
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines.baseline import (
     Bounded,

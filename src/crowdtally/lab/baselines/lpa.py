@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.request.request import Subject
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.lab.baselines.baseline import Bounded, Estimates, keyed
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws

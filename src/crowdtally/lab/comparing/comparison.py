@@ -15,10 +15,10 @@ from typing import Any
 from crowdtally.core.domain import Domain
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
-from crowdtally.curator.describe import versions
+from crowdtally.curator.failures import reading
+from crowdtally.curator.manifest import versions
+from crowdtally.curator.request.options import python_words
 from crowdtally.curator.request.request import Subject, make_subject
-from crowdtally.curator.request.wording import python_words
-from crowdtally.curator.stages import reading
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.facts import Facts

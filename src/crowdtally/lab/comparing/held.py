@@ -20,7 +20,7 @@ from crowdtally.core.counts import What
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.core.registry import quoted
-from crowdtally.curator.counting.reading import dropped_in
+from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.curator.request.request import Subject, make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab.truth import true_counts

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.layout import EDGES
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.bounding.auto import Auto
-from crowdtally.curator.steps.step import Reading
+from crowdtally.curator.bounding.scaling import Auto
+from crowdtally.curator.converse import Reading
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.baselines import BASELINES

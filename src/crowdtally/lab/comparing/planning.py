@@ -10,9 +10,9 @@ from typing import Any
 from crowdtally.core.counts import What
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding import BOUNDINGS
-from crowdtally.curator.publishing import PUBLISHINGS
 from crowdtally.curator.request.options import AUTO, completed, declared, flag_of, is_given
 from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, closest
 from crowdtally.lab.baselines import BASELINES

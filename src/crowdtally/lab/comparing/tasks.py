@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
 
-from crowdtally.curator.steps.making import steps_of
+from crowdtally.curator.method import steps_of
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.summary import Measured, Setting
 from crowdtally.lab.comparing.held import Held

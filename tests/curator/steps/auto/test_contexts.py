@@ -19,11 +19,15 @@ from crowdtally.core.layout import KINDS
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.profile import Profile
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import users_by_block
-from crowdtally.curator.counting.members import all_members_by_context
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import (
+    Visits,
+    all_members_by_context,
+    make_visits,
+    users_by_block,
+)
 from crowdtally.curator.counting.tastes import count_tastes
-from crowdtally.curator.counting.visits import Visits, make_visits
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.auto import stop
 from crowdtally.curator.steps.auto.contexts import ContextTotals, bound_of
@@ -33,7 +37,6 @@ from crowdtally.curator.steps.auto.head_rows import RowsByContext
 from crowdtally.curator.steps.auto.profiles import profile_of
 from crowdtally.curator.steps.auto.split_head import UsersByContext
 from crowdtally.curator.steps.auto.tastes import FeaturesByContext
-from crowdtally.curator.steps.step import Released
 from crowdtally.errors import CrowdtallyError
 from crowdtally.inference.rows import read_sizes
 from crowdtally.lab.rehearsing import Rehearsal

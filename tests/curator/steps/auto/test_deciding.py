@@ -13,7 +13,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.layout import Numbered
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.priority import FilterPriority
+from crowdtally.curator.converse import Course, Released
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.crowd import crowded
 from crowdtally.curator.steps.auto.deciding import decide, head_items
@@ -22,8 +22,7 @@ from crowdtally.curator.steps.auto.items import unreserved
 from crowdtally.curator.steps.auto.pilot import Pilot, pilot_cost
 from crowdtally.curator.steps.auto.planned import Passed, Planned
 from crowdtally.curator.steps.auto.zoom import zoom_theta
-from crowdtally.curator.steps.course import Course
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator.summaries.priority import FilterPriority
 from crowdtally.inference.rows import Sizes, best_theta, read_sizes
 
 NO = Fraction(0)

@@ -13,14 +13,14 @@ import crowdtally as ct
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import Numbered
 from crowdtally.core.privacy import Delta, Epsilon, Rho
-from crowdtally.curator.publishing.priority import FilterPriority
+from crowdtally.curator.converse import Course
 from crowdtally.curator.refined import Averaged
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.request.split import AUTO_PART
 from crowdtally.curator.steps.auto.deciding import better_of, decide
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.sizes import SizesStep
-from crowdtally.curator.steps.course import Course
+from crowdtally.curator.summaries.priority import FilterPriority
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError
 from crowdtally.inference.rows import Sizes, read_sizes

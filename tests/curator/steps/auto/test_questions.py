@@ -15,8 +15,8 @@ import crowdtally as ct
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.privacy import Epsilon, Rho
 from crowdtally.core.profile import Profile
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.visits import Visits, make_visits
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.counting.rows import Visits, make_visits
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.contexts import ContextTotals
 from crowdtally.curator.steps.auto.design import Design

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import crowdtally as ct
-from crowdtally.curator.bounding.auto import AIMS
-from crowdtally.curator.request import tables
+from crowdtally.curator.bounding.scaling import AIMS
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.request import table_specs
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.making import charge_of, steps_of
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.laws.conversion import epsilon_of, rho_of
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
@@ -56,7 +56,7 @@ class Held:
         if contexts == "features" and aim != "top":
             told["features"] = kinds
         domain = ct.Domain(range(items), DAYS if contexts else None)
-        with patch.multiple(tables, LARGEST_DENSE_AUTO=LONG - 1, _AUTO_SIZE=50):
+        with patch.multiple(table_specs, LARGEST_DENSE_AUTO=LONG - 1, _AUTO_SIZE=50):
             self.request: Any = make_request(
                 records, domain, epsilon=EPSILON, for_=aim, repeats=repeats, **told
             )

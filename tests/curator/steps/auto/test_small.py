@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.request.request import make_request
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.bounding.dpsense import GRID
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import PlannedStep
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.format import NoisyTable
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crowdtally.core.layout import BINS
-from crowdtally.curator.bounding.auto import LARGEST_THETA
+from crowdtally.curator.bounding.scaling import LARGEST_THETA
+from crowdtally.curator.converse import Released
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import Groups
-from crowdtally.curator.steps.step import Released
 from crowdtally.inference.items import equal_mass_groups
 from crowdtally.inference.rows import best_cap
 

@@ -16,15 +16,12 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.layout import CONTEXTS as KIND
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Price
-from crowdtally.curator.bounding.auto import LARGEST_THETA
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import context_totals
-from crowdtally.curator.counting.scaled_rows import UNIT
-from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.bounding.scaling import GRID, LARGEST_THETA
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import UNIT, Visits, context_totals
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
-from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.inference.rows import Sizes
 

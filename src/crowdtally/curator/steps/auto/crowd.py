@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.core.layout import CROWD, PILOT
+from crowdtally.curator.converse import Released
 from crowdtally.curator.steps.auto.deciding import CROWD as SHARE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats
 from crowdtally.curator.steps.auto.pilot import CROWDED
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
-from crowdtally.curator.steps.step import Released
 from crowdtally.inference.facts import Floats
 
 _MOST_ITEMS = 30

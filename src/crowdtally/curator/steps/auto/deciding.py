@@ -9,9 +9,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.core.privacy import Epsilon, Price
+from crowdtally.curator.converse import Course, Decided, Shares, largest_theta, worth
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.course import Course, worth
-from crowdtally.curator.steps.decided import Decided, Shares, largest_theta
 from crowdtally.inference.rows import Norm, Sizes, best_theta, expected_error, is_light, power_of
 from crowdtally.laws.interval import MOST_CELLS, phantoms_for
 from crowdtally.records.matching import WIDEST

@@ -9,10 +9,10 @@ from crowdtally.core.counts import What
 from crowdtally.core.domain import Axis, Domain, Features
 from crowdtally.core.layout import Layout
 from crowdtally.core.privacy import Delta, Epsilon, Price
-from crowdtally.curator.bounding.auto import Aim, Auto
+from crowdtally.curator.bounding.scaling import Aim, Auto
 from crowdtally.curator.request.options import AUTO
-from crowdtally.curator.request.paying import Paid
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.request.table_specs import Paid
 from crowdtally.curator.table import Table
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from crowdtally.core.layout import BINS, CROWD, HEAD, SIZES, ZOOM, Picked
-from crowdtally.curator.counting.scaled_rows import NONE
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import NONE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import course_of, decided_of
 from crowdtally.curator.steps.auto.questions import Ints, read_groups
-from crowdtally.curator.steps.step import Released
 from crowdtally.format import NoisyTable
 from crowdtally.inference.facts import Binned, Chosen, Floats, ItemFacts, Noisy
 from crowdtally.inference.items import ItemEstimates, estimate_items

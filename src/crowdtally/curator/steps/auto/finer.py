@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crowdtally.core.privacy import Epsilon, Price
-from crowdtally.curator.counting.visits import Visits
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.refined import Averaged, Refined, can_be_refined
 from crowdtally.curator.steps.auto.planned import Passed, Planned, Question, course_of
-from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.core.layout import HEAD
-from crowdtally.curator.counting.scaled_rows import NONE
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import NONE
 from crowdtally.curator.steps.auto.deciding import HEAD as HEAD_SHARE
 from crowdtally.curator.steps.auto.deciding import head_items
 from crowdtally.curator.steps.auto.design import Design
@@ -19,7 +20,6 @@ from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenMembers, Ints
 from crowdtally.curator.steps.auto.reserving import stopped
-from crowdtally.curator.steps.step import Released
 from crowdtally.inference.items import largest
 
 

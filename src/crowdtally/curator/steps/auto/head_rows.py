@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import HEAD_ROWS, HEAD_ROWS_AGAIN, Crossed, Picked, grid
 from crowdtally.core.privacy import Price
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.in_context import rows_of_chosen
-from crowdtally.curator.counting.scaled_rows import UNIT
-from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import UNIT, Visits, rows_of_chosen
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.steps.auto.deciding import ROWS_RECORD, ROWS_USER
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.finer import refine
@@ -31,7 +30,6 @@ from crowdtally.curator.steps.auto.ranking import top_places
 from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.auto.stop import HALF, looks_at_rows
-from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 
 _WHY = "how the largest items are spread over the contexts"

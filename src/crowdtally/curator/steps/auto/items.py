@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from crowdtally.curator.converse import Released
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import AllItems
 from crowdtally.curator.steps.auto.reserving import reserved
 from crowdtally.curator.steps.auto.small import small_domain
-from crowdtally.curator.steps.step import Released
 from crowdtally.inference.rows import Norm
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from crowdtally.core.layout import HEAD_ROWS, TASTES
+from crowdtally.curator.converse import Step
 from crowdtally.curator.steps.auto.bins import Bins
 from crowdtally.curator.steps.auto.contexts import Contexts
 from crowdtally.curator.steps.auto.crowd import Crowd
@@ -17,7 +18,6 @@ from crowdtally.curator.steps.auto.split_head import SplitHead
 from crowdtally.curator.steps.auto.stop import LookStep, Unsaid
 from crowdtally.curator.steps.auto.tastes import Tastes, TastesAgain
 from crowdtally.curator.steps.auto.zoom import Zoom
-from crowdtally.curator.steps.step import Step
 
 
 def auto_steps(design: Design) -> tuple[Step, ...]:

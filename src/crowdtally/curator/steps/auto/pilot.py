@@ -12,11 +12,11 @@ from math import log, sqrt
 
 from crowdtally.core.layout import PILOT
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.counting.scaled_rows import NONE
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import NONE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import AllItems
-from crowdtally.curator.steps.step import Released
 
 CROWDED = Fraction(1, 100)
 """The share of the users at which an item is one of the crowd's."""

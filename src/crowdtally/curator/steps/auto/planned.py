@@ -13,15 +13,12 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from crowdtally.core.privacy import Price
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.measured import Measured
+from crowdtally.curator.converse import Bound, Course, Decided, Reading, Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.visiting import visits_of
-from crowdtally.curator.steps.course import Course
-from crowdtally.curator.steps.decided import Decided
-from crowdtally.curator.steps.step import Bound, Reading, Released
-from crowdtally.curator.table import Table
+from crowdtally.curator.table import Measured, Table
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 

@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.layout import Crossed, Layout, Numbered, Picked, grid
 from crowdtally.core.privacy import Price
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.members import all_members, all_members_by_context, members
-from crowdtally.curator.counting.scaled_rows import (
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.counting.rows import (
     UNIT,
+    Visits,
+    all_members,
+    all_members_by_context,
     bounds_of,
+    members,
     scaled_groups,
     scaled_inside,
     scaled_totals,
 )
-from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.measured import Measured
-from crowdtally.curator.members_table import MembersTable, members_table
-from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.table import Table
+from crowdtally.curator.table import Measured, MembersTable, Table, members_table
 from crowdtally.inference.rows import Norm
 from crowdtally.laws.interval import phantoms_for
 

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.layout import EDGES
+from crowdtally.curator.converse import Released
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_estimates
-from crowdtally.curator.steps.step import Released
 from crowdtally.inference.items import largest
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from crowdtally.curator.converse import Released
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import decided_of
 from crowdtally.curator.steps.auto.reserving import stopped
-from crowdtally.curator.steps.step import Released
 
 TOO_FEW = "too few people per context: each context has the overall ranking"
 ALIKE = "a first look found no difference between contexts that stands above its noise"

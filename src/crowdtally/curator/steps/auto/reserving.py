@@ -10,9 +10,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.core import layout as kinds
+from crowdtally.curator.converse import Released
 from crowdtally.curator.steps.auto.deciding import HEAD
 from crowdtally.curator.steps.auto.planned import course_of, decided_of
-from crowdtally.curator.steps.step import Released
 
 DIFFER = "differ"
 """The fact by which a first look at contexts says whether they differ."""

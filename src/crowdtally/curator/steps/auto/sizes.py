@@ -17,13 +17,12 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.layout import SIZES as KIND
 from crowdtally.core.layout import Numbered
 from crowdtally.core.privacy import Delta, Rho
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.converse import Course, Reading, Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.steps.auto.deciding import SIZES, better_of, decide
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.visiting import visits_of
-from crowdtally.curator.steps.course import Course
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.curator.table import Table
 from crowdtally.inference.rows import read_sizes
 from crowdtally.ledger import Part

@@ -10,10 +10,10 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.core.layout import EDGES
+from crowdtally.curator.converse import Decided
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Planned
 from crowdtally.curator.steps.auto.questions import AllMembers, AllMembersByContext
-from crowdtally.curator.steps.decided import Decided
 
 _WHY = "the list of items is so short that noise on all of them together is less than bounds cost"
 

@@ -19,17 +19,15 @@ from crowdtally.core.counts import Memberships
 from crowdtally.core.layout import SPLIT_HEAD as KIND
 from crowdtally.core.layout import Crossed, Picked, grid
 from crowdtally.core.privacy import Price
-from crowdtally.curator.counting.in_context import users_by_block
-from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.measured import Measured
-from crowdtally.curator.members_table import MembersTable, members_table
-from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import Visits, users_by_block
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.head import head_places
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.reasons import NOTHING, why_not
 from crowdtally.curator.steps.auto.reserving import stopped
-from crowdtally.curator.steps.step import Released
+from crowdtally.curator.table import Measured, MembersTable, members_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,15 +13,14 @@ from fractions import Fraction
 from typing import Any
 
 from crowdtally.core.layout import CONTEXTS, Crossed, Picked
-from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.converse import Decided, Reading, Released
+from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats
 from crowdtally.curator.steps.auto.planned import PlannedStep, course_of, decided_of
 from crowdtally.curator.steps.auto.ranking import estimated_counts
 from crowdtally.curator.steps.auto.reserving import DIFFER
 from crowdtally.curator.steps.auto.visiting import visits_of
-from crowdtally.curator.steps.decided import Decided
-from crowdtally.curator.steps.step import Reading, Released
 from crowdtally.format import NoisyTable
 from crowdtally.inference.contexts import ContextFacts
 from crowdtally.inference.stopping import differ, squares_of

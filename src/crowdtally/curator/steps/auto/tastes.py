@@ -18,11 +18,11 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.layout import TASTES, TASTES_AGAIN, Crossed, Numbered, grid
 from crowdtally.core.privacy import Price
 from crowdtally.core.profile import Profile
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.scaled_rows import UNIT
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.rows import UNIT, Visits
 from crowdtally.curator.counting.tastes import count_tastes
-from crowdtally.curator.counting.visits import Visits
-from crowdtally.curator.request.split import AUTO_PART
+from crowdtally.curator.request.method import AUTO_PART
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.finer import refine
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
@@ -31,7 +31,6 @@ from crowdtally.curator.steps.auto.ranking import estimated_counts
 from crowdtally.curator.steps.auto.reasons import why_not
 from crowdtally.curator.steps.auto.reserving import stopped
 from crowdtally.curator.steps.auto.stop import HALF, looks
-from crowdtally.curator.steps.step import Released
 from crowdtally.curator.table import Table
 
 _WHY = "which features the users of each context like more than all users do"

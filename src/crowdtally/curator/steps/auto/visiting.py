@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from crowdtally.curator.counting.visits import Visits, make_visits
+from crowdtally.curator.converse import Reading
+from crowdtally.curator.counting.rows import Visits, make_visits
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.step import Reading
 
 _HELD = "visits"
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from math import isqrt
 
 from crowdtally.core.layout import ZOOM
+from crowdtally.curator.converse import Released
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, fact_of, item_estimates
 from crowdtally.curator.steps.auto.items import norm_fact, unreserved
 from crowdtally.curator.steps.auto.planned import Passed, Planned, decided_of
 from crowdtally.curator.steps.auto.questions import ChosenItems
 from crowdtally.curator.steps.auto.reserving import stopped
-from crowdtally.curator.steps.step import Released
 from crowdtally.inference.items import heaviest
 from crowdtally.inference.rows import Norm
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.publishing import PUBLISHINGS
+from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compared.facts import Facts

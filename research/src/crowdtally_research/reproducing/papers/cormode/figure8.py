@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from crowdtally.curator.publishing.priority import prioritised
+from crowdtally.curator.summaries.priority import prioritised
 from crowdtally.lab.compared.pictures.axes import Axis
 from crowdtally.noise.draws import SystemDraws
 from crowdtally_research.reproducing.figure import (

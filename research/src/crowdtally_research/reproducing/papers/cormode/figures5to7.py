@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.summaries.base import Publishing
 from crowdtally.lab.compared.pictures.axes import Axis
 from crowdtally_research.reproducing.figure import (
     Claim,

@@ -7,7 +7,7 @@ from math import hypot, log10
 
 import numpy as np
 
-from crowdtally.curator.publishing.publishing import Publishing
+from crowdtally.curator.summaries.base import Publishing
 from crowdtally.lab.compared.pictures.axes import Axis
 from crowdtally_research.reproducing.figure import (
     Claim,

@@ -15,22 +15,18 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Domain
 from crowdtally.core.hierarchy import Dyadic
 from crowdtally.core.layout import Layout, Numbered
-from crowdtally.curator.bounding.dpsense import GRID
-from crowdtally.curator.counting.scaled_rows import UNIT
-from crowdtally.curator.publishing.ancestors import without_orphans
-from crowdtally.curator.publishing.dense import dense
-from crowdtally.curator.publishing.filter import filter_summary
-from crowdtally.curator.publishing.priority import prioritised
-from crowdtally.curator.publishing.publishing import Publishing
-from crowdtally.curator.publishing.sizes import filter_cut
-from crowdtally.curator.publishing.summary import Summary
-from crowdtally.curator.request.declaring import declare
+from crowdtally.curator.bounding.scaling import GRID
+from crowdtally.curator.counting.rows import UNIT
+from crowdtally.curator.request.declare import declare
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.questions import AllItems
+from crowdtally.curator.summaries.base import Publishing, Summary, dense
+from crowdtally.curator.summaries.priority import prioritised
+from crowdtally.curator.summaries.sparse import filter_cut, without_orphans
+from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.curator.table import Table
-from crowdtally.curator.transforms.dyadic import DyadicTransform
-from crowdtally.curator.transforms.haar import HaarTransform, haar_counts
+from crowdtally.curator.transforms.trees import DyadicTransform, HaarTransform, haar_counts
 from crowdtally.format import NoisyTable
 from crowdtally.lab.estimates import estimate, range_answers
 from crowdtally.noise.draws import SystemDraws

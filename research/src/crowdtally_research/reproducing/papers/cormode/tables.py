@@ -16,16 +16,13 @@ from crowdtally.core.counts import Counts, Sides
 from crowdtally.core.domain import Axis, Domain
 from crowdtally.core.layout import Layout, Numbered, grid
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.publishing.dense import Dense
-from crowdtally.curator.publishing.filter import Filter
-from crowdtally.curator.publishing.priority import FilterPriority, Priority
-from crowdtally.curator.publishing.publishing import Publishing
-from crowdtally.curator.publishing.threshold import Threshold
-from crowdtally.curator.request.declaring import declare
+from crowdtally.curator.request.declare import declare
 from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.summaries.base import Dense, Publishing
+from crowdtally.curator.summaries.priority import FilterPriority, Priority
+from crowdtally.curator.summaries.threshold import Filter, Threshold
 from crowdtally.curator.table import Table
-from crowdtally.curator.transforms.none import Untransformed
-from crowdtally.curator.transforms.transform import Transform
+from crowdtally.curator.transforms.base import Transform, Untransformed
 from crowdtally.format import NoisyTable
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.rehearsing import Rehearsal

@@ -17,12 +17,12 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.layout import ITEMS
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
-from crowdtally.curator.bounding.dpsense import GRID, DPSense
-from crowdtally.curator.choosing.rows import RowSums, RowTable
-from crowdtally.curator.counting.reading import Read
-from crowdtally.curator.counting.rows import row_totals
+from crowdtally.curator.bounding.scaling import GRID, DPSense
+from crowdtally.curator.choices.bounds import RowSums, RowTable
+from crowdtally.curator.converse import Reading
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.counting.users import row_totals
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.curator.steps.step import Reading
 from crowdtally.lab.auto_estimates import AutoEstimates, estimate_auto
 from crowdtally.lab.baselines.alpa import ALPA
 from crowdtally.lab.baselines.baseline import keyed

@@ -13,16 +13,15 @@ import numpy as np
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import ITEMS
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.bounding.dpsense import DPSense, DPSenseS
-from crowdtally.curator.choosing.dpsense import DPSenseChoice
-from crowdtally.curator.choosing.dpsense_s import DPSenseSChoice
-from crowdtally.curator.choosing.rows import RowSums
-from crowdtally.curator.counting.reading import Read
+from crowdtally.curator.bounding.scaling import DPSense, DPSenseS
+from crowdtally.curator.choices.bounds import DPSenseChoice, RowSums
+from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.method import steps_of
 from crowdtally.curator.pricing import pure
+from crowdtally.curator.request.method import CHOOSE
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.request.split import CHOOSE
-from crowdtally.curator.steps.making import steps_of
-from crowdtally.curator.steps.step import Released
 from crowdtally.lab.estimates import estimate
 from crowdtally.lab.metrics import mae, mre, precision, top_mae, top_mre
 from crowdtally.lab.rehearsing import Rehearsal

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.request.lists import read_list
+from crowdtally.curator.converse import Released
+from crowdtally.curator.request.declare import read_list
 from crowdtally.curator.request.request import Subject, make_request, make_subject
 from crowdtally.curator.steps.auto.estimating import crowd_of
-from crowdtally.curator.steps.step import Released
 from crowdtally.lab.apart.machine import cores, engine_settings
 from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.compared.summary import Summary

@@ -1,0 +1,272 @@
+"""Rule; per-row, distinct, pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+
+from crowdtally.core.counts import What
+from crowdtally.core.domain import columns_of
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.records import Records
+
+if TYPE_CHECKING:
+    from crowdtally.records.engine import Engine, Kept, Rows
+
+
+# What every bounding rule answers. One of your own needs only a few of these: see ``own.py``.
+#
+# A rule is a function B(key, T_u, released values) of the multiset of one user's own records. It
+# may not see other users, the order of rows or anything read off the records as a whole.
+
+LARGEST_LIMIT = 2**31
+LARGEST_PAIR_LIMIT = 100
+"""Records per user beyond which pairs are refused: one user could add 4,950 of them."""
+
+
+class Rule(Protocol):
+    """A rule with its public parameters."""
+
+    takes: ClassVar[frozenset[str]]
+    """The options of a release that are for it."""
+    choices: ClassVar[tuple[str, ...]]
+    """The private choices of its bound that suit it."""
+    keeps_records: ClassVar[bool]
+    """Whether it keeps some of a user's records, the same for all tables."""
+
+    @property
+    def name(self) -> str:
+        """What a person types."""
+
+    @property
+    def limit(self) -> int:
+        """The bound (l, θ or M); where it is chosen privately, the largest candidate."""
+
+    @property
+    def l1_bound(self) -> int:
+        """What one user can change in a table of cells, in L1, in units."""
+
+    def l2_squared(self, what: What) -> int:
+        """The square of what one user can change in a table of cells, in L2, in units squared."""
+
+    @property
+    def unit(self) -> Fraction:
+        """What one unit means as a count."""
+
+    def facts(self) -> dict[str, Any]:
+        """What ``release.json`` says about its parameters."""
+
+
+@runtime_checkable
+class SamplingRule(Protocol):
+    """A rule that keeps records."""
+
+    @property
+    def limit(self) -> int:
+        """The most rows of one user that are kept."""
+
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
+        """(user, cell[, id]) → (user, cell), bounded; a function of each user's own records.
+
+        Rows without a user or without a cell are among those given, and are never kept. Where
+        records have a quantity, each cell is that of a cell and a quantity: cell·C + q − 1, and
+        ``cells`` is C times as many.
+        """
+
+
+@dataclass(frozen=True)
+class RecordRule:
+    """What rules that keep at most l of a user's records have in common."""
+
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose"})
+    choices: ClassVar[tuple[str, ...]] = ("rank",)
+    keeps_records: ClassVar[bool] = True
+
+    limit: int
+    """l: the most records that one user may contribute. Public, or privately chosen."""
+    times: int = field(default=1, kw_only=True)
+    """C: the most that one kept record counts; 1 without a quantity. Public."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """From ``max_records``."""
+        return cls(given_limit(options))
+
+    @property
+    def l1_bound(self) -> int:
+        """At most l kept records, each of which counts at most C times: see ``quantity.md``."""
+        return self.limit * self.times
+
+    def l2_squared(self, what: What) -> int:
+        """A user counts once in each of at most l cells; but l records may be in one cell."""
+        return self.limit if what == "users" else self.l1_bound**2
+
+    @property
+    def unit(self) -> Fraction:
+        """Records, or distinct users, are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """The bound alone, which is said elsewhere."""
+        return {}
+
+
+def given_limit(options: Mapping[str, Any]) -> int:
+    """``max_records``, checked."""
+    most = LARGEST_PAIR_LIMIT if options["pairs"] else LARGEST_LIMIT
+    return whole_number(options["max_records"], "--max-records", 1, most)
+
+
+# What one user can change in a table of pairs of items, of whom at most l records are kept.
+
+
+def pairs_l1(limit: int) -> int:
+    """Unordered pairs of at most l kept records, never a record with itself."""
+    return limit * (limit - 1) // 2
+
+
+def pairs_l2_squared(limit: int, what: What) -> int:
+    """The L2 bound, squared.
+
+    Of distinct items each pair is one cell, by 1. Where items repeat, n_i records of item i make
+    n_i·n_j pairs of one cell, and most in L2 are those of two items with half of the records each.
+
+    >>> pairs_l2_squared(10, "users"), pairs_l2_squared(10, "records")
+    (45, 625)
+    """
+    return pairs_l1(limit) if what == "users" else max((limit * limit // 4) ** 2, 1)
+
+
+# Rows without an id: nothing is cut, and how many of them are one person's is a public statement.
+#
+# ``--user-per-row``: one. ``--bounded-to L``: at most L. The proof note is ``row.md``.
+
+
+@dataclass(frozen=True)
+class EveryRow:
+    """Contract: one person is one row, or one of those that a row's weight counts: L1 = 1."""
+
+    takes: ClassVar[frozenset[str]] = frozenset()
+    choices: ClassVar[tuple[str, ...]] = ()
+    keeps_records: ClassVar[bool] = False
+
+    limit: int = 1
+    """L: the most rows that are one person's."""
+
+    @classmethod
+    def of(cls, records: Records) -> EveryRow:
+        """What the declaration says about rows without an id."""
+        if records.bounded_to is None:
+            return cls()
+        return Stated(records.bounded_to, records.cells_once, columns_of(records))
+
+    @property
+    def name(self) -> str:
+        """What the release calls it; no option of a person's."""
+        return "row"
+
+    @property
+    def l1_bound(self) -> int:
+        """Each row changes one cell of each table, by 1."""
+        return self.limit
+
+    def l2_squared(self, what: What) -> int:
+        """All of them may be in one cell."""
+        return self.limit**2
+
+    def squared_in(self, columns: Collection[str]) -> int:
+        """The L2 bound of a table with these columns, squared."""
+        return self.limit**2
+
+    @property
+    def unit(self) -> Fraction:
+        """Rows are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """It has no parameters beside its bound."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Stated(EveryRow):
+    """Contract: no person has more than L rows. Whoever publishes says so; nothing checks it."""
+
+    once: bool = False
+    """Whether no two rows of a person agree in all of :attr:`columns`: this too is stated."""
+    columns: tuple[str, ...] = ()
+    """The columns that name a cell."""
+
+    @property
+    def name(self) -> str:
+        """What the release calls it."""
+        return "stated"
+
+    def squared_in(self, columns: Collection[str]) -> int:
+        """L where each of L rows is in a cell of its own; else L².
+
+        What is stated is about whole cells. Rows of one item in several contexts are in one cell of
+        the items' table.
+        """
+        return self.limit if self.once and set(columns) >= set(self.columns) else self.limit**2
+
+
+# Nobody is bounded: each user counts once in each of her cells, however many these are.
+#
+# For interval noise, whose cost does not depend on how many cells a user is in. Contract: one
+# user changes every cell by 0 or 1, all the same way. The proof note is ``distinct.md``.
+
+
+@dataclass(frozen=True)
+class Everyone:
+    """Each user counts once in each of her cells."""
+
+    name: ClassVar[str] = "distinct"
+    takes: ClassVar[frozenset[str]] = frozenset()
+    choices: ClassVar[tuple[str, ...]] = ()
+    keeps_records: ClassVar[bool] = False
+
+    @property
+    def limit(self) -> int:
+        """Once in a cell; there is no limit to the cells."""
+        return 1
+
+    @property
+    def l1_bound(self) -> int:
+        """The most that one user changes *each* cell by: of their sum there is no bound."""
+        return 1
+
+    def l2_squared(self, what: What) -> int:
+        """There is none: she may be in all cells."""
+        raise TypeError("where nobody is bounded there is no L2 bound")
+
+    @property
+    def unit(self) -> Fraction:
+        """Users are counted."""
+        return Fraction(1)
+
+    def facts(self) -> dict[str, Any]:
+        """It has no parameters."""
+        return {}
+
+
+# The top items are selected by their numbers of distinct users: nobody is bounded.
+#
+# That is private because a user changes every number by 0 or 1, all the same way: for the
+# selection see ``selecting/top_items.md``, for the noise of the numbers ``noise/interval.md``.
+
+
+@dataclass(frozen=True)
+class Selected(Everyone):
+    """Contract: adding one user changes every cell by 0 or 1, and lowers none."""
+
+    takes: ClassVar[frozenset[str]] = frozenset({"context_per_user"})
+
+    per_user: tuple[str, ...] = ()
+    """The contexts that are a property of the user, of which she has one value."""
+
+    def facts(self) -> dict[str, Any]:
+        """It has no parameters but the contexts that are a property of the user."""
+        return {"context_per_user": list(self.per_user)} if self.per_user else {}

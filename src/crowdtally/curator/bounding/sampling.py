@@ -1,0 +1,207 @@
+"""SRA, HPA; a user's own rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core.counts import What
+from crowdtally.core.numbers import is_whole
+from crowdtally.curator.bounding.rules import LARGEST_LIMIT, RecordRule, SamplingRule
+from crowdtally.errors import UsageError
+from crowdtally.format.manifest import OWN_RULE
+from crowdtally.records.engine import CARRIED, Column, Engine, Kept, Rows, grouped, places
+from crowdtally.records.matching import HASH_BITS
+
+# Keeping each user's first records in an order that is a function of the record and the key.
+#
+# Every sampling rule is one such order. Privacy needs only that the order of a user's records is
+# a function of (key, that user's own records, values already released); see ``sra.md``.
+
+# Below this many bits of order, ties between different records would begin to show in the law.
+_LEAST_BITS = 32
+
+
+def told_apart(rows: Rows, what: What) -> Rows:
+    """(user, cell[, id]) → rows with an identity independent of other users and of row order."""
+    if what == "users":
+        return grouped(rows)  # (user, cell, rows): each cell once, with what a census needs
+    if "id" in rows.columns:
+        return rows
+    # A user's records in the order of their cells: places 0 … n−1 tell them apart. Records of one
+    # cell are interchangeable; those without a cell come last, so that they move nobody's place.
+    return rows.mutate(place=places(rows.user, rows.cell))
+
+
+def keyed_hash(engine: Engine, records: Rows, key: int) -> Column:
+    """The hash of (key, user, identity of the record), 63 bits."""
+    if "id" in records.columns:
+        return engine.hash(key, [records.user, records.id])
+    if "place" in records.columns:
+        return engine.hash(key, [records.user, records.place])
+    return engine.hash(key, [records.user, records.cell])
+
+
+def keep_first(
+    engine: Engine,
+    records: Rows,
+    order: Column,
+    *,
+    cells: int,
+    limit: int,
+    leading: int = 0,
+) -> Kept:
+    """(user, cell) of each user's ``limit`` records of the smallest ``order``.
+
+    A record without a user or without a cell is not kept.
+
+    Args:
+        engine: what runs it.
+        records: the table that ``order`` is an expression of.
+        order: a 63-bit integer; its low bits give way to the cell, which breaks ties.
+        cells: how many cells there are.
+        limit: how many records of a user are kept.
+        leading: how many of the high bits are not random, such as those of a rank.
+    """
+    bits = (cells - 1).bit_length()
+    if HASH_BITS - leading - bits < _LEAST_BITS:
+        wide = records.select("user", "cell", priority=order)
+        kept = engine.least(wide, limit)
+        return replace(kept, rows=kept.rows.select("user", "cell"))
+    # The cell rides in the low bits: one integer orders the records, breaks ties by their content
+    # and gives the cell back. Without a cell it is null, which nothing keeps.
+    low = 2**bits - 1
+    priority = (order & (2**HASH_BITS - 1 - low)) | records.cell
+    along = [name for name in CARRIED if name in records.columns]
+    kept = engine.least(records.select("user", *along, priority=priority), limit)
+    rows = kept.rows.select("user", cell=kept.rows.priority & low)
+    return replace(kept, rows=rows)
+
+
+# SRA: a uniform sample of at most l records of each user (Fan & Jin 2015, Algorithm 1).
+#
+# Contract: ``keep`` is a function B(key, T_u) of one user's own records as a multiset. It returns
+# at most ``limit`` rows of each user. Over a uniform key the rows are a simple random sample
+# without replacement of T_u (of its distinct cells where users are counted). The proof note is
+# ``sra.md``.
+
+
+@dataclass(frozen=True)
+class SRA(RecordRule):
+    """Keep min(l, |T_u|) of each user's records, uniformly without replacement."""
+
+    name: ClassVar[str] = "sra"
+
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
+        """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
+        records = told_apart(rows, what)  # (user, cell[, id | place])
+        order = keyed_hash(engine, records, key)
+        return keep_first(engine, records, order, cells=cells, limit=self.limit)
+
+
+@dataclass(frozen=True)
+class Declared(SRA):
+    """SRA with a public bound that is meant to cut nobody (the papers' LPA)."""
+
+    name: ClassVar[str] = "declared"
+    takes: ClassVar[frozenset[str]] = frozenset({"max_records"})
+    choices: ClassVar[tuple[str, ...]] = ()
+
+
+# HPA: each user's records of the most popular items (Fan & Jin 2015, Algorithm 2).
+#
+# Contract: given a popularity that was already released, ``keep`` is a function of (key, T_u,
+# popularity); it returns at most ``limit`` rows of each user. Records of equal popularity are
+# taken uniformly. The proof note is ``hpa.md``.
+
+
+def nothing_released() -> NDArray[np.int64]:
+    """The popularity before it is released: of no item."""
+    return np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class HPA(RecordRule):
+    """Keep the l records of each user whose items rank highest in a released popularity."""
+
+    name: ClassVar[str] = "hpa"
+    takes: ClassVar[frozenset[str]] = RecordRule.takes | {"popularity_records"}
+
+    popularity: NDArray[np.int64] = field(default_factory=nothing_released)
+    """The noisy count of every item of the public list, drawn once, already released."""
+
+    def steering(self) -> NDArray[np.int64]:
+        """All that the popularity says to :meth:`keep`: the rank of each item.
+
+        0 for the most popular; items of equal noisy count share a rank: the hash decides.
+        """
+        _, rank = np.unique(-self.popularity, return_inverse=True)
+        return rank.astype(np.int64)
+
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
+        """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
+        width = cells // len(self.popularity)
+        ranks = self.steering()
+        ranked = engine.load("popularity", {"item": np.arange(len(ranks)), "rank": ranks})
+        records = told_apart(rows, what)
+        records = records.mutate(item=(records.cell // width).cast("int64"))
+        records = records.left_join(ranked, "item")
+        # The rank leads; what is left of 63 bits is the hash, which breaks ties.
+        # All ranks equal take one bit too: 2^63 would not fit.
+        bits = max(int(ranks.max()).bit_length(), 1)
+        order = records["rank"] * 2 ** (HASH_BITS - bits)
+        order = order + (keyed_hash(engine, records, key) >> bits)
+        return keep_first(engine, records, order, cells=cells, limit=self.limit, leading=bits)
+
+
+# A rule that somebody else wrote, handed over as an object.
+
+
+@dataclass(frozen=True)
+class OwnRule(RecordRule):
+    """A rule object that somebody else wrote, handed to ``ct.release(bounding=…)``.
+
+    It must keep records: have ``name``, ``limit`` and ``keep`` as :class:`SamplingRule` does. What
+    it returns is cut to ``limit`` rows of each user by a keyed hash, so returning too many costs
+    accuracy, not privacy. That it looks at each user's own records alone is its author's to prove,
+    and the release says so.
+    """
+
+    takes: ClassVar[frozenset[str]] = frozenset()
+    choices: ClassVar[tuple[str, ...]] = ()
+
+    rule: Any = None
+    """The object."""
+
+    @classmethod
+    def handed(cls, given: object) -> OwnRule:
+        """The object, checked as far as it can be."""
+        name = getattr(given, "name", None)
+        if not isinstance(given, SamplingRule) or not isinstance(name, str) or not name:
+            raise UsageError(
+                "a rule of your own has a name, a limit (records per user) and a method "
+                "keep(engine, rows, *, cells, key, what): received a "
+                f"{type(given).__name__} without them. See CONTRIBUTING.md."
+            )
+        if not is_whole(given.limit) or not 1 <= given.limit <= LARGEST_LIMIT:
+            raise UsageError(
+                f"the limit of the rule {name!r} must be a whole number between 1 and "
+                f"{LARGEST_LIMIT}: received {given.limit!r}."
+            )
+        return cls(given.limit, rule=given)
+
+    @property
+    def name(self) -> str:
+        """The object's name, marked as not ours."""
+        return f"{self.rule.name}{OWN_RULE}"
+
+    def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
+        """What the object keeps, cut to the limit; what fell out is counted by another look."""
+        kept = self.rule.keep(engine, rows, cells=cells, key=key, what=what)
+        kept = kept.rows if isinstance(kept, Kept) else kept
+        records = kept.select("user", "cell")
+        again = SRA(self.limit).keep(engine, records, cells=cells, key=key, what=what)
+        return Kept(again.rows)

@@ -1,1 +1,0 @@
-"""What the curator may look at before a release: exact, private, never published."""

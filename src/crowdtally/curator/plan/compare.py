@@ -1,0 +1,477 @@
+"""Which noise, price, summary is smaller; theory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import floor, hypot, sqrt
+from typing import Any
+
+from crowdtally.core.layout import KINDS
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Delta, Epsilon, Price
+from crowdtally.curator.bounding.scaling import DPSenseL2
+from crowdtally.curator.plan.guesses import planned_course
+from crowdtally.curator.request.options import completed
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.request.table_specs import MOST_MEASURED, Paid
+from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.summaries.base import Publishing
+from crowdtally.curator.table import AnyTable, Table
+from crowdtally.errors import UsageError
+from crowdtally.laws.base import Combination, Terms, as_counts
+from crowdtally.laws.interval import IntervalNoise, phantoms_for
+
+# Interval noise beside bounding, from public numbers: which has less noise, and what to type.
+
+
+def compared_noise(request: Request) -> dict[str, Any] | None:
+    """For distinct users over few cells: the noise of both, and words; None for all else.
+
+    Bounding has noise of about √2·θ/ε on a cell, for a bound of θ cells per user; interval noise
+    about √((m+2)(m+3)/6)/ε on m cells, whatever users have. Phantoms make that a little less.
+    """
+    if not _comparable(request):
+        return None
+    interval = {table.name: _interval(table).std() for table in request.tables}
+    if request.measured:
+        return {"std": interval, "bounded_std": None, "better": None, "words": _same_as(request)}
+    bounded = {table.name: table.law.std() for table in request.tables}
+    better = all(interval[name] < bounded[name] for name in interval)
+    words = _instead(interval, bounded, better=better)
+    return {"std": interval, "bounded_std": bounded, "better": better, "words": words}
+
+
+def _comparable(request: Request) -> bool:
+    method = request.method
+    return (
+        method.what == "users"
+        and request.paid.rho is None
+        and request.records.user is not None
+        and not method.pairs
+        and bool(request.tables)
+        and all(_plain(table) for table in request.tables)
+    )
+
+
+def _plain(table: AnyTable) -> bool:
+    whole = table.transform.name == "none" and not table.publishing.leaves_out
+    return whole and table.cells.size <= MOST_MEASURED
+
+
+def _interval(table: AnyTable) -> IntervalNoise:
+    size = table.cells.size
+    return IntervalNoise(table.epsilon.value, size, phantoms_for(size))
+
+
+def _instead(interval: dict[str, float], bounded: dict[str, float], *, better: bool) -> str:
+    noises = ", ".join(
+        f"{interval[name]:.4g} instead of {bounded[name]:.4g} in {name!r}" for name in interval
+    )
+    if better:
+        return (
+            "Less noise without any bound on users: --count users --noise interval counts every "
+            f"user in all of their cells, with noise of standard deviation {noises}. Type that "
+            "instead of --bounding and --max-records."
+        )
+    return (
+        "--noise interval would count every user in all of their cells, with noise of standard "
+        f"deviation {noises}: more noise, and no bias. A larger --max-records makes up for it."
+        if any(interval[name] > bounded[name] for name in interval)
+        else f"--noise interval would have the same noise ({noises}), and no bias."
+    )
+
+
+def _same_as(request: Request) -> str:
+    bounds = []
+    for table in request.measured:
+        theta = table.law.std() * float(table.epsilon.value) / sqrt(2)
+        bounds.append(f"{theta:.3g} in {table.name!r}")
+    return (
+        "Nobody is bounded. Bounding has as much noise at a bound of as many cells per user: "
+        f"{', '.join(bounds)}. Below that it has less, and leaves out what users have beyond it."
+    )
+
+
+# What the same ε buys with and without a δ: the noise of both, side by side.
+#
+# From public numbers alone: what one user can change in each table, ε and δ.
+
+USUAL_DELTA = Delta.of("1e-9")
+"""The δ that is shown where none was given."""
+
+
+def both_prices(request: Request) -> dict[str, Any] | None:
+    """Standard deviations of one count in each table, for pure ε and for (ε, δ); in words too.
+
+    None where tables have no bound to compare by: where nobody is bounded, or cells are discovered.
+    """
+    if not request.bounded or request.discovery is not None:
+        return None
+    if isinstance(request.method.rule, DPSenseL2):  # for Gaussian noise alone
+        return None
+    delta = _delta(request)
+    pure, gaussian = (
+        _deviations(request, paid)
+        for paid in (
+            Paid("laplace", request.epsilon, Delta()),
+            Paid("gaussian", request.epsilon, delta),
+        )
+    )
+    return {
+        "delta": str(delta),
+        "given": bool(request.paid.offered.value),
+        "pure_std": pure,
+        "std": gaussian,
+        "words": _words(delta, pure, gaussian),
+    }
+
+
+def both_courses(request: Request, users: int, records: int) -> dict[str, Any] | None:
+    """The same of ``auto``: the error to expect of an item's estimate, by public guesses."""
+    delta = _delta(request)
+    courses = (
+        planned_course(replace(request, paid=paid), users, records)
+        for paid in (
+            Paid("laplace", request.epsilon, Delta()),
+            Paid("auto", request.epsilon, delta),
+        )
+    )
+    found = [None if one is None else one.as_dict()["expected_error"] for one in courses]
+    pure, other = (None if one is None else one["rmse"] for one in found)
+    if pure is None or other is None:
+        return None
+    return {
+        "delta": str(delta),
+        "given": bool(request.paid.offered.value),
+        "pure_error": pure,
+        "error": other,
+        "words": _compared(
+            delta,
+            "an error of about",
+            [(other, pure, f"{other:.4g} instead of {pure:.4g}")],
+            " in an item's estimate",
+        ),
+    }
+
+
+def _deviations(request: Request, paid: Paid) -> dict[str, float]:
+    prices = {table.name: paid.price * request.shares[table.part] for table in request.bounded}
+    return {one.name: one.priced(prices[one.name]).law.std() for one in request.bounded}
+
+
+def _delta(request: Request) -> Delta:
+    return request.paid.offered if request.paid.offered.value else USUAL_DELTA
+
+
+def _words(delta: Delta, pure: dict[str, float], gaussian: dict[str, float]) -> str:
+    found = [
+        (
+            gaussian[name],
+            pure[name],
+            f"{gaussian[name]:.4g} instead of {pure[name]:.4g} in {name!r}",
+        )
+        for name in pure
+    ]
+    return _compared(delta, "a standard error of", found)
+
+
+def _compared(delta: Delta, what: str, found: list[tuple[float, float, str]], of: str = "") -> str:
+    """One sentence on errors with δ and without: a worse deal is called one."""
+    listed = ", ".join(words for _, _, words in found)
+    if all(other < pure for other, pure, _ in found):
+        return f"With delta = {delta} the same epsilon buys {what} {listed}{of}."
+    if not any(other < pure for other, pure, _ in found):
+        return (
+            f"A delta would not help here: with delta = {delta} the same epsilon means {what} "
+            f"{listed}{of}, which is no less."
+        )
+    each = ", ".join(f"{words} ({'less' if o < p else 'no less'})" for o, p, words in found)
+    return f"With delta = {delta} the same epsilon means {what} {each}{of}."
+
+
+def delta_warning(delta: Delta, users: int | None) -> str | None:
+    """A sentence where δ is more than one over a public guess of the users."""
+    if users is None or delta.value * users <= 1:
+        return None
+    return (
+        f"Delta {delta} is more than one over the guessed {users} users: with it, a release that "
+        "shows all records of one user outright would pass. Type a far smaller one, such as "
+        "--delta 1e-9."
+    )
+
+
+# What a sparse summary is expected to look like, and which one fits a question's size.
+
+_USUAL_SIZE = 100_000
+"""The size of a summary where none was asked for."""
+_FITTING = 10_000_000
+"""Cells up to which publishing all of them is not too many."""
+_WEIGHED = {
+    "dense": "the noise of so many cells is less than what a sample or a cut would add",
+    "priority": "a cut would lose more of the small counts than a sample, which stands for what it "
+    "leaves out, is off by",
+    "filter-priority": "the noise of empty cells would drown the counts, and a sample of it is "
+    "worse: the cut removes most of it, for the loss of the small counts",
+}
+_UNWEIGHED = {
+    True: ("dense", "all cells fit, so nothing needs to be left out"),
+    False: (
+        "filter-priority",
+        "not all cells fit, and a sample without a cut is mostly noise of empty cells",
+    ),
+}
+
+
+def planned_summary(table: AnyTable) -> dict[str, Any] | None:
+    """κ, τ and the expected size of a table's summary; None where every cell is published."""
+    if not table.publishing.leaves_out:
+        return None
+    threshold = table.keeping.threshold
+    return {
+        "publishing": table.publishing.name,
+        "sides": table.publishing.sides,
+        "cut": float(table.keeping.cut * table.unit),
+        "threshold": None if threshold is None else float(threshold * table.unit),
+        "cells_from_noise_alone": table.expected_empty,
+        "size_at_most": table.publishing.wanted,
+    }
+
+
+def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str, float]:
+    """Expected error of a sum over ``query`` empty cells, by publishing: noise and sampling.
+
+    What a cut loses of small true counts is not in it.
+    """
+    errors = {}
+    for name in PUBLISHINGS:
+        publishing = _summary_of(name, size, total)
+        squares = table.transform.squares(table.cells, query, dense=not publishing.leaves_out)
+        published = replace(table, publishing=publishing)
+        if not publishing.leaves_out:
+            errors[name] = table.law.std(Combination(squares, squares))
+            continue
+        spread = table.law.empty_cell(published.keeping).variance
+        errors[name] = sqrt(squares * spread) * float(table.unit)
+    return errors
+
+
+def _summary_of(name: str, size: int, total: int) -> Publishing:
+    made: Publishing = PUBLISHINGS.load(name).of(completed({"size": size, "guess_total": total}))
+    return made
+
+
+def advice(request: Request, query: int | None) -> dict[str, Any] | None:
+    """For a question of ``query`` cells: each publishing's expected error, and one to choose."""
+    if query is None or not request.bounded:
+        return None
+    table = request.bounded[-1]
+    cells = table.layout.size
+    size = table.publishing.size or min(cells, _USUAL_SIZE)
+    asked, total = min(query, table.cells.size), request.guess_total
+    errors = sum_errors(table, size, asked, total)
+    # A question that is no fuller than the table has this much: a cut can lose no more.
+    lost = float(total * Fraction(asked, table.cells.size)) if total else None
+    choice, why = _choice(errors, lost, fits=cells <= max(size, _FITTING))
+    return {
+        "table": table.name,
+        "query_cells": query,
+        "size": size,
+        "errors": errors,
+        "cut_loses_at_most": lost,
+        "choose": choice,
+        "options": _options(choice, size),
+        "why": why,
+    }
+
+
+def _options(choice: str, size: int) -> str:
+    """What to type for it."""
+    sized = f" --size {size}" if PUBLISHINGS.load(choice).leaves_out else ""
+    return f"--publishing {choice}{sized}"
+
+
+def _choice(errors: Mapping[str, float], lost: float | None, *, fits: bool) -> tuple[str, str]:
+    """The least error among what has the wanted size, or every cell where that is not too many.
+
+    Where two are alike the one that leaves nothing out comes first.
+    """
+    if lost is None:
+        choice, why = _UNWEIGHED[fits]
+        return choice, f"{why} (with --guess-total N, what a cut may lose is weighed too)"
+    weighed = {"dense": errors["dense"]} if fits else {}
+    weighed |= {
+        "priority": errors["priority"],
+        # Between nothing and all of it: half is nearest to what was measured (docs/sparse.md).
+        "filter-priority": hypot(errors["filter-priority"], lost / 2),
+    }
+    least = min(weighed.values())
+    choice = next(name for name, error in weighed.items() if error <= least * _ALIKE)
+    return choice, _WEIGHED[choice]
+
+
+_ALIKE = 1.001
+"""Errors nearer than this to the least one are not told apart."""
+
+# What Theorem 2 of Fan & Jin (2015), corrected, expects of SRA: from public guesses only.
+#
+# For ``plan``: no record is read, so nothing here is private and nothing is promised. The theorem
+# looks at one item of probability p and n users of M records each, of which l are kept; its
+# derivation is in ``theory.md``.
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a curator guesses in public about the crowd."""
+
+    users: int
+    """n: how many users there are."""
+    records: int
+    """M: how many records each of them has."""
+    share: Fraction
+    """p: the probability that a record is about the item; 1/m for an item like any of m others."""
+
+    def __post_init__(self) -> None:
+        whole_number(self.users, "the guessed number of users", 1, 2**62)
+        whole_number(self.records, "the guessed records per user", 1, 2**62)
+        if not isinstance(self.share, Fraction) or not 0 < self.share <= 1:
+            raise UsageError("the guessed share of an item must be a Fraction above 0, at most 1.")
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """Mean squared error of one item's count, by its two causes."""
+
+    bounding: Fraction
+    """From the records that are not kept."""
+    noise: Fraction
+    """From the noise."""
+
+    @property
+    def total(self) -> Fraction:
+        """Their sum: the noise is independent of what is kept, and its mean is 0."""
+        return self.bounding + self.noise
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The variance of a count's noise at the bound l, as a·l² + b·l: public."""
+
+    square: Fraction
+    """a."""
+    linear: Fraction = Fraction(0)
+    """b."""
+
+    @classmethod
+    def of(cls, price: Price, *, once: bool = False) -> Noise:
+        """2l²/ε² for Laplace noise; l²/(2ρ) for Gaussian, l/(2ρ) where users count once in a cell.
+
+        >>> from crowdtally.core.privacy import Rho
+        >>> Noise.of(Epsilon.of(2)).at(3), Noise.of(Rho.of("1/4"), once=True).at(3)
+        (Fraction(9, 2), Fraction(6, 1))
+        """
+        if isinstance(price, Epsilon):
+            return cls(2 / price.value**2)
+        gaussian = 1 / (2 * price.value)
+        return cls(Fraction(0), gaussian) if once else cls(gaussian)
+
+    def at(self, limit: int) -> Fraction:
+        """The variance at a bound."""
+        return self.square * limit**2 + self.linear * limit
+
+
+def expected_error(guess: Guess, limit: int, noise: Noise) -> ExpectedError:
+    """The error if ``limit`` records per user are kept and published with such noise.
+
+    >>> error = expected_error(Guess(1000, 50, Fraction(1, 100)), 10, Noise.of(Epsilon.of(1)))
+    >>> error.bounding, error.noise
+    (Fraction(160396, 1), Fraction(200, 1))
+    """
+    whole_number(limit, "the records kept per user", 1, 2**62)
+    lost = guess.users * max(guess.records - limit, 0)
+    mean, variance = lost * guess.share, lost * guess.share * (1 - guess.share)
+    return ExpectedError(mean**2 + variance, noise.at(limit))
+
+
+def ideal_limit(guess: Guess, noise: Noise) -> Fraction:
+    """l*, where the expected error is least over the reals of [1, M]; it grows with ε."""
+    mean = guess.users * guess.share  # n·p: what one kept record per user adds to the count
+    slope = 2 * mean**2 * guess.records + mean * (1 - guess.share)
+    curvature = 2 * noise.square + 2 * mean**2
+    return min(max((slope - noise.linear) / curvature, Fraction(1)), Fraction(guess.records))
+
+
+def best_limit(guess: Guess, noise: Noise) -> int:
+    """The whole number of records of least expected error: l* rounded to its better neighbour.
+
+    >>> guess = Guess(1000, 50, Fraction(1, 1000))
+    >>> [best_limit(guess, Noise.of(Epsilon.of(e))) for e in ("0.1", 1, 10)]
+    [1, 17, 50]
+    """
+    below = int(ideal_limit(guess, noise))
+    above = min(below + 1, guess.records)
+    return min(below, above, key=lambda limit: expected_error(guess, limit, noise).total)
+
+
+# What will stand out of the noise of a planned table, from public numbers and guesses alone.
+
+NOTHING: Mapping[str, Any] = {
+    "noise_floor": None,
+    "noise_floor_over": None,
+    "cells_counted": None,
+    "stands_out_from_total": None,
+    "guessed_per_cell": None,
+    "will_be_noise": None,
+}
+"""Of a table that no list is taken from, or whose cells are not known."""
+
+
+def standing(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
+    """The noise floor of a list from a table, and whether the guessed counts are above it.
+
+    Args:
+        request: what the table is of.
+        table: the table.
+        guessed: how many records, or users, it will count in all; None without a guess.
+    """
+    if not KINDS[table.name].answers:
+        return dict(NOTHING)
+    lines = _lines(request, table)
+    dense = not table.publishing.leaves_out
+    squares = table.transform.squares(table.cells, 1, dense=dense)
+    if squares == int(squares):
+        units = table.law.floor(lines, Terms.of_cells(int(squares)))
+    else:  # weighted noises of a transform: about as one noise of the same variance
+        units = table.law.floor(lines) * sqrt(squares)
+    noise_floor, cells = as_counts(units, table.law.unit), table.cells.size
+    each = None if guessed is None else guessed / cells
+    return {
+        "noise_floor": noise_floor,
+        "noise_floor_over": lines,
+        "cells_counted": cells,
+        "stands_out_from_total": (floor(noise_floor) + 1) * cells,
+        "guessed_per_cell": each,
+        "will_be_noise": None if each is None else each <= noise_floor,
+    }
+
+
+def _lines(request: Request, table: AnyTable) -> int:
+    """How many lines a list has: every item, in one context; or every pair or cell."""
+    domain = request.domain
+    if domain is not None and domain.has_items and not KINDS[table.name].is_pairs:
+        return len(domain.items)
+    return table.cells.size
+
+
+def guessed_total(request: Request, users: int | None, records: int | None) -> int | None:
+    """The public guess of what will be counted: the total, or the records that bounding keeps."""
+    if request.guess_total:
+        return request.guess_total
+    if records is None or request.records.quantity is not None:
+        return None  # how often records count is not known by how many there are
+    if users is None or request.records.user is None:
+        return records
+    if request.measured:
+        return records  # nobody is bounded: each record adds a user at most
+    return min(records, users * request.method.rule.limit)

@@ -1,0 +1,344 @@
+"""What a release would cost and how noisy it would be, before anything is spent.
+
+Everything comes from public parameters and public guesses. What cannot be known it does not say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import sqrt
+from typing import Any
+
+from crowdtally.core.counts import Counted
+from crowdtally.core.numbers import show, whole_number
+from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.bounding.scaling import DPSenseL2
+from crowdtally.curator.plan.accuracy import Target, accuracy_facts, check_named, smallest_epsilon
+from crowdtally.curator.plan.compare import (
+    NOTHING,
+    Guess,
+    Noise,
+    advice,
+    best_limit,
+    both_courses,
+    both_prices,
+    compared_noise,
+    delta_warning,
+    expected_error,
+    guessed_total,
+    planned_summary,
+    standing,
+)
+from crowdtally.curator.plan.guesses import PlannedCourse, planned_course
+from crowdtally.curator.plan.words import counted_words, first_lines, lines, plan_line, plan_table
+from crowdtally.curator.request.discover import UnknownTable
+from crowdtally.curator.request.options import in_python
+from crowdtally.curator.request.request import Request
+from crowdtally.curator.request.table_specs import unspent_words
+from crowdtally.curator.table import AnyTable, Measured, Table
+from crowdtally.format import INTERVAL_LEVEL
+from crowdtally.laws.base import NoiseLaw, as_counts
+from crowdtally.laws.laplace import DiscreteLaplace
+
+_LARGEST_GUESS = 2**62
+
+
+def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
+    """What is known beforehand about one table, for JSON."""
+    facts = _noise(table.law, table.l1_bound * table.unit)
+    return {
+        "table": table.name,
+        "columns": list(table.layout.names),
+        "cells": table.layout.size,
+        table.price.field: str(table.price),
+        **facts,
+        **_distance(table),
+        **standing(request, table, guessed),
+        "summary": planned_summary(table),
+    }
+
+
+def _noise(law: NoiseLaw, sensitivity: Fraction) -> dict[str, Any]:
+    width = law.half_width(INTERVAL_LEVEL)
+    return {
+        "sensitivity": show(sensitivity),
+        "noise": law.kind,
+        "noise_scale": show(law.scale * law.unit) if isinstance(law, DiscreteLaplace) else None,
+        "noise_std": law.std(),
+        "noise_interval_half_width": as_counts(width, law.unit),
+    }
+
+
+def _distance(table: AnyTable) -> dict[str, float]:
+    """What one user can change in L2, which is what Gaussian noise hides."""
+    if isinstance(table, Measured) or isinstance(table.price, Epsilon):
+        return {}
+    return {"distance": sqrt(table.l2_squared) * float(table.unit)}
+
+
+def _discovered(table: UnknownTable) -> dict[str, Any]:
+    """What is known beforehand about a table whose cells are to be found, for JSON."""
+    rule = table.rule
+    return {
+        "table": table.name,
+        "columns": list(table.columns),
+        "cells": None,
+        rule.price.field: str(rule.price),
+        **_noise(rule.law, Fraction(rule.limit)),
+        **NOTHING,
+        "summary": None,
+        "threshold": rule.threshold,
+        "delta": show(rule.actual_delta),
+    }
+
+
+@dataclass(frozen=True)
+class Trade:
+    """Bounding bias against noise for a typical item, by Fan & Jin's Theorem 2 (corrected)."""
+
+    records_per_user: int
+    """The guessed number of records of a user, all users alike."""
+    kept_share: Fraction
+    """The share of the records that is kept."""
+    bounding_error: float
+    """Root mean squared error of an item's count from the records that are not kept."""
+    noise_error: float
+    """Root mean squared error from the noise."""
+    best_limit: int
+    """The bound of least expected error under these guesses."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "records_per_user": self.records_per_user,
+            "kept_share": float(self.kept_share),
+            "rmse_from_bounding": self.bounding_error,
+            "rmse_from_noise": self.noise_error,
+            "best_max_records": self.best_limit,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tables of a release, and what bounding is expected to lose."""
+
+    request: Request
+    """What it is a plan of."""
+    trade: Trade | None
+    """What public guesses say about the bound; None without guesses."""
+    query_cells: int | None = None
+    """r: how many cells a typical question will sum over; None where nothing was said."""
+    guessed: int | None = None
+    """A public guess of how much will be counted in all; None where nothing was said."""
+    target: Target | None = None
+    """The accuracy that ε was found for; None where ε was given."""
+    unseen: tuple[str, ...] = ()
+    """Sources whose columns could not be looked at, by their names."""
+    course: PlannedCourse | None = None
+    """What ``auto`` would do; None where a method is named."""
+    users: int | None = None
+    """A public guess of the number of users; None where nothing was said."""
+
+    def __str__(self) -> str:
+        delta = f", delta {self.request.delta}" if self.request.delta.value else ""
+        cost = f"Cost: epsilon {self.request.epsilon}{delta} per {self.request.records.unit.who}."
+        facts = self.as_dict()
+        # Who prints a plan is in Python; the command line has its own way.
+        return in_python("\n".join([*first_lines(facts), cost, *lines(facts)]))
+
+    def __repr__(self) -> str:
+        delta = f", δ={self.request.delta}" if self.request.delta.value else ""
+        cost = f"ε={self.request.epsilon}{delta} per {self.request.records.unit.who}"
+        return plan_line(cost, self.tables(), self.request.method.rule.name)
+
+    def _repr_html_(self) -> str:
+        return plan_table(self.tables(), str(self).splitlines())
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        request, method = self.request, self.request.method
+        facts: dict[str, Any] = {
+            "epsilon": str(request.epsilon),
+            "delta": str(request.delta),
+            "split": {name: show(share) for name, share in request.shares.items()},
+            "bounding": method.rule.name,
+            "max_records": None if self.course or request.bounds_nobody else method.rule.limit,
+            "chosen_by": method.choose,
+            "what_counts": self.counted(),
+            "tables": self.tables(),
+            "trade_off": self.trade.as_dict() if self.trade else None,
+            "advice": None if self.course else advice(request, self.query_cells),
+            "interval_noise": compared_noise(request),
+            "noise": request.paid.noise,
+            "prices": self.prices(),
+            "delta_warning": delta_warning(request.delta, self.users),
+            "delta_unspent": unspent_words(request.paid),
+            "auto": self.course.as_dict() if self.course else None,
+            "unknown": self.unknown(),
+            "accuracy": accuracy_facts(request, self.target) if self.target else None,
+        }
+        return facts
+
+    def prices(self) -> dict[str, Any] | None:
+        """The noise of pure ε beside that of (ε, δ); of ``auto``, the errors, by guesses."""
+        if self.course is None:
+            return both_prices(self.request)
+        users, records = self.course.users, self.course.records
+        if users is None or records is None:
+            return None
+        return both_courses(self.request, users, records)
+
+    def counted(self) -> str:
+        """What is counted of one user, in words."""
+        if self.course is not None:
+            return counted_words(repeats=self.course.design.repeats)
+        return counted_of(self.request).sentence()
+
+    def tables(self) -> list[dict[str, Any]]:
+        """What is known beforehand about each table; nothing where the release decides itself."""
+        request = self.request
+        if self.course is not None:
+            return []
+        if request.discovery is not None:
+            plain = [planned_table(request, table, self.guessed) for table in request.tables]
+            return [*plain, *map(_discovered, request.discovery.tables)]
+        if request.selection is not None:
+            return [planned_table(request, request.selection.planned(), self.guessed)]
+        ranked = [request.popularity] if request.popularity is not None else []
+        return [planned_table(request, table, self.guessed) for table in (*ranked, *request.tables)]
+
+    def unknown(self) -> list[str]:
+        """What no plan can know, in words."""
+        unseen = [
+            f"whether the columns exist and fit: {name} is not opened for a plan"
+            for name in self.unseen[:1]
+        ]
+        if self.request.records.user is None:
+            return [*unseen, "how many rows lie outside the lists"]
+        if self.course is not None:
+            return [*unseen, *self._unmeasured()]
+        outside = "how many rows lie outside the lists or lack a user"
+        if self.request.bounds_nobody:
+            return [*unseen, outside]
+        words = [
+            *unseen,
+            outside,
+            "how unevenly records are spread over users, hence how many records bounding drops",
+        ]
+        if self.request.method.choose:
+            words.append("which bound will be chosen: the noise shown is for the largest candidate")
+        if self.request.records.quantity is not None:
+            words.append(
+                "how often records count: what bounding loses is weighed as if each counted once"
+            )
+        if self.trade is None and not _by_norm(self.request):
+            words.append(
+                "how many records a user has: give --guess-users and --guess-records (public "
+                "guesses, not read off the records) to see what bounding costs"
+            )
+        return words
+
+    def _unmeasured(self) -> list[str]:
+        """What a release of ``auto`` will find out, at a cost, and what it will not."""
+        words = [
+            "how many rows lie outside the lists or lack a user",
+            "how long users' rows are, and which items are common: the release measures it",
+        ]
+        if self.trade is None and self.course and None in (self.course.users, self.course.records):
+            words.append(
+                "how far off estimates will be: give --guess-users and --guess-records (public "
+                "guesses, not read off the records) to see the steps and the expected error"
+            )
+        if self.query_cells is not None:
+            words.append(
+                "how ways of publishing compare for --query-cells: name a method, for example "
+                "--max-records 10"
+            )
+        return words
+
+
+def make_plan(
+    request: Request,
+    *,
+    guess_users: int | None = None,
+    guess_records: int | None = None,
+    query_cells: int | None = None,
+    unseen: tuple[str, ...] = (),
+    target: Target | None = None,
+) -> Plan:
+    """The plan of a request, from its public parameters and public guesses alone.
+
+    With a target: of the same request with the smallest ε that reaches it.
+    """
+    for option, given in (
+        ("--guess-users", guess_users), ("--guess-records", guess_records),
+        ("--query-cells", query_cells),
+    ):  # fmt: skip
+        if given is not None:
+            whole_number(given, option, 1, _LARGEST_GUESS)
+    course = planned_course(request, guess_users, guess_records)
+    if target is not None:
+        check_named(request)
+        request = smallest_epsilon(request, target)
+    trade = None
+    if guess_users and guess_records and course is None and _is_theorys(request):
+        trade = _trade(request, guess_users, guess_records)
+    guessed = guessed_total(request, guess_users, guess_records)
+    return Plan(request, trade, query_cells, guessed, target, unseen, course, guess_users)
+
+
+def _is_theorys(request: Request) -> bool:
+    """Whether the theory says something: it is of items, and of users who are bounded by a sum."""
+    if request.records.user is None:
+        return False
+    has_items = request.domain is not None and request.domain.has_items
+    return has_items and not request.bounds_nobody and not _by_norm(request)
+
+
+def _by_norm(request: Request) -> bool:
+    return isinstance(request.method.rule, DPSenseL2)
+
+
+def counted_of(request: Request) -> Counted:
+    """What will be counted of one user."""
+    method, records = request.method, request.records
+    if records.user is None:
+        what = method.what
+        return Counted(what, None, weight=records.weight, stated=records.bounded_to)
+    if request.bounds_nobody:
+        return Counted("users", 1, everywhere=True)
+    facts = method.rule.facts()
+    cap = facts.get("cap")
+    return Counted(
+        "users" if method.discover else method.what,
+        method.rule.limit,
+        cap is not None,
+        cap or 1,
+        quantity=records.quantity.most if records.quantity is not None else None,
+        norm=facts.get("norm", "l1"),
+        at_most=method.choose is not None,
+    )
+
+
+def _trade(request: Request, users: int, records: int) -> Trade:
+    per_user = max(round(Fraction(records, users)), 1)
+    items = request.tables[0]
+    guess = Guess(users, per_user, Fraction(1, items.cells.size))
+    limit, noise = request.method.rule.limit, Noise.of(items.price, once=_once(items))
+    if request.records.quantity is not None and request.method.rule.keeps_records:
+        # Of records of which each counts up to C times, as if each counted once: the least.
+        noise = replace(noise, square=noise.square * request.records.quantity.most**2)
+    error = expected_error(guess, limit, noise)
+    return Trade(
+        per_user,
+        min(Fraction(1), Fraction(limit, per_user)),
+        sqrt(error.bounding),
+        sqrt(error.noise),
+        best_limit(guess, noise),
+    )
+
+
+def _once(table: AnyTable) -> bool:
+    """Whether a user's l counts are in l cells: a distance of √l."""
+    return isinstance(table, Table) and table.squared is not None and table.squared < table.bound**2

@@ -1,0 +1,173 @@
+"""Which columns have no public list, and what is asked about the cells that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core.domain import OpenDomain, columns_of
+from crowdtally.core.layout import CELLS, EDGES, ITEMS, grid
+from crowdtally.core.privacy import Delta, Epsilon, Price
+from crowdtally.core.records import Records
+from crowdtally.curator.choices.selection import Discovered, OtherMass, UnknownCells
+from crowdtally.curator.request.method import TOTAL
+from crowdtally.curator.request.options import AUTO
+from crowdtally.curator.request.refusals import Asked
+from crowdtally.curator.request.table_specs import LARGEST_SCALE, Paid, check_names
+from crowdtally.curator.table import Table
+from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.noise.draws import Draws
+
+_ITEM = "item"
+"""What the item column may be called, whatever its name is."""
+Prices = Callable[[str], Price]
+"""The price of a part of the split."""
+
+
+@dataclass(frozen=True)
+class UnknownTable:
+    """A table whose cells are found by the release itself."""
+
+    name: str
+    """Its name, which is its file's, and that of the part which pays for it."""
+    columns: tuple[str, ...]
+    """The columns that name a cell: the first ones of the domain."""
+    rule: UnknownCells
+    """The threshold and what it costs."""
+
+    def select(self, users: NDArray[np.int64], draws: Draws) -> Discovered:
+        """The cells that pass, from the numbers of users of all that somebody has."""
+        return self.rule.select(users, draws)
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What is discovered. Each table has its own δ, and all of them together one mass of others."""
+
+    domain: OpenDomain
+    """The columns, and the lists of those that have one."""
+    tables: tuple[UnknownTable, ...]
+    """The tables that have a column without a list, those with fewer columns first."""
+    other: OtherMass
+    """The mass of what the last of them does not release."""
+
+    def at(self, price_of: Prices) -> Discovery:
+        """The same for other prices."""
+        tables = tuple(
+            replace(table, rule=replace(table.rule, price=price_of(table.name)))
+            for table in self.tables
+        )
+        return replace(self, tables=tables, other=replace(self.other, price=price_of(TOTAL)))
+
+
+def discovered_columns(options: Mapping[str, Any], records: Records) -> tuple[str, ...]:
+    """The columns that --discover and --discover-items name, in the order of the tables."""
+    columns = columns_of(records)
+    named = {_column(name, columns, records) for name in options["discover"]}
+    if options["discover_items"]:
+        if records.item is None:
+            raise UsageError(
+                "--discover-items is for items, and a table of attributes has none: name the "
+                "attributes without a public list, --discover COLUMN."
+            )
+        named.add(records.item)
+    return tuple(name for name in columns if name in named)
+
+
+def _column(name: str, columns: tuple[str, ...], records: Records) -> str:
+    if name in columns:
+        return name
+    if name == _ITEM and records.item is not None:
+        return records.item
+    raise UsageError(
+        f"--discover names {name!r}, which is neither the item nor a context nor an attribute. "
+        f"{did_you_mean(name, columns)}"
+    )
+
+
+def check_open(asked: Asked) -> None:
+    """Refuse columns that have a list and are discovered, and those that are neither."""
+    columns, found = columns_of(asked.records), asked.discovered
+    given = [axis.name for axis in asked.domain.axes] if asked.domain is not None else []
+    for name in columns:
+        if name in found and name in given:
+            raise UsageError(
+                f"{name!r} is discovered, and it has a public list: remove the list, or take "
+                f"{name!r} out of --discover."
+            )
+        if name not in found and name not in given:
+            how = "--items FILE" if name == asked.records.item else f"--values {name}=a,b,c"
+            raise UsageError(
+                f"{name!r} is not discovered, so that it needs its public list: give {how}, or "
+                "name it in --discover too."
+            )
+    for name in given:
+        if name not in columns:
+            raise UsageError(
+                f"there is a list of values for {name!r}, which is neither the item nor a context "
+                f"nor an attribute. {did_you_mean(name, columns)}"
+            )
+    check_names(columns)
+
+
+def tables_of(domain: OpenDomain) -> dict[str, tuple[str, ...]]:
+    """The tables of such a domain, and their columns; those with fewer columns first."""
+    if not domain.has_items:
+        return {CELLS.name: domain.columns}
+    items = {ITEMS.name: domain.columns[:1]}
+    return items | ({EDGES.name: domain.columns} if domain.columns[1:] else {})
+
+
+def plain_tables(domain: OpenDomain, limit: int, price_of: Prices) -> tuple[Table, ...]:
+    """The tables of which every column has a list: all cells, each user once in at most l."""
+    return tuple(
+        Table(
+            name, name, grid([domain.lists[column] for column in columns]), price_of(name), limit,
+            squared=limit,
+        )
+        for name, columns in tables_of(domain).items()
+        if not domain.finds(columns)
+    )  # fmt: skip
+
+
+def make_discovery(domain: OpenDomain, limit: int, price_of: Prices, delta: Delta) -> Discovery:
+    """Every table that has a column without a list; ``delta`` is divided evenly between them."""
+    found = {name: own for name, own in tables_of(domain).items() if domain.finds(own)}
+    each = Delta(delta.value / len(found))
+    tables = tuple(
+        UnknownTable(name, own, UnknownCells(limit, price_of(name), each))
+        for name, own in found.items()
+    )
+    return Discovery(domain, tables, OtherMass(limit, price_of(TOTAL)))
+
+
+def check_noise(discovery: Discovery, epsilon: Epsilon) -> None:
+    """Refuse noise that is beyond any count."""
+    for table in discovery.tables:
+        if table.rule.law.std() > LARGEST_SCALE:
+            raise UsageError(
+                f"the noise of {table.name!r} would be beyond any count: epsilon {epsilon} is too "
+                f"small for a bound of {table.rule.limit}. Raise --epsilon or lower --max-records."
+            )
+
+
+def paid_for_unknown(asked: Asked, epsilon: Epsilon, made: Callable[[Paid], Discovery]) -> Paid:
+    """What is paid where cells are discovered; without a noise that was named, the lower threshold.
+
+    Laplace noise needs δ for unknown cells alone. Gaussian noise needs half of it for itself.
+    """
+    delta, noise = asked.delta, asked.options["noise"]
+    laplace = Paid("laplace", epsilon, delta, unknown=delta, offered=delta)
+    gaussian = replace(laplace, noise="gaussian", unknown=Delta(delta.value * Fraction(1, 2)))
+    if noise != AUTO:
+        return gaussian if noise == "gaussian" else laplace
+    return min(laplace, gaussian, key=lambda paid: _thresholds(made(paid)))
+
+
+def _thresholds(discovery: Discovery) -> int:
+    return sum(table.rule.threshold for table in discovery.tables)

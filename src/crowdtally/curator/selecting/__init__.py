@@ -1,1 +1,0 @@
-"""Choosing which items a release speaks about, from the records, privately."""

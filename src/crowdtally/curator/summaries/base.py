@@ -1,0 +1,208 @@
+"""Summary protocol; dense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, Protocol, Self
+
+from numpy.typing import NDArray
+
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.numbers import Integers, exact_sum, show, whole_number, within_64_bits
+from crowdtally.core.privacy import Price
+from crowdtally.curator.pricing import cost_facts, noise_of
+from crowdtally.laws.base import CellNoise
+from crowdtally.noise.draws import Draws
+
+# What every publishing answers: which cells it keeps, and how their noisy counts are drawn.
+
+LARGEST_CUT = 1 << 40
+LARGEST_SUMMARY = 200_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Charged:
+    """Exact counts, and the public parameters that were charged for."""
+
+    counts: Counts
+    """Not yet private."""
+    price: Price
+    """The cost."""
+    keeping: Keeping
+    """What :meth:`Publishing.keeping` said."""
+    tree: Dyadic | None = None
+    """The tree whose nodes are counted, if a dropped node drops those below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Noisy:
+    """Noisy counts, safe to show to anyone."""
+
+    values: NDArray[Any]
+    """In the order of the cells, in units."""
+    cells: NDArray[Any] | None
+    """Numbers of the cells, ascending; None where all are there."""
+    facts: Mapping[str, Any]
+    """What ``release.json`` says about them."""
+
+
+class Publishing(Protocol):
+    """A public rule that says which noisy counts are published.
+
+    Contract: for counts whose bounds are true, :meth:`draw` costs the unit that they are about no
+    more than the price: ε, or ρ of zCDP. Everything else here follows from public numbers.
+    """
+
+    name: ClassVar[str]
+    """What a person types."""
+    takes: ClassVar[frozenset[str]]
+    """The options of a release that are for it."""
+    leaves_out: ClassVar[bool]
+    """Whether it is a summary, of some cells only."""
+    largest: ClassVar[int]
+    """Published cells beyond which a request is refused: about 20 GB while they are written."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """From the options of a release; a UsageError says what is missing."""
+
+    @property
+    def sides(self) -> Sides:
+        """Whether large negative noisy counts are kept too."""
+
+    @property
+    def size(self) -> int | None:
+        """S: how many cells were asked for, about; None where nothing was."""
+
+    @property
+    def wanted(self) -> int | None:
+        """S: the most cells that are published, where that is fixed."""
+
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
+        """The rule by which cells are kept, in units.
+
+        Of the nodes of a ``tree`` those below a dropped one go too, before any are sampled.
+        """
+
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        """The published noisy counts."""
+
+
+def given_cut(options: Mapping[str, Any]) -> int | None:
+    """κ as a count, where it was given."""
+    cut = options["cut"]
+    return None if cut is None else whole_number(cut, "--cut", 0, LARGEST_CUT)
+
+
+# Dense publishing: every cell of the public table, its count plus noise.
+#
+# Contract: for counts of L1 bound L a price of ε satisfies ε-differential privacy for the unit
+# that the bound is about, and for counts of L2 bound Δ a price of ρ satisfies ρ-zCDP. Output law:
+# independently for each cell, count + X with Pr[X = k] ∝ e^(−|k|·ε/L), or ∝ e^(−k²·ρ/Δ²). The
+# proof note is ``dense.md``.
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Every cell."""
+
+    name: ClassVar[str] = "dense"
+    takes: ClassVar[frozenset[str]] = frozenset()
+    leaves_out: ClassVar[bool] = False
+    largest: ClassVar[int] = 500_000_000
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Dense:
+        """It has no options."""
+        return cls()
+
+    @property
+    def sides(self) -> Sides:
+        """Both."""
+        return "two"
+
+    @property
+    def size(self) -> int | None:
+        """Nothing was asked for."""
+        return None
+
+    @property
+    def wanted(self) -> int | None:
+        """All."""
+        return None
+
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
+        """Nothing is dropped."""
+        return Keeping()
+
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        """The whole table."""
+        return dense(charged.counts, charged.price, draws)
+
+
+def dense(counts: Counts, price: Price, draws: Draws) -> Noisy:
+    """Every cell with the noise that the price asks for, zeros included."""
+    law = noise_of(counts, price)
+    # Held within 64 bits after the sum, which is post-processing, so it costs nothing.
+    noisy = within_64_bits(exact_sum(counts.dense(), law.draw(draws, counts.size)))
+    return Noisy(noisy, None, {**cost_facts(counts, price), "publishing": "dense"})
+
+
+# What a sparse publishing publishes: some cells, and every public parameter.
+
+SampleName = Literal[
+    "dense", "filter", "threshold", "filter-threshold", "priority", "filter-priority"
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """A sparse noisy table, safe to show to anyone."""
+
+    publishing: SampleName
+    """How the cells were chosen."""
+    cells: Integers
+    """Numbers of the published cells, ascending and distinct."""
+    values: Integers
+    """Their noisy counts, as drawn: what a reader makes of them depends on ``threshold``."""
+    size: int
+    """N: cells of the public domain. Those not listed were dropped."""
+    cost: Mapping[str, Any]
+    """The price, and what one user can change, as ``release.json`` says them."""
+    keeping: Keeping
+    """The public rule by which cells were kept."""
+    threshold: Fraction | None = None
+    """What a reader counts a kept cell for, at least: τ, or τ_S of a priority sample."""
+    wanted: int | None = None
+    """S: the size asked for, of a priority sample."""
+    short: bool = False
+    """Whether a priority sample found no more than S cells, and published all of them."""
+    consistency: Literal["none", "ancestors"] = "none"
+    """Whether nodes below a dropped node were dropped too."""
+
+    def facts(self) -> dict[str, Any]:
+        """What ``release.json`` says about it: all a reader needs, and nothing that is private."""
+        return {
+            "publishing": self.publishing,
+            **self.cost,
+            "domain_cells": self.size,
+            "published_cells": len(self.cells),
+            "sides": self.keeping.sides,
+            "cut": self.keeping.cut,
+            "sampling_threshold": _shown(self.keeping.threshold),
+            "estimating_threshold": _shown(self.threshold),
+            "size": self.wanted,
+            "short": self.short,
+            "consistency": self.consistency,
+        }
+
+    def noisy(self) -> Noisy:
+        """As a publishing returns it."""
+        return Noisy(self.values, self.cells, self.facts())
+
+
+def _shown(number: Fraction | None) -> str | None:
+    return None if number is None else show(number)

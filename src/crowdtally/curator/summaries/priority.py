@@ -1,0 +1,248 @@
+"""PRIORITY(S) and FILTER-PRIORITY(κ, S): the S cells of highest priority.
+
+Contract. Relation: counts whose L1 distance is at most L. Output law: that of a priority sample of
+the (filtered) noisy table: each cell has priority w/r, r uniform on (0, 1]; the S highest are
+published with τ_S, the next priority. It is drawn as a threshold sample at a public τ, which is
+ε-differentially private, and a choice from that sample by fresh randomness. A sample that falls
+short is published as it is, with τ, and never drawn again. The proof is in ``priority.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.numbers import Integers, exact_product
+from crowdtally.core.privacy import Price
+from crowdtally.curator.pricing import noise_of
+from crowdtally.curator.summaries.base import (
+    LARGEST_SUMMARY,
+    Charged,
+    Noisy,
+    SampleName,
+    Summary,
+    given_cut,
+)
+from crowdtally.curator.summaries.sparse import (
+    check_size,
+    cut_for,
+    given_size,
+    given_threshold,
+    priority_threshold,
+)
+from crowdtally.curator.summaries.threshold import filtered, threshold_summary
+from crowdtally.errors import UsageError
+from crowdtally.laws.base import CellNoise
+from crowdtally.noise.draws import Draws
+
+_HALF = 63  # bits of one of the two integers that make a ticket
+_MARGIN = 1e-9  # far above the rounding of a float quotient, far below the gaps between most
+
+
+@dataclass(frozen=True)
+class Priority:
+    """S cells of the noisy table."""
+
+    name: ClassVar[str] = "priority"
+    takes: ClassVar[frozenset[str]] = frozenset({"size", "threshold", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    wanted: int
+    """S."""
+    threshold: Fraction | None
+    """τ of the sample it is drawn from, as a count; None where it follows from S."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Priority:
+        """From ``size``, ``sides`` and perhaps ``threshold``."""
+        return cls(_needed_size(options), given_threshold(options), options["sides"])
+
+    @property
+    def size(self) -> int | None:
+        """S."""
+        return self.wanted
+
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
+        """τ and nothing else."""
+        return _sampling(0, self.threshold, self.wanted, cells, law, self.sides)
+
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        """The sample."""
+        return _prioritised(charged, draws, self.wanted).noisy()
+
+
+@dataclass(frozen=True)
+class FilterPriority:
+    """S cells of the filtered noisy table; of a tree, of the nodes with all their ancestors."""
+
+    name: ClassVar[str] = "filter-priority"
+    takes: ClassVar[frozenset[str]] = frozenset({"size", "cut", "threshold", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    wanted: int
+    """S."""
+    cut: int | None
+    """κ as a count; None where it follows from S."""
+    threshold: Fraction | None
+    """τ of the sample it is drawn from, as a count; None where it follows from S and κ."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> FilterPriority:
+        """From ``size``, ``sides`` and perhaps ``cut`` and ``threshold``."""
+        threshold = given_threshold(options)
+        return cls(_needed_size(options), given_cut(options), threshold, options["sides"])
+
+    @property
+    def size(self) -> int | None:
+        """S."""
+        return self.wanted
+
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
+        """κ and τ; of a tree κ alone, because its ancestor rule needs the whole filter."""
+        cut = cut_for(self.cut, self.wanted, cells, law, self.sides)
+        if tree:
+            return Keeping(cut, None, self.sides)
+        return _sampling(cut, self.threshold, self.wanted, cells, law, self.sides)
+
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        """The sample."""
+        if charged.tree is None:
+            return _prioritised(charged, draws, self.wanted).noisy()
+        return prioritised(filtered(charged, draws), self.wanted, draws).noisy()
+
+
+def _needed_size(options: Mapping[str, Any]) -> int:
+    size = given_size(options)
+    if size is None:
+        raise UsageError("a priority sample needs its size: add --size S.")
+    return size
+
+
+def _sampling(
+    cut: int, threshold: Fraction | None, size: int, cells: int, law: CellNoise, sides: Sides
+) -> Keeping:
+    """The rule of the threshold sample that a priority sample is chosen from."""
+    if threshold is not None:
+        return Keeping(cut, threshold / law.unit, sides)
+    tau = priority_threshold(cells, size, law, cut=cut, sides=sides)
+    return Keeping(cut, tau, sides)
+
+
+def _prioritised(charged: Charged, draws: Draws, size: int) -> Summary:
+    keeping = charged.keeping
+    return priority_summary(
+        charged.counts, charged.price, draws,
+        size=size, cut=keeping.cut, threshold=keeping.threshold, sides=keeping.sides,
+    )  # fmt: skip
+
+
+def priority_summary(
+    counts: Counts,
+    price: Price,
+    draws: Draws,
+    *,
+    size: int,
+    cut: int = 0,
+    threshold: Fraction | None = None,
+    sides: Sides = "two",
+) -> Summary:
+    """The priority sample.
+
+    Args:
+        counts: the non-zero cells.
+        price: the cost.
+        draws: where the noise comes from.
+        size: S, public.
+        cut: κ, public; 0 for none.
+        threshold: the public τ of the threshold sample; by default from N, S, κ and the scale.
+        sides: ``two`` for the noisy table, ``one`` for its positive part.
+    """
+    check_size(size)
+    if threshold is None:
+        law = noise_of(counts, price)
+        threshold = priority_threshold(counts.size, size, law, cut=cut, sides=sides)
+    sample = threshold_summary(counts, price, draws, threshold=threshold, cut=cut, sides=sides)
+    return prioritised(sample, size, draws)
+
+
+def prioritised(sample: Summary, size: int, draws: Draws) -> Summary:
+    """The S highest priorities of a filter or threshold sample: post-processing, at no cost.
+
+    Given that it was kept, a cell's r is uniform on (0, min(w/τ, 1)]; so its priority w/r is
+    max(w, τ)/u with u uniform on (0, 1]. Without τ it is w/u.
+    """
+    check_size(size)
+    name: SampleName = "filter-priority" if sample.keeping.cut else "priority"
+    some = np.flatnonzero(sample.values)  # a weight of 0 has no priority; sampling never keeps one
+    sample = replace(sample, cells=sample.cells[some], values=sample.values[some])
+    if len(some) <= size:
+        return replace(sample, publishing=name, wanted=size, short=True)
+    stakes, unit = _stakes(sample.values, sample.threshold)
+    kept, last, ticket = _highest(stakes, _tickets(len(stakes), draws), size)
+    return replace(
+        sample,
+        publishing=name,
+        cells=sample.cells[kept],
+        values=sample.values[kept],
+        wanted=size,
+        threshold=Fraction(int(stakes[last]) << 2 * _HALF, unit * ticket),
+    )
+
+
+def _stakes(values: Integers, threshold: Fraction | None) -> tuple[Integers, int]:
+    """max(w, τ) for every cell as integers, and how many of their units make one."""
+    weights = np.abs(values)
+    if threshold is None:
+        return weights, 1
+    units = exact_product(weights, threshold.denominator)
+    if threshold.numerator >= 1 << 63:
+        units = units.astype(object)
+    return np.maximum(units, threshold.numerator), threshold.denominator
+
+
+def _floats(stakes: Integers) -> NDArray[np.float64]:
+    """The stakes as floats, all divided by one power of two.
+
+    They have as many digits as the threshold that was typed, and a float ends at 10^308. The
+    smallest keeps 64 bits, more than a float has.
+    """
+    spare = max(int(stakes.min()).bit_length() - 64, 0)
+    return (stakes >> spare).astype(float)
+
+
+def _tickets(size: int, draws: Draws) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The two halves of u·2^126 − 1 for every cell: 126 bits, so that ties do not happen."""
+    bounds = np.full(size, 1 << _HALF, dtype=np.uint64)
+    return draws.uniforms_below(bounds), draws.uniforms_below(bounds)
+
+
+def _highest(
+    stakes: Integers, tickets: tuple[NDArray[np.uint64], NDArray[np.uint64]], size: int
+) -> tuple[NDArray[np.int64], int, int]:
+    """Positions of the ``size`` highest stake/ticket, in order; the next one, and its ticket.
+
+    Floats find the few cells near the boundary; those are compared exactly. A cell whose quotient
+    is off the boundary by the margin is on the same side of it in exact numbers.
+    """
+    high, low = tickets
+    quotients = (high.astype(float) * 2.0**_HALF + low.astype(float) + 1) / _floats(stakes)
+    boundary = np.partition(quotients, size)[size]
+    surely = np.flatnonzero(quotients < boundary * (1 - _MARGIN))
+    near = np.flatnonzero(np.abs(quotients - boundary) <= boundary * _MARGIN).tolist()
+    exact = {i: (int(high[i]) << _HALF) + int(low[i]) + 1 for i in near}
+    near.sort(key=lambda i: (Fraction(exact[i], int(stakes[i])), i))
+    missing = size - len(surely)
+    kept = np.sort(np.concatenate([surely, np.array(near[:missing], dtype=np.int64)]))
+    return kept, near[missing], exact[near[missing]]

@@ -1,0 +1,183 @@
+"""Filter, threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from crowdtally.core.counts import Counts, Keeping, Sides
+from crowdtally.core.numbers import whole_number
+from crowdtally.core.privacy import Price
+from crowdtally.curator.pricing import cost_facts, noise_of
+from crowdtally.curator.summaries.base import (
+    LARGEST_SUMMARY,
+    Charged,
+    Noisy,
+    SampleName,
+    Summary,
+    given_cut,
+)
+from crowdtally.curator.summaries.sparse import (
+    cut_for,
+    draw_sample,
+    given_size,
+    given_threshold,
+    sampling_threshold,
+    without_orphans,
+)
+from crowdtally.errors import UsageError
+from crowdtally.laws.base import CellNoise
+from crowdtally.noise.draws import Draws
+
+# FILTER(κ): the noisy counts of weight κ or more.
+#
+# Contract. Relation: counts whose distance is within their bound. Output law: that of the whole
+# noisy table (``dense.py``), restricted to the cells with |v| ≥ κ, or with v ≥ κ if one-sided,
+# sorted by cell: a function of a private table, at its price. Two-sided κ = 0 keeps every cell,
+# as dense publishing does. The proof is in ``filter.md``.
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The noisy counts of κ or more; nodes of a tree only with all their ancestors."""
+
+    name: ClassVar[str] = "filter"
+    takes: ClassVar[frozenset[str]] = frozenset({"cut", "size", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    cut: int | None
+    """κ as a count; None where it follows from the size."""
+    size: int | None
+    """S: how many empty cells may be expected to pass."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Filter:
+        """From ``cut`` or ``size``, and ``sides``."""
+        if options["cut"] is None and options["size"] is None:
+            raise UsageError("a filter needs --cut K, or --size S to find one.")
+        return cls(given_cut(options), given_size(options), options["sides"])
+
+    @property
+    def wanted(self) -> int | None:
+        """No fixed number."""
+        return None
+
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
+        """κ and nothing else."""
+        return Keeping(cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides)
+
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        """The filtered table."""
+        return filtered(charged, draws).noisy()
+
+
+def filtered(charged: Charged, draws: Draws) -> Summary:
+    """What passes the cut; of a tree, with all its ancestors."""
+    cut, sides = charged.keeping.cut, charged.keeping.sides
+    summary = filter_summary(charged.counts, charged.price, draws, cut=cut, sides=sides)
+    return summary if charged.tree is None else without_orphans(summary, charged.tree)
+
+
+def filter_summary(
+    counts: Counts, price: Price, draws: Draws, *, cut: int, sides: Sides = "two"
+) -> Summary:
+    """The filtered table.
+
+    Args:
+        counts: the non-zero cells.
+        price: the cost.
+        draws: where the noise comes from.
+        cut: κ, public. One-sided, 0 keeps zeros too.
+        sides: ``two`` for the noisy table, ``one`` for its positive part.
+    """
+    keeping = Keeping(cut, None, sides)
+    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
+    name: SampleName = "dense" if keeping.keeps_all else "filter"
+    return Summary(name, cells, values, counts.size, cost_facts(counts, price), keeping)
+
+
+# THRESHOLD(τ) and FILTER+THRESHOLD(κ, τ): a sample in proportion to the noisy counts.
+#
+# Contract. Relation: counts whose L1 distance is at most L. Output law: as if the whole noisy
+# table (scale L/ε) had been built, weights below κ dropped and each other weight w kept
+# independently with probability min(w/τ, 1), sorted by cell: post-processing of an
+# ε-differentially private table. The proof is in ``threshold.md``.
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Each noisy count w with probability min(w/τ, 1)."""
+
+    name: ClassVar[str] = "threshold"
+    takes: ClassVar[frozenset[str]] = frozenset({"threshold", "size", "sides"})
+    leaves_out: ClassVar[bool] = True
+    largest: ClassVar[int] = LARGEST_SUMMARY
+
+    threshold: Fraction | None
+    """τ as a count; None where it follows from the size."""
+    size: int | None
+    """S: how many cells are wanted, about."""
+    sides: Sides
+    """Whether large negative noisy counts are kept too."""
+    guess_total: int = 0
+    """A public guess of the table's total count, for τ."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Threshold:
+        """From ``threshold`` or ``size``, ``sides`` and ``guess_total``."""
+        if options["threshold"] is None and options["size"] is None:
+            raise UsageError("a threshold sample needs --threshold T, or --size S to find one.")
+        total = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
+        return cls(given_threshold(options), given_size(options), options["sides"], total)
+
+    @property
+    def wanted(self) -> int | None:
+        """No fixed number."""
+        return None
+
+    def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
+        """τ and nothing else."""
+        if self.threshold is not None:
+            return Keeping(0, self.threshold / law.unit, self.sides)
+        guess = int(self.guess_total / law.unit)
+        tau = sampling_threshold(cells, self.size or 1, law, sides=self.sides, total=guess)
+        return Keeping(0, tau, self.sides)
+
+    def draw(self, charged: Charged, draws: Draws) -> Noisy:
+        """The sample."""
+        return threshold_sample(charged.counts, charged.price, draws, charged.keeping).noisy()
+
+
+def threshold_summary(
+    counts: Counts,
+    price: Price,
+    draws: Draws,
+    *,
+    threshold: Fraction,
+    cut: int = 0,
+    sides: Sides = "two",
+) -> Summary:
+    """The sample. With κ ≥ τ it is the filter κ.
+
+    Args:
+        counts: the non-zero cells.
+        price: the cost.
+        draws: where the noise comes from.
+        threshold: τ > 0, public; any rational.
+        cut: κ, public; 0 for none.
+        sides: ``two`` for the noisy table, ``one`` for its positive part.
+    """
+    return threshold_sample(counts, price, draws, Keeping(cut, threshold, sides))
+
+
+def threshold_sample(counts: Counts, price: Price, draws: Draws, keeping: Keeping) -> Summary:
+    """The same by a rule that has a τ."""
+    cells, values = draw_sample(counts, noise_of(counts, price), keeping, draws)
+    name: SampleName = "filter-threshold" if keeping.cut else "threshold"
+    facts = cost_facts(counts, price)
+    return Summary(name, cells, values, counts.size, facts, keeping, keeping.threshold)

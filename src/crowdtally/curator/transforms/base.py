@@ -1,0 +1,239 @@
+"""Transform; none; sketch."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from crowdtally.core.counts import Counts
+from crowdtally.core.domain import Axis
+from crowdtally.core.hierarchy import Dyadic, Sketching
+from crowdtally.core.layout import Buckets, Grid, Layout
+from crowdtally.core.numbers import group_equal, integers, whole_number
+from crowdtally.errors import UsageError
+
+# What every transform answers: what is counted instead of cells, and what that costs.
+
+
+class Transform(Protocol):
+    """A public linear map from the cells of a table to what is published instead of them.
+
+    Contract: :meth:`apply` turns counts of L1 bound L into counts of L1 bound L·:meth:`factor`, by
+    integers only, and draws nothing.
+    """
+
+    name: ClassVar[str]
+    """What a person types."""
+    takes: ClassVar[frozenset[str]]
+    """The options of a release that are for it."""
+    signed: ClassVar[bool]
+    """Whether its counts have both signs, so that one side of them means nothing."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Self:
+        """From the options of a release; a UsageError says what is missing."""
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The axes whose ranges it serves."""
+
+    def layout(self, cells: Layout) -> Layout:
+        """What is published of a table with these cells."""
+
+    def factor(self, cells: Layout) -> int:
+        """In how many of them one record counts."""
+
+    def l2_factor(self, cells: Layout) -> int:
+        """The most, squared, that one unit of one cell changes in L2."""
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """Their counts."""
+
+    def tree(self, cells: Layout) -> Dyadic | None:
+        """The tree whose nodes they are, if a node's count bounds those below it."""
+
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
+        """Σ weight² of what a typical sum over ``query`` cells is made of, for plans.
+
+        Of a dense table readers may weigh all that is published.
+        """
+
+    def facts(self) -> dict[str, Any]:
+        """What ``release.json`` says about it."""
+
+
+def fits(transform: Transform, cells: Layout) -> bool:
+    """Whether a table can be transformed: it is a grid and has all axes that are made ranges of.
+
+    A table that lacks one, as the items beside their contexts, stays as it is.
+    """
+    return isinstance(cells, Grid) and set(transform.ordered) <= set(cells.names)
+
+
+def box_squares(
+    axes: Sequence[Axis], query: int, ordered: tuple[str, ...], along: Callable[[int, int], float]
+) -> float:
+    """Σ weight² of a box of about ``query`` cells that runs along the ordered axes first.
+
+    ``along(length, cells)`` is that of so many neighbouring values of an ordered axis; other axes
+    take their values one by one.
+    """
+    squares, left = 1.0, query
+    for axis in sorted(axes, key=lambda axis: axis.name not in ordered):
+        taken = min(left, len(axis))
+        squares *= along(len(axis), taken) if axis.name in ordered else taken
+        left = ceil(left / taken)
+    return squares
+
+
+def mean_over_starts(length: int, taken: int, squares: Callable[[int, int], float]) -> float:
+    """The mean of ``squares(low, high)`` over ranges of ``taken`` values, evenly spread."""
+    last = length - taken
+    starts = sorted({last * step // 16 for step in range(17)})
+    return sum(squares(low, low + taken) for low in starts) / len(starts)
+
+
+# No transform: the cells themselves.
+
+
+@dataclass(frozen=True)
+class Untransformed:
+    """Counts as they are."""
+
+    name: ClassVar[str] = "none"
+    takes: ClassVar[frozenset[str]] = frozenset()
+    signed: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> Untransformed:
+        """It has no options."""
+        return cls()
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+    def layout(self, cells: Layout) -> Layout:
+        """The cells."""
+        return cells
+
+    def factor(self, cells: Layout) -> int:
+        """A record counts in one cell."""
+        return 1
+
+    def l2_factor(self, cells: Layout) -> int:
+        """In one cell, by one."""
+        return 1
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """The counts."""
+        return counts
+
+    def tree(self, cells: Layout) -> Dyadic | None:
+        """There is none."""
+        return None
+
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
+        """Each cell counts once."""
+        return float(query)
+
+    def facts(self) -> dict[str, Any]:
+        """Nothing but its name."""
+        return {"kind": self.name, "ordered": []}
+
+
+# The count sketch: every cell added, with a public sign, to one public bucket of each row.
+#
+# Contract. If the table's counts have L1 bound L, the buckets have L·R: a record changes one
+# bucket of each of R rows by 1. The hashes are public and were fixed before the records were
+# read. Buckets are signed. Nothing is drawn here. The proof is in ``sketch.md``.
+
+
+@dataclass(frozen=True)
+class SketchTransform:
+    """A count sketch of R rows of B buckets."""
+
+    name: ClassVar[str] = "sketch"
+    takes: ClassVar[frozenset[str]] = frozenset({"buckets", "sketch_rows"})
+    signed: ClassVar[bool] = True
+
+    buckets: int
+    """B."""
+    rows: int
+    """R."""
+    seed: int
+    """Of the hashes: public, and fixed before a count is seen."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> SketchTransform:
+        """From ``buckets`` and ``sketch_rows``; the seed is fresh."""
+        if options["buckets"] is None:
+            raise UsageError("--transform sketch and --buckets B go together.")
+        buckets = whole_number(options["buckets"], "--buckets", 1, 2**31)
+        rows = whole_number(options["sketch_rows"], "--sketch-rows", 1, 1000)
+        return cls(buckets, rows, secrets.randbits(62))
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """It makes no ranges."""
+        return ()
+
+    def layout(self, cells: Layout) -> Buckets:
+        """The buckets."""
+        return Buckets(Sketching(cells.size, self.buckets, self.rows, self.seed))
+
+    def factor(self, cells: Layout) -> int:
+        """One bucket in each row."""
+        return self.rows
+
+    def l2_factor(self, cells: Layout) -> int:
+        """Each of them by one."""
+        return self.rows
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """Their sums."""
+        return sketch_counts(counts, self.layout(cells).sketching)
+
+    def tree(self, cells: Layout) -> Dyadic | None:
+        """There is none."""
+        return None
+
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
+        """Each row sums so many buckets, and the rows' mean is taken."""
+        return query / self.rows
+
+    def facts(self) -> dict[str, Any]:
+        """All that its hashes follow from."""
+        sizes = {"buckets": self.buckets, "rows": self.rows, "seed": self.seed}
+        return {"kind": self.name, "ordered": []} | sizes
+
+
+def sketch_counts(counts: Counts, sketching: Sketching) -> Counts:
+    """The buckets that some listed cell falls into; bucket j of row i has number i·B + j."""
+    if sketching.cells != counts.size:
+        raise UsageError(
+            f"the sketch hashes {sketching.cells} cells, and the table has {counts.size}."
+        )
+    values = counts.addable()
+    numbers, sums = [], []
+    for row in range(sketching.rows):
+        bucket, sign = sketching.places(counts.cells, row)
+        found = group_equal(bucket + row * sketching.buckets)
+        numbers.append(found.numbers)
+        sums.append(found.sums(values * sign))
+    bound = counts.l1_bound * sketching.rows
+    return Counts(
+        sketching.size,
+        np.concatenate(numbers),
+        integers(np.concatenate(sums)),
+        bound,
+        counts.unit,
+        signed=True,
+        squared=counts.l1_bound**2 * sketching.rows,
+    )

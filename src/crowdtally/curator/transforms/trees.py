@@ -1,0 +1,259 @@
+"""Dyadic, Haar."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, ClassVar
+
+import numpy as np
+
+from crowdtally.core.counts import Counts
+from crowdtally.core.hierarchy import Dyadic, DyadicAxis, fitted_squares, range_weights
+from crowdtally.core.layout import Coefficients, Grid, Layout, Nodes
+from crowdtally.core.numbers import Integers, as_kind, group_equal, integers
+from crowdtally.curator.transforms.base import box_squares, mean_over_starts
+from crowdtally.errors import UsageError
+
+# Counts of all nodes of a dyadic tree.
+#
+# Contract. If the table's counts have L1 bound L, the nodes' counts have L·Π(k_i + 1): a record
+# is in one node of each combination of levels. Nothing is drawn here. The proof is in
+# ``dyadic.md``.
+
+
+@dataclass(frozen=True)
+class DyadicTransform:
+    """All nodes of a binary tree over each ordered axis."""
+
+    name: ClassVar[str] = "dyadic"
+    takes: ClassVar[frozenset[str]] = frozenset({"ordered"})
+    signed: ClassVar[bool] = False
+
+    ordered: tuple[str, ...]
+    """The axes whose ranges will be asked for."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> DyadicTransform:
+        """From ``ordered``."""
+        if not options["ordered"]:
+            raise UsageError("--transform dyadic answers ranges: say of what, --ordered NAME.")
+        return cls(options["ordered"])
+
+    def tree(self, cells: Layout) -> Dyadic:
+        """The tree over a table's axes."""
+        axes = _axes(cells)
+        return Dyadic.over([len(a) for a in axes], ordered=[a.name in self.ordered for a in axes])
+
+    def layout(self, cells: Layout) -> Nodes:
+        """Its nodes."""
+        return Nodes(_axes(cells), self.tree(cells))
+
+    def factor(self, cells: Layout) -> int:
+        """One node for each combination of levels."""
+        return self.tree(cells).factor
+
+    def l2_factor(self, cells: Layout) -> int:
+        """Each of them by one."""
+        return self.factor(cells)
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """The nodes' counts."""
+        return dyadic_counts(counts, self.tree(cells))
+
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
+        """The nodes that make up a range; all nodes of one tree are fitted to each other."""
+        fitted = dense and len(self.ordered) == 1
+
+        def along(length: int, taken: int) -> float:
+            axis = DyadicAxis(length)
+
+            def squares(low: int, high: int) -> float:
+                nodes = axis.cover(low, high)
+                return fitted_squares(axis.nodes, nodes) if fitted else len(nodes)
+
+            return mean_over_starts(length, taken, squares)
+
+        return box_squares(_axes(cells), query, self.ordered, along)
+
+    def facts(self) -> dict[str, Any]:
+        """Its name and axes."""
+        return {"kind": self.name, "ordered": list(self.ordered)}
+
+
+def _axes(cells: Layout) -> tuple[Any, ...]:
+    if not isinstance(cells, Grid):
+        raise TypeError("only a table with axes has ranges")
+    return cells.axes
+
+
+def dyadic_counts(counts: Counts, tree: Dyadic) -> Counts:
+    """The non-zero nodes of ``tree`` and their counts.
+
+    Args:
+        counts: the table's cells, numbered in mixed radix, the last axis fastest.
+        tree: the public tree over the same axes.
+    """
+    if tree.cells != counts.size:
+        raise UsageError(
+            f"the tree stands over {tree.cells} cells, and the table has {counts.size}."
+        )
+    numbers, values = counts.cells, counts.addable()
+    size, inner = counts.size, counts.size
+    for axis in tree.axes:
+        inner //= axis.length  # cells of the axes that follow
+        size = size // axis.length * axis.nodes
+        if axis.ordered:
+            numbers, values = _with_ancestors(numbers, values, axis, inner, size)
+    order = np.argsort(numbers, kind="stable")
+    bound = counts.l1_bound * tree.factor
+    return Counts(
+        tree.size, numbers[order], integers(values[order]), bound, counts.unit,
+        signed=counts.signed, squared=counts.l1_bound**2 * tree.factor,
+    )  # fmt: skip
+
+
+def _with_ancestors(
+    numbers: Integers, values: Integers, axis: DyadicAxis, inner: int, size: int
+) -> tuple[Integers, Integers]:
+    """Replace one axis's values by its nodes, from the leaves up, adding what falls together."""
+    numbers = as_kind(numbers, size)
+    outer, code, rest = _split(numbers, axis.length, inner)
+    all_numbers, all_values = [], []
+    for level in range(axis.levels, -1, -1):
+        found = group_equal((outer * axis.nodes + (code + ((1 << level) - 1))) * inner + rest)
+        values = found.sums(values)
+        outer, code, rest = found.firsts(outer), found.firsts(code), found.firsts(rest)
+        all_numbers.append(found.numbers)
+        all_values.append(values)
+        code = code >> 1
+    return np.concatenate(all_numbers), np.concatenate(all_values)
+
+
+def _split(numbers: Integers, length: int, inner: int) -> tuple[Integers, Integers, Integers]:
+    """Mixed-radix digits around one axis: what stands before it, its own, what follows."""
+    above, rest = numbers // inner, numbers % inner
+    return above // length, above % length, rest
+
+
+# The integer Haar transform along one ordered axis: the total, and left − right of every node.
+#
+# Contract. If the table's counts have L1 bound L, the coefficients have L·(k+1), and L·√(k+1) in
+# L2: a record changes the total and one difference on each of k levels, each by 1. All
+# coefficients are integers of one scale, so every zero coefficient gets the same noise, which the
+# short cut of the sparse publishings needs; the orthonormal transform has neither property.
+# Coefficients are signed, so only two-sided publishing fits, and no ancestor rule: a small
+# difference says nothing about those below it. Nothing is drawn here. The proof is in
+# ``haar.md``.
+
+
+@dataclass(frozen=True)
+class HaarTransform:
+    """The integer Haar wavelet along one axis."""
+
+    name: ClassVar[str] = "haar"
+    takes: ClassVar[frozenset[str]] = frozenset({"ordered"})
+    signed: ClassVar[bool] = True
+
+    axis: str
+    """The axis whose ranges will be asked for."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> HaarTransform:
+        """From ``ordered``, which names one axis."""
+        if not options["ordered"]:
+            raise UsageError("--transform haar answers ranges: say of what, --ordered NAME.")
+        if len(options["ordered"]) > 1:
+            raise UsageError("--transform haar takes one ordered attribute; dyadic takes several.")
+        return cls(options["ordered"][0])
+
+    @property
+    def ordered(self) -> tuple[str, ...]:
+        """The one axis."""
+        return (self.axis,)
+
+    def layout(self, cells: Layout) -> Coefficients:
+        """The coefficients."""
+        if not isinstance(cells, Grid):
+            raise TypeError("only a table with axes has ranges")
+        return Coefficients(cells.axes, cells.names.index(self.axis))
+
+    def factor(self, cells: Layout) -> int:
+        """The total, and one difference on each level."""
+        found = self.layout(cells)
+        return DyadicAxis(len(found.axes[found.along])).levels + 1
+
+    def l2_factor(self, cells: Layout) -> int:
+        """Each of them by one."""
+        return self.factor(cells)
+
+    def apply(self, counts: Counts, cells: Layout) -> Counts:
+        """Their values."""
+        found = self.layout(cells)
+        return haar_counts(counts, [len(axis) for axis in found.axes], found.along)
+
+    def tree(self, cells: Layout) -> Dyadic | None:
+        """None: a small difference says nothing about those below it."""
+        return None
+
+    def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
+        """The squared weights of the coefficients that a range depends on."""
+
+        def along(length: int, taken: int) -> float:
+            levels = DyadicAxis(length).levels
+            return mean_over_starts(
+                length,
+                taken,
+                lambda low, high: sum(w * w for w in range_weights(levels, low, high).values()),
+            )
+
+        return box_squares(self.layout(cells).axes, query, self.ordered, along)
+
+    def facts(self) -> dict[str, Any]:
+        """Its name and axis."""
+        return {"kind": self.name, "ordered": [self.axis]}
+
+
+def haar_counts(counts: Counts, lengths: Sequence[int], axis: int = 0) -> Counts:
+    """The listed coefficients of ``counts``; coefficients not listed are zero.
+
+    The axis is padded to 2^k values. Its coefficients are numbered 0 for the total, and j = 1 ..
+    2^k − 1 for the difference of node j of a heap whose root is 1 and whose children are 2j, 2j+1.
+
+    Args:
+        counts: the table's cells, numbered in mixed radix, the last axis fastest.
+        lengths: the lengths of the table's axes.
+        axis: which of them is transformed; each combination of the others has its own transform.
+    """
+    if prod(lengths) != counts.size or not 0 <= axis < len(lengths):
+        raise UsageError(
+            f"a table of {counts.size} cells does not have axes of lengths {list(lengths)}, or no "
+            f"axis {axis}."
+        )
+    along = DyadicAxis(lengths[axis])
+    inner = prod(lengths[axis + 1 :])
+    size = counts.size // along.length * along.leaves
+    numbers = as_kind(counts.cells, size)
+    above, rest = numbers // inner, numbers % inner
+    outer, code = above // along.length, above % along.length
+    values = counts.addable()
+    found: list[tuple[Integers, Integers]] = []
+    for level in range(along.levels - 1, -1, -1):
+        signed = np.where(code % 2 == 0, values, -values)
+        code = code >> 1
+        parent = group_equal((outer * along.leaves + (code + (1 << level))) * inner + rest)
+        found.append((parent.numbers, parent.sums(signed)))
+        values = parent.sums(values)
+        outer, code, rest = (parent.firsts(part) for part in (outer, code, rest))
+    total = group_equal(outer * along.leaves * inner + rest)
+    found.append((total.numbers, total.sums(values)))
+    all_numbers = np.concatenate([numbers for numbers, _ in found])
+    order = np.argsort(all_numbers, kind="stable")
+    coefficients = np.concatenate([values for _, values in found])[order]
+    bound = counts.l1_bound * (along.levels + 1)
+    squared = counts.l1_bound**2 * (along.levels + 1)
+    return Counts(
+        size, all_numbers[order], integers(coefficients), bound, counts.unit, signed=True,
+        squared=squared,
+    )  # fmt: skip
