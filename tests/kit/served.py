@@ -22,7 +22,7 @@ from urllib.parse import urlencode, urlsplit
 import crowdtally as ct
 from crowdtally.format import tables
 from crowdtally.reader.explorer.serving import serve
-from crowdtally.web.serving.working import Work
+from crowdtally.web.server import Work
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
 from kit.hamlet import PLACES, hamlet
@@ -162,7 +162,7 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
         finally:
             ready.set()
 
-    with mock.patch("crowdtally.web.serving.running._signals", signals):
+    with mock.patch("crowdtally.web.server._signals", signals):
         thread = threading.Thread(target=work, name="served")
         thread.start()
         ready.wait(PATIENCE)

@@ -131,7 +131,7 @@ SLIPS = {
     "reader": ("reader/asking/answering.py", "value = sum(tables.total(path, question.rows)",
                "value = -sum(tables.total(path, question.rows)",
                "release sra laplace dense none csv duckdb: contexts"),
-    "web": ("web/numbers.py", "{grouped(low)} to {grouped(high)}",
+    "web": ("web/pages.py", "{grouped(low)} to {grouped(high)}",
             "{grouped(high)} to {grouped(low)}", "server"),
     "person": ("person/words.py", "So far nothing was drawn", "So far all was drawn",
                "person commands"),

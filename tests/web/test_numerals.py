@@ -6,9 +6,16 @@ import threading
 
 import pytest
 
-from crowdtally.web.numbers import between, grouped
-from crowdtally.web.numerals import PLAIN, THIN, current, of_reader, written_as
-from crowdtally.web.pages import sentence
+from crowdtally.web.pages import (
+    PLAIN,
+    THIN,
+    between,
+    current,
+    grouped,
+    of_reader,
+    sentence,
+    written_as,
+)
 
 NUMBER = "1234567.5"
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from crowdtally.web import pages
-from crowdtally.web.numbers import THIN, between, grouped, percent
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import THIN, Shown, between, grouped, percent
 
 EVIL = "<script>alert('1,000')</script>"
 

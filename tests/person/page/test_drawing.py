@@ -21,7 +21,7 @@ from crowdtally.person.page import app as answering
 from crowdtally.person.page.choice import Choice
 from crowdtally.person.store import DATASET, Store
 from crowdtally.person.words import so_far
-from crowdtally.web.serving import forms
+from crowdtally.web import server
 from kit.person_page import PageServed, desk_in, page_of
 from kit.served import PATIENCE
 from person.page.test_looking import cells
@@ -150,7 +150,7 @@ def test_no_limit_of_time_cuts_a_draw_off(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_server_that_stops_finishes_what_is_paid_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowdtally.web.serving.running.GRACE", 0.1)
+    monkeypatch.setattr("crowdtally.web.server.GRACE", 0.1)
     desk = desk_in(tmp_path)
     with slowly(monkeypatch) as (begun, may), page_of(desk) as page:
         connection = page.begin("draw", **dict(ONE.fields))
@@ -228,7 +228,7 @@ def test_what_nobody_foresaw_tells_no_value(
 def test_a_form_that_does_not_come_is_let_go(
     served: PageServed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(forms, "SECONDS", 0.2)
+    monkeypatch.setattr(server, "FORM_SECONDS", 0.2)
     answer = served.ask("draw", "POST", {
         "origin": served.origin, "content-type": "application/x-www-form-urlencoded",
         "content-length": "100",

@@ -6,7 +6,7 @@ import http.client
 
 import pytest
 
-from crowdtally.web.serving.token import Token
+from crowdtally.web.gate import Token
 from kit.person_page import PageServed
 from kit.served import PATIENCE
 

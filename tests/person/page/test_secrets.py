@@ -9,7 +9,7 @@ import pytest
 
 from crowdtally.person.page.choice import Choice
 from crowdtally.person.page.desk import Desk
-from crowdtally.web.serving.token import Token
+from crowdtally.web.gate import Token
 from kit.person_page import NAMES, OWN, PageServed, desk_in, page_of
 
 

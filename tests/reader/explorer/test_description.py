@@ -12,7 +12,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.reader.explorer.app import FORMATS
 from crowdtally.reader.explorer.views import VIEWS
-from crowdtally.web.serving.refusing import TITLES
+from crowdtally.web.gate import TITLES
 from kit.served import KINDS, Served
 
 QUICK, LONG = 12, 400

@@ -11,7 +11,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.reader.explorer.views import VIEWS
-from crowdtally.web.serving.policy import HEADERS
+from crowdtally.web.gate import HEADERS
 from kit.hostile import ITEMS
 from kit.served import KINDS, LABELS, Served
 

@@ -27,7 +27,7 @@ from crowdtally.reader.site import index, places
 from crowdtally.reader.site.downloads import copy_release
 from crowdtally.reader.site.pages import overview_page
 from crowdtally.reader.site.site import Site
-from crowdtally.web.numbers import grouped
+from crowdtally.web.pages import grouped
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
 from kit.command import crowdtally

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import pytest
 
-from crowdtally.web.serving import assets
+from crowdtally.web import gate
 
 HTMX = "2.0.11"
 
@@ -15,8 +15,8 @@ HTMX = "2.0.11"
 @pytest.mark.parametrize("name", ["style.css", "htmx.min.js", "icon.svg"])
 def test_another_content_has_another_address(name: str) -> None:
     content = files("crowdtally.web").joinpath("static", name).read_bytes()
-    assert assets.address(name) == f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
-    answer = assets.response(name)
+    assert gate.address(name) == f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:12]}"
+    answer = gate.response(name)
     assert answer is not None
     assert answer.body == content
     assert "immutable" in answer.headers["cache-control"]
@@ -28,14 +28,14 @@ def test_another_content_has_another_address(name: str) -> None:
      "style.css\x00", "x" * 5000 + ".css", "__init__.py", "style"],
 )  # fmt: skip
 def test_nothing_else_is_found(name: str) -> None:
-    assert assets.asset(name) is None
-    assert assets.response(name) is None
+    assert gate.asset(name) is None
+    assert gate.response(name) is None
     with pytest.raises(ValueError, match="no asset"):
-        assets.address(name)
+        gate.address(name)
 
 
 def test_the_script_is_the_version_that_notices_name_and_needs_no_eval() -> None:
-    found = assets.asset("htmx.min.js")
+    found = gate.asset("htmx.min.js")
     assert found is not None
     assert f'version:"{HTMX}"'.encode() in found.content
     assert b"http://" not in found.content.replace(b"http://www.w3.org", b"")

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from crowdtally.web.serving.finishing import WAITING, Finishing
-from crowdtally.web.serving.refusing import Refused
+from crowdtally.web.gate import Refused
+from crowdtally.web.server import MOST_FINISHING, Finishing
 
 
 def run(waiting: Coroutine[Any, Any, Any]) -> Any:
@@ -62,7 +62,7 @@ def test_not_too_many_wait() -> None:
     finishing, may = Finishing(), threading.Event()
 
     async def crowd() -> None:
-        tasks = [finishing.run(lambda: may.wait(20)) for _ in range(WAITING + 1)]
+        tasks = [finishing.run(lambda: may.wait(20)) for _ in range(MOST_FINISHING + 1)]
         waiting = list(map(asyncio.ensure_future, tasks))
         await asyncio.sleep(0.05)
         with pytest.raises(Refused, match="few seconds"):

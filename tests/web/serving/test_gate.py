@@ -9,11 +9,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from crowdtally.errors import UsageError
-from crowdtally.web.serving.gate import LONGEST, Gate
-from crowdtally.web.serving.hosts import Hosts, is_loopback
-from crowdtally.web.serving.policy import HEADERS, POLICY
-from crowdtally.web.serving.refusing import Refused, refusal
-from crowdtally.web.serving.running import bound, run, url_of
+from crowdtally.web.gate import HEADERS, LONGEST, POLICY, Gate, Hosts, Refused, is_loopback, refusal
+from crowdtally.web.server import bound, run, url_of
 from kit.served import Served, in_own_loop, running
 
 PORT = 8080

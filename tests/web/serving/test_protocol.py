@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 from starlette.responses import PlainTextResponse
 
-from crowdtally.web.serving import protocol
-from crowdtally.web.serving.gate import Gate
-from crowdtally.web.serving.hosts import Hosts
-from crowdtally.web.serving.refusing import refusal
-from crowdtally.web.serving.running import bound, run, url_of
+from crowdtally.web import server as protocol
+from crowdtally.web.gate import Gate, Hosts, refusal
+from crowdtally.web.server import bound, run, url_of
 from kit.served import PATIENCE, Served, everything, running
 
 SECONDS = 1.0
@@ -30,7 +28,7 @@ def server() -> Iterator[Served]:
 
     with pytest.MonkeyPatch.context() as quick, bound("127.0.0.1", 0) as listening:
         quick.setattr(protocol, "HEAD_SECONDS", SECONDS)
-        quick.setattr("crowdtally.web.serving.running.KEEP_ALIVE", 4)
+        quick.setattr("crowdtally.web.server.KEEP_ALIVE", 4)
         gate = Gate(app, Hosts.of("127.0.0.1", listening.getsockname()[1]), refusal)
         address = f"{url_of(listening, '127.0.0.1')}/"
         with running(lambda ready: run(gate, listening, lambda: ready(address))) as found:

@@ -11,8 +11,8 @@ import pytest
 from starlette.responses import PlainTextResponse
 
 from crowdtally.errors import UsageError
-from crowdtally.web.serving import running as module
-from crowdtally.web.serving.running import bound, run, url_of
+from crowdtally.web import server as module
+from crowdtally.web.server import bound, run, url_of
 from kit.served import Served, running
 
 

@@ -6,9 +6,8 @@ import inspect
 
 import pytest
 
-from crowdtally.web.serving import token as module
-from crowdtally.web.serving.origin import is_own
-from crowdtally.web.serving.token import Token
+from crowdtally.web import gate as module
+from crowdtally.web.gate import Token, is_own
 
 HOST = (b"host", b"127.0.0.1:8000")
 

@@ -19,9 +19,9 @@ import pytest
 from crowdtally.core import deadline
 from crowdtally.core.deadline import Patience, TooMuchError, go_on, having, stoppable
 from crowdtally.format import tables
-from crowdtally.web.serving import working
-from crowdtally.web.serving.refusing import Refused
-from crowdtally.web.serving.working import Work
+from crowdtally.web import server
+from crowdtally.web.gate import Refused
+from crowdtally.web.server import Work
 from kit.served import in_own_loop
 
 ENDLESS = "SELECT count(*) FROM range(100000000) a, range(10000) b WHERE a.range + b.range = 17"
@@ -100,7 +100,7 @@ def test_its_time_begins_when_a_thread_takes_it(work: Callable[..., Work]) -> No
 def test_too_many_at_once_are_told_to_come_again(
     work: Callable[..., Work], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(working, "WAITING", 2)
+    monkeypatch.setattr(server, "WAITING", 2)
     made = work(threads=1, seconds=2)
     go = threading.Event()
     threading.Timer(0.2, go.set).start()
@@ -193,8 +193,8 @@ def test_each_question_has_its_own_patience(work: Callable[..., Work]) -> None:
 
 STUCK = """
 import asyncio, threading
-from crowdtally.web.serving.refusing import Refused
-from crowdtally.web.serving.working import Work
+from crowdtally.web.gate import Refused
+from crowdtally.web.server import Work
 
 def endless():
     while True:

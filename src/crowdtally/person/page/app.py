@@ -15,17 +15,10 @@ from crowdtally.person.page.deeds import Deeds
 from crowdtally.person.page.desk import Desk
 from crowdtally.person.page.pages import Pages
 from crowdtally.person.store import Draw
-from crowdtally.web.numerals import of_reader, written_as
-from crowdtally.web.serving import assets
-from crowdtally.web.serving.finishing import Finishing
-from crowdtally.web.serving.forms import fields
-from crowdtally.web.serving.gate import Gate
-from crowdtally.web.serving.hosts import Hosts
-from crowdtally.web.serving.origin import FORM_HEADERS
-from crowdtally.web.serving.policy import STILL_POLICY
-from crowdtally.web.serving.refusing import Refused
-from crowdtally.web.serving.token import Token
-from crowdtally.web.serving.working import Work
+from crowdtally.web import gate
+from crowdtally.web.gate import FORM_HEADERS, STILL_POLICY, Gate, Hosts, Refused, Token
+from crowdtally.web.pages import of_reader, written_as
+from crowdtally.web.server import Finishing, Work, fields
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -80,8 +73,8 @@ class PersonPage:
         if path == "":  # without it the page's own links would lead elsewhere
             await RedirectResponse(self.token.home, 302)(scope, receive, send)
             return
-        if path.startswith(assets.STATIC):
-            answer = _asset(path.removeprefix(assets.STATIC))
+        if path.startswith(gate.STATIC):
+            answer = _asset(path.removeprefix(gate.STATIC))
         else:
             answer = await self._found(path, scope["method"])(request)
         await answer(scope, receive, send)
@@ -189,7 +182,7 @@ def _onwards(page: str, query: str, place: str = "") -> Response:
 
 
 def _asset(name: str) -> Response:
-    found = assets.response(name)
+    found = gate.response(name)
     if found is None:
         raise Refused(404, "There is no such file.")
     found.headers["cache-control"] = HEADERS["cache-control"]

@@ -20,8 +20,7 @@ from crowdtally.person.page.rows import listed, presets, rows, table
 from crowdtally.person.planning import Plan
 from crowdtally.person.store import Draw
 from crowdtally.person.words import leaves, reveals, so_far
-from crowdtally.web.pages import moment, value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, moment, value
 
 MOST_ITEMS = 200
 """Items of a draw that are listed on the page; the file has them all."""

@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING, Any
 from crowdtally.person.page import overview
 from crowdtally.person.page.asked import Asked
 from crowdtally.person.page.desk import Desk
+from crowdtally.web import gate
+from crowdtally.web.gate import ALONE_POLICY, FORM_HEADERS, Refused, Token
 from crowdtally.web.pages import rendering
-from crowdtally.web.serving import assets, refusing
-from crowdtally.web.serving.origin import FORM_HEADERS
-from crowdtally.web.serving.policy import ALONE_POLICY
-from crowdtally.web.serving.refusing import Refused
-from crowdtally.web.serving.token import Token
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -39,8 +36,8 @@ class Pages:
 
         text = self._render(
             template,
-            stylesheet=assets.address("style.css").lstrip("/"),
-            icon=assets.address("icon.svg").lstrip("/"),
+            stylesheet=gate.address("style.css").lstrip("/"),
+            icon=gate.address("icon.svg").lstrip("/"),
             referrer=FORM_HEADERS["referrer-policy"],
             query=query,
             **facts,
@@ -50,7 +47,7 @@ class Pages:
     def refusal(self, refused: Refused, path: str) -> Response:
         """The page that says why there is no other; without the token it leads nowhere."""
         home = "" if self.token.behind(path) is None else self.token.home
-        said = refusing.refusal(refused, path.removesuffix(".json"), home=home)
+        said = gate.refusal(refused, path.removesuffix(".json"), home=home)
         said.headers["content-security-policy"] = ALONE_POLICY
         return said
 

@@ -14,9 +14,7 @@ from crowdtally.person.page.choice import Choice
 from crowdtally.person.page.desk import Desk
 from crowdtally.person.perturbing import Perturbed, counted
 from crowdtally.person.planning import USUAL, Plan
-from crowdtally.web.numbers import between, grouped
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, between, grouped, value
 
 PER_PAGE = 20
 LEVEL_WORDS = {"no": "no release", "all": "all release"}

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from crowdtally.person.page.app import PersonPage
 from crowdtally.person.page.desk import Desk
 from crowdtally.web.extras import needs
-from crowdtally.web.serving.hosts import Hosts
-from crowdtally.web.serving.running import bound, run, url_of
+from crowdtally.web.gate import Hosts
+from crowdtally.web.server import bound, run, url_of
 
 HOST = "127.0.0.1"
 """Nobody else's machine ever reaches these pages."""

@@ -25,13 +25,11 @@ from crowdtally.reader.explorer.pages import Pages
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
 from crowdtally.reader.explorer.views import VIEWS
+from crowdtally.web import gate
 from crowdtally.web.charts import drawing
-from crowdtally.web.numerals import of_reader, written_as
-from crowdtally.web.serving import assets
-from crowdtally.web.serving.gate import Gate
-from crowdtally.web.serving.hosts import Hosts
-from crowdtally.web.serving.refusing import Refused
-from crowdtally.web.serving.working import Work
+from crowdtally.web.gate import Gate, Hosts, Refused
+from crowdtally.web.pages import of_reader, written_as
+from crowdtally.web.server import Work
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -77,7 +75,7 @@ class Explorer:
             Route("/openapi.json", self._described),
             Route("/compare", self._compared),
             Route("/compare{suffix}", self._compared),
-            Route(f"{assets.STATIC}{{name}}", self._asset),
+            Route(f"{gate.STATIC}{{name}}", self._asset),
             Route("/r/{release}", self._slashed),
             Route("/r/{release}/", self._viewed),
             Route("/r/{release}/files/{name}", self._file),
@@ -135,7 +133,7 @@ class Explorer:
         return JSONResponse(description(self.shelf, VIEWS))
 
     async def _asset(self, request: Request) -> Response:
-        found = assets.response(request.path_params["name"])
+        found = gate.response(request.path_params["name"])
         if found is None:
             raise Refused(404, "There is no such file.")
         return found

@@ -15,9 +15,7 @@ from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.switching import choices, where_words
 from crowdtally.reader.explorer.view import CONTEXT, MOST_ROWS, how_many
-from crowdtally.web.numbers import between, grouped
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, between, grouped, value
 
 EARLIER = Parameter("earlier", "The name of the earlier release.", {"type": "string"})
 LATER = Parameter("later", "The name of the later release.", {"type": "string"})

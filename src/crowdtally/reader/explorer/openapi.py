@@ -10,7 +10,7 @@ from crowdtally.reader.explorer import comparing
 from crowdtally.reader.explorer.asked import Parameter
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
-from crowdtally.web.serving.refusing import PROBLEM, TITLES
+from crowdtally.web.gate import PROBLEM, TITLES
 
 _PROBLEM = {
     "type": "object",

@@ -20,8 +20,8 @@ from crowdtally.reader.lookup import AxisLookup
 from crowdtally.reader.pages.source import Source
 from crowdtally.reader.release import Release
 from crowdtally.reader.report.facts import Facts
+from crowdtally.web.gate import Refused
 from crowdtally.web.pages import value
-from crowdtally.web.serving.refusing import Refused
 
 COMPUTING, READY, FAILED = "computing", "ready", "failed"
 """The state of what is made behind the first page."""

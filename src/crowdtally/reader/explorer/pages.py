@@ -20,10 +20,9 @@ from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.explorer.view import View
 from crowdtally.reader.explorer.wording import for_readers
 from crowdtally.reader.report.page import page as report_page
-from crowdtally.web.numerals import current
-from crowdtally.web.pages import rendering, value
-from crowdtally.web.serving import assets, refusing
-from crowdtally.web.serving.refusing import Refused
+from crowdtally.web import gate
+from crowdtally.web.gate import Refused
+from crowdtally.web.pages import current, rendering, value
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -50,8 +49,8 @@ class Pages:
 
         text = self._render(
             template,
-            stylesheet=assets.address("style.css"),
-            htmx=assets.address("htmx.min.js"),
+            stylesheet=gate.address("style.css"),
+            htmx=gate.address("htmx.min.js"),
             many=len(self.shelf) > 1,
             **facts,
         )
@@ -59,9 +58,9 @@ class Pages:
 
     def refusal(self, refused: Refused, path: str) -> Response:
         """The page that says why there is no other."""
-        if not refusing.wants_json(path):
+        if not gate.wants_json(path):
             refused.words = for_readers(refused.words)
-        return refusing.refusal(refused, path, stylesheet=assets.address("style.css"))
+        return gate.refusal(refused, path, stylesheet=gate.address("style.css"))
 
     def first(self) -> Response:
         """The list of releases."""
@@ -130,7 +129,7 @@ class Pages:
         """The report, with numbers as the reader writes them."""
         return opened.remember(
             ("report", current()),
-            lambda: report_page(opened.facts, home="./", stylesheet=assets.address("style.css")),
+            lambda: report_page(opened.facts, home="./", stylesheet=gate.address("style.css")),
         )
 
 

@@ -10,8 +10,8 @@ from crowdtally.reader.explorer.app import Explorer
 from crowdtally.reader.explorer.shelf import Shelf
 from crowdtally.reader.release import Release
 from crowdtally.web.extras import needs
-from crowdtally.web.serving.hosts import Hosts, is_loopback
-from crowdtally.web.serving.running import bound, run, url_of
+from crowdtally.web.gate import Hosts, is_loopback
+from crowdtally.web.server import bound, run, url_of
 
 HOST, PORT = "127.0.0.1", 8765
 MEMORY = "1GB"

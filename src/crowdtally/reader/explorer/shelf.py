@@ -12,7 +12,7 @@ from crowdtally.core.deadline import Patience, having
 from crowdtally.errors import did_you_mean
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.release import Release
-from crowdtally.web.serving.refusing import Refused
+from crowdtally.web.gate import Refused
 
 LONGEST = 60
 """Letters of a name."""

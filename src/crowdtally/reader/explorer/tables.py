@@ -12,9 +12,7 @@ from crowdtally.reader.explorer.asked import Asked
 from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.pages.tables import special_numbers
 from crowdtally.reader.report.charts import top_numbers
-from crowdtally.web.numbers import between, chance, grouped
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, between, chance, grouped, value
 
 
 @dataclass(frozen=True)

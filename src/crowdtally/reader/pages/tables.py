@@ -8,9 +8,7 @@ from crowdtally.reader.asking.recommended import Recommendations
 from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.report.charts import top_figure
 from crowdtally.reader.report.drawing import Figure, Name
-from crowdtally.web.numbers import NO_NUMBER, between, chance, grouped
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import NO_NUMBER, Shown, between, chance, grouped, value
 
 
 def top_picture(found: TopList, name: Name, where: str) -> Figure | None:

@@ -14,9 +14,7 @@ from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.heat_map import heat_figure
 from crowdtally.reader.report.spent import Step
 from crowdtally.web.charts import PALETTE, Chart, label
-from crowdtally.web.numbers import between, chance, grouped, percent
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, between, chance, grouped, percent, value
 
 _INK, _SOFT, _ACCENT, _OTHER = (PALETTE[name] for name in ("ink", "soft", "accent", "other"))
 

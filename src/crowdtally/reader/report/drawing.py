@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crowdtally.web.charts import Chart
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown
 
 WIDTH = 270
 _ROW = 22

@@ -9,9 +9,7 @@ from crowdtally.reader.asking.top_list import TopList
 from crowdtally.reader.report.answers import HeatMap
 from crowdtally.reader.report.drawing import LONGEST, Figure, Name, chart_of, drawn, names
 from crowdtally.web.charts import PALETTE, label
-from crowdtally.web.numbers import between, grouped
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, between, grouped, value
 
 _COLUMN, _NARROW = 46, 33
 """Widths in pixels: where there are few columns, and where there are many."""

@@ -12,9 +12,7 @@ from crowdtally.reader.report.drawing import Name
 from crowdtally.reader.report.facts import Facts
 from crowdtally.reader.report.size import TableSize
 from crowdtally.reader.report.spent import Step
-from crowdtally.web.numbers import between, grouped
-from crowdtally.web.pages import rendered, value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, between, grouped, rendered, value
 
 _PACKAGE = "crowdtally.reader.report"
 _LETTERS = {kind.field: kind.letter for kind in (Epsilon, Rho)}

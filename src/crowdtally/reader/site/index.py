@@ -11,8 +11,7 @@ from crowdtally.reader.asking.top_list import TopItem, TopList
 from crowdtally.reader.site.places import Group
 from crowdtally.reader.site.site import CONTEXTS, Site
 from crowdtally.reader.site.tables import place_words
-from crowdtally.web.numbers import between, grouped
-from crowdtally.web.pages import value
+from crowdtally.web.pages import between, grouped, value
 
 MOST_INDEXED = 10_000
 """Items that the search knows."""

@@ -28,8 +28,7 @@ from crowdtally.reader.site.site import (
     Site,
 )
 from crowdtally.reader.site.tables import download_table, group_links, group_table, place_words
-from crowdtally.web.numbers import grouped
-from crowdtally.web.pages import moment, value
+from crowdtally.web.pages import grouped, moment, value
 
 FEW = 31
 """Links to pages of one context that stand on the overview."""

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from crowdtally.reader.asking.sum import Sum
 from crowdtally.reader.site.downloads import Download
 from crowdtally.reader.site.places import Group, Place
-from crowdtally.web.numbers import NO_NUMBER, between, grouped
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import NO_NUMBER, Shown, between, grouped, value
 
 
 def place_words(place: Place) -> str:

@@ -11,9 +11,7 @@ from crowdtally.reader.explorer.opened import Opened
 from crowdtally.reader.explorer.view import View, has_items
 from crowdtally.reader.explorer.views import lists
 from crowdtally.reader.report.charts import spread_figure
-from crowdtally.web.numbers import grouped
-from crowdtally.web.pages import value
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, grouped, value
 
 _FIRST = 10
 

@@ -30,8 +30,7 @@ from crowdtally.reader.pages.tables import top_picture
 from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import noise_warning
 from crowdtally.web.charts import Chart
-from crowdtally.web.numbers import grouped
-from crowdtally.web.tables import Shown
+from crowdtally.web.pages import Shown, grouped
 
 SORTS = ("estimate", "count", "list")
 """By what a list can be ordered: estimates, noisy counts, the order of the public list."""

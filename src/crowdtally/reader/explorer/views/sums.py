@@ -19,8 +19,7 @@ from crowdtally.reader.report.answers import Asking, HeatMap
 from crowdtally.reader.report.heat_map import heat_figure, short
 from crowdtally.reader.stated import all_of
 from crowdtally.web.charts import Chart
-from crowdtally.web.numbers import between, grouped
-from crowdtally.web.pages import value
+from crowdtally.web.pages import between, grouped, value
 
 _WHERE = Parameter(
     "where",
