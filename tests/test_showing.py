@@ -12,8 +12,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core import display
-from crowdtally.reader.asking.printing import printed
-from crowdtally.reader.asking.top_list import TopItem, TopList
+from crowdtally.reader.questions.text import printed
+from crowdtally.reader.questions.top_list import TopItem, TopList
 from kit.hamlet import hamlet
 from kit.made import made, visits
 from kit.stored import NAMES, stored

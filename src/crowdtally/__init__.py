@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
     from crowdtally.facade import inspect, plan, read, release
     from crowdtally.ledger import Ledger
-    from crowdtally.reader.changes.comparing import changes
-    from crowdtally.reader.opening import load
-    from crowdtally.reader.release import Release
+    from crowdtally.reader.changes.changes import changes
+    from crowdtally.reader.release import Release, load
     from crowdtally.withdrawing import withdraw
 
 _HOMES = {

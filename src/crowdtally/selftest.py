@@ -12,7 +12,7 @@ from crowdtally.curator.request.declare import read_list
 from crowdtally.facade import read, release
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.opening import load
+from crowdtally.reader.release import load
 
 
 def run() -> dict[str, str | None]:

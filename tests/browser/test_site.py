@@ -18,7 +18,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a few contexts, whose names and values are hostile, as are items."""
     folder = tmp_path_factory.mktemp("site")
     with pytest.MonkeyPatch.context() as fewer:
-        fewer.setattr("crowdtally.reader.site.places.MOST_PAGES", 3)
+        fewer.setattr("crowdtally.reader.site.site.MOST_PAGES", 3)
         return hostile(folder).export(site=folder / "site")
 
 

@@ -37,7 +37,7 @@ def test_items_are_shown_by_their_labels(tmp_path: Path) -> None:
 
 
 def test_a_pdf_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("crowdtally.reader.report.writing.pdf", lambda facts: b"%PDF-")
+    monkeypatch.setattr("crowdtally.reader.report.page.pdf", lambda facts: b"%PDF-")
     ended = crowdtally("report", RELEASE, "-o", tmp_path / "r.html", "--pdf")
     assert ended.out.split() == [str(tmp_path / "r.html"), str(tmp_path / "r.pdf")]
     assert (tmp_path / "r.pdf").read_bytes() == b"%PDF-"

@@ -60,7 +60,7 @@ def test_it_says_where_it_is_answers_and_ends_cleanly(number: signal.Signals) ->
 
 def _quietly(**served: Any) -> Any:
     """The command without a server: what it would have run with."""
-    return mock.patch("crowdtally.reader.explorer.serving.run", **served)
+    return mock.patch("crowdtally.reader.server.app.run", **served)
 
 
 def test_an_address_that_others_reach_is_warned_about() -> None:

@@ -9,12 +9,11 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from crowdtally.reader.answers.columns import LABELS, Column, columns_of
-from crowdtally.reader.answers.schema import schema_of, type_of
-from crowdtally.reader.asking.recommended import Recommendation
-from crowdtally.reader.asking.sum import Sum
-from crowdtally.reader.asking.top_list import TopItem
-from crowdtally.reader.changes.change_list import Change
+from crowdtally.reader.answers.columns import LABELS, Column, columns_of, schema_of, type_of
+from crowdtally.reader.changes.changes import Change
+from crowdtally.reader.questions.recommendations import Recommendation
+from crowdtally.reader.questions.sum import Sum
+from crowdtally.reader.questions.top_list import TopItem
 
 ANSWERS: dict[str, tuple[type, bool]] = {
     "top": (TopItem, True),

@@ -11,9 +11,7 @@ import re
 from pathlib import Path
 
 from crowdtally.reader.report.answers import Counted
-from crowdtally.reader.report.facts import Facts
-from crowdtally.reader.report.size import TableSize
-from crowdtally.reader.report.spent import Step
+from crowdtally.reader.report.facts import Facts, Step, TableSize
 
 PAGE = Path(__file__).parent.parent.parent / "docs" / "report.md"
 _HEADS = {

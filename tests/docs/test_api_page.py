@@ -10,7 +10,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.request.options import declared
-from crowdtally.reader.answers.schema import schema_of
+from crowdtally.reader.answers.columns import schema_of
 from docs.answer_tables import ANSWERS, answer_tables, said_of
 from docs.render import ANSWERS_PAGE, COMMANDS_PAGE, PAGE, command_tables, rendered, tables
 

@@ -9,7 +9,7 @@ from math import exp
 from crowdtally.core.numbers import show
 from crowdtally.laws.conversion import PRIORS, odds, percent
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.describing.words import power_of_e
+from crowdtally.reader.describe.words import power_of_e
 from kit.documents import ROOT
 
 PAGE = (ROOT / "docs" / "choosing-epsilon.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from crowdtally.reader.asking.top_list import TopItem, TopList
+from crowdtally.reader.questions.top_list import TopItem, TopList
 
 FORMULAS = (
     "=cmd|'/C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1", "＋1", "－1",

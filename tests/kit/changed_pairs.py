@@ -17,15 +17,8 @@ from crowdtally.inference.items import estimate_items
 from crowdtally.laws.base import Combination
 from crowdtally.laws.interval import IntervalNoise, nodes, phantoms_for
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.changes.discovering import Discovered, discovered
-from crowdtally.reader.changes.measured import (
-    Measured,
-    Whole,
-    of_auto,
-    of_summary,
-    of_table,
-)
-from crowdtally.reader.changes.testing import Pair, pairs_of
+from crowdtally.reader.changes.measured import Measured, Whole, of_auto, of_summary, of_table
+from crowdtally.reader.changes.significance import Discovered, Pair, discovered, pairs_of
 from kit import simulated_items
 from kit.simulated_items import Crowd
 

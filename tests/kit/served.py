@@ -21,7 +21,7 @@ from urllib.parse import urlencode, urlsplit
 
 import crowdtally as ct
 from crowdtally.format import tables
-from crowdtally.reader.explorer.serving import serve
+from crowdtally.reader.server.app import serve
 from crowdtally.web.server import Work
 from kit.adaptive import adaptive
 from kit.auto_made import release_way
@@ -181,7 +181,7 @@ def running(start: Callable[[Callable[[str], None]], None]) -> Iterator[Served]:
 def serving(releases: Sequence[ct.Release], **options: Any) -> Iterator[Served]:
     """A server of some releases, on a free port; memory is held only as long as it runs."""
     held = list(tables._held)
-    patient = mock.patch("crowdtally.reader.explorer.app.Work", partial(Work, seconds=SECONDS))
+    patient = mock.patch("crowdtally.reader.server.app.Work", partial(Work, seconds=SECONDS))
 
     def start(told: Callable[[str], None]) -> None:
         with patient:

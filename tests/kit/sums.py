@@ -15,7 +15,7 @@ from crowdtally.format.manifest import PublicDomain, PublicList, TableFacts
 from crowdtally.format.tables import INTERVAL_LEVEL
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.estimating.sampled import Estimate, Sampled, weighted_sum
+from crowdtally.reader.estimates.cell_sums import Estimate, Sampled, weighted_sum
 
 
 def sampled(keeping: Keeping, scale: Fraction, **more: Any) -> Sampled:

@@ -18,7 +18,7 @@ from crowdtally.lab.rehearsing import Rehearsal
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.estimator import Estimator
+from crowdtally.reader.estimates.estimator import Estimator
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.publishing import publish
 

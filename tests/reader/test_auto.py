@@ -19,8 +19,8 @@ import crowdtally as ct
 from crowdtally.curator.request import table_specs as asked_tables
 from crowdtally.format import load
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.estimator import Estimator
-from crowdtally.reader.estimating.steps import counts
+from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.estimates.facts import counts
 from kit import auto_made
 from kit.auto_made import AGES, FAVOURITES, SEXES, SPARSE, WAYS, release_way, truth
 from kit.command import crowdtally

@@ -13,8 +13,8 @@ from crowdtally.format import Published, load
 from crowdtally.format.load import what_counts
 from crowdtally.laws.base import Terms
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.asking.evidence import spoken_for
-from crowdtally.reader.asking.floor import floor_of_cells
+from crowdtally.reader.questions.top import spoken_for
+from crowdtally.reader.questions.top_list import floor_of_cells
 from kit.command import crowdtally
 from kit.made import GivenNoise, made, visits
 from kit.releases import axes_of, empty_items

@@ -191,7 +191,7 @@ def test_a_filtered_table_asks_it_too(tmp_path: Path) -> None:
 
 def test_of_weights_both_sums_count(tmp_path: Path) -> None:
     """Coefficients enter with weights: Σa and Σa² are products over the axes."""
-    from crowdtally.reader.asking.boxes import Parts, Summed, combined
+    from crowdtally.reader.questions.noisy_sums import Parts, Summed, combined
 
     halves = Parts(None, 0.5, 0.25), Parts(None, 3.0, 3.0)
     question = Summed(halves)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from crowdtally.core.domain import Axis
 from crowdtally.errors import UsageError
-from crowdtally.reader import condition
-from crowdtally.reader.condition import Among, boxes, every, negated, pieces, some
-from crowdtally.reader.lookup import AxisLookup
-from crowdtally.reader.predicate import parse as stated
+from crowdtally.reader import conditions
+from crowdtally.reader.axes import AxisLookup
+from crowdtally.reader.conditions import Among, boxes, every, negated, pieces, some
+from crowdtally.reader.conditions import parse as stated
 
 LISTS = {
     "age": [-3, 0, 10, 20, 35],
@@ -305,17 +305,17 @@ def test_numbers_beyond_64_bits_are_compared_exactly(sign):
 # Mutants: a condition whose pieces overlap, or that forgets one, must not pass the tests above.
 
 
-def _forgets_the_last_case(stated, axis, cases=condition._cases):
+def _forgets_the_last_case(stated, axis, cases=conditions._cases):
     return cases(stated, axis)[:-1]
 
 
-def _takes_each_value_whole(stated, axis, cases=condition._cases):
+def _takes_each_value_whole(stated, axis, cases=conditions._cases):
     return [(left, np.ones_like(mask)) for left, mask in cases(stated, axis)]
 
 
 @pytest.mark.parametrize("mutant", [_forgets_the_last_case, _takes_each_value_whole])
 def test_wrong_boxes_are_caught(monkeypatch, mutant):
-    monkeypatch.setattr(condition, "_cases", mutant)
+    monkeypatch.setattr(conditions, "_cases", mutant)
     quick = settings(max_examples=300, deadline=None, phases=[Phase.generate])
     wrong = find(
         st.tuples(CONDITIONS, st.permutations(NAMES)),

@@ -18,7 +18,7 @@ from crowdtally.curator.request.table_specs import formed
 from crowdtally.format import Published
 from crowdtally.inference.lifts import Seen, found_lifts
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.asking.special import are_told
+from crowdtally.reader.questions.special import are_told
 from crowdtally.reader.release import Release
 from kit.auto_made import release_way, truth
 from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write

@@ -16,8 +16,8 @@ import pytest
 from crowdtally.core.numbers import exact
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.asking import answering, boxes
-from crowdtally.reader.lookup import AxisLookup
+from crowdtally.reader.axes import AxisLookup
+from crowdtally.reader.questions import noisy_sums
 from kit.laborious import noise
 from kit.releases import axes_of, counts_of, release_of
 
@@ -304,13 +304,13 @@ def test_without_noise_every_answer_is_exact(tmp_path, publishing, transform):
 # Mutants: each wrong reader must be seen by the tests above.
 
 
-def _raw_values(values, weights, of, sampled, right=answering.weighted_sum):
+def _raw_values(values, weights, of, sampled, right=noisy_sums.weighted_sum):
     """Forgets that a kept cell stands for others."""
     estimate = right(values, weights, of, sampled)
     return type(estimate)(float((values * weights).sum()), estimate.standard_error, "")
 
 
-def _only_published(values, weights, of, sampled, right=answering.weighted_sum):
+def _only_published(values, weights, of, sampled, right=noisy_sums.weighted_sum):
     """Forgets the noise of the cells that were not published."""
     published = Combination(float((weights**2).sum()), float(weights.sum()))
     return right(values, weights, published, sampled)
@@ -326,14 +326,14 @@ def _only_published(values, weights, of, sampled, right=answering.weighted_sum):
 def test_wrong_estimators_are_caught(tmp_path, monkeypatch, mutant, publishing, options):
     form = dict(publishing=publishing, **options)
     check(tmp_path, form, 1 / EPSILON, publishing, "none")
-    monkeypatch.setattr(answering, "weighted_sum", mutant)
+    monkeypatch.setattr(noisy_sums, "weighted_sum", mutant)
     with pytest.raises(AssertionError, match=r"off|stated"):
         check(tmp_path, form, 1 / EPSILON, publishing, "none")
 
 
 def test_nodes_without_least_squares_are_caught(tmp_path, monkeypatch):
     """The cover alone is unbiased too, but its error is not the one that least squares has."""
-    monkeypatch.setattr(boxes, "_fitted", boxes._nodes)
+    monkeypatch.setattr(noisy_sums, "_fitted", noisy_sums._nodes)
     with pytest.raises(AssertionError, match="stated"):
         test_sums_are_unbiased_for_what_they_say_and_off_by_what_they_say(
             tmp_path, "dense", "dyadic"
@@ -341,17 +341,17 @@ def test_nodes_without_least_squares_are_caught(tmp_path, monkeypatch):
 
 
 def squares(how, mask, *, dense):
-    return boxes._along(
+    return noisy_sums._along(
         AxisLookup.of(axes_of({"a": A})[0]), np.array(mask, dtype=bool), how, dense
     ).squares
 
 
 def test_a_range_to_the_end_goes_through_the_padding():
     """All values of a list are the root alone; a cover that stops at the list has two nodes."""
-    assert squares(boxes._nodes, [1, 1, 1, 1, 1], dense=False) == cover(5, 0, 4).sum() == 1
-    assert squares(boxes._nodes, [0, 1, 1, 1, 1], dense=False) == cover(5, 1, 4).sum() == 3
-    assert squares(boxes._nodes, [1, 0, 0, 1, 1], dense=False) == 3
-    assert squares(boxes._coefficients, [1, 1, 1, 1, 1], dense=False) == 1
+    assert squares(noisy_sums._nodes, [1, 1, 1, 1, 1], dense=False) == cover(5, 0, 4).sum() == 1
+    assert squares(noisy_sums._nodes, [0, 1, 1, 1, 1], dense=False) == cover(5, 1, 4).sum() == 3
+    assert squares(noisy_sums._nodes, [1, 0, 0, 1, 1], dense=False) == 3
+    assert squares(noisy_sums._coefficients, [1, 1, 1, 1, 1], dense=False) == 1
 
 
 @pytest.mark.parametrize(
@@ -362,5 +362,5 @@ def test_of_a_dense_table_the_better_way_is_taken(mask):
     ends = [[*mask, *[padding] * 3] for padding in ((0, 1) if mask[-1] else (0,))]
     by_haar = [float(((end @ np.linalg.inv(haar(5))) ** 2).sum()) for end in ends]
     by_tree = [float(((end @ np.linalg.pinv(tree(5))) ** 2).sum()) for end in ends]
-    assert squares(boxes._coefficients, mask, dense=True) == pytest.approx(min(by_haar))
-    assert squares(boxes._fitted, mask, dense=True) == pytest.approx(min(by_tree))
+    assert squares(noisy_sums._coefficients, mask, dense=True) == pytest.approx(min(by_haar))
+    assert squares(noisy_sums._fitted, mask, dense=True) == pytest.approx(min(by_tree))

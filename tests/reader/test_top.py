@@ -12,7 +12,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.laws.base import Combination
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.asking.top_list import TopItem, TopList
+from crowdtally.reader.questions.top_list import TopItem, TopList
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws
 

@@ -128,7 +128,7 @@ SLIPS = {
                   "release sra laplace dense none csv duckdb: items"),
     "estimation": ("inference/items.py", "kept = min(float(", "kept = 0.5 * min(float(",
                    "release sra laplace dense none csv duckdb: contexts"),
-    "reader": ("reader/asking/answering.py", "value = sum(tables.total(path, question.rows)",
+    "reader": ("reader/questions/noisy_sums.py", "value = sum(tables.total(path, question.rows)",
                "value = -sum(tables.total(path, question.rows)",
                "release sra laplace dense none csv duckdb: contexts"),
     "web": ("web/pages.py", "{grouped(low)} to {grouped(high)}",

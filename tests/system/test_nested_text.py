@@ -18,8 +18,8 @@ from sqlglot import Dialect
 from crowdtally.core.domain import Axis
 from crowdtally.core.registry import DEEPEST
 from crowdtally.errors import UsageError
-from crowdtally.reader.lookup import AxisLookup
-from crowdtally.reader.predicate import parse
+from crowdtally.reader.axes import AxisLookup
+from crowdtally.reader.conditions import parse
 from crowdtally.records.expressions.parse import WHERE, row_expression
 
 LISTS = {name: AxisLookup.of(Axis.of(name, [1, 2, 3])) for name in ("a", "x", "int")}

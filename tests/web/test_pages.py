@@ -93,7 +93,7 @@ def _mixed(over: str, page: str, share: float) -> str:
 
 @pytest.mark.parametrize("which", [0, 1], ids=["light", "dark"])
 def test_colours_can_be_read(which: int) -> None:
-    from crowdtally.reader.report.heat_map import DARKEST
+    from crowdtally.reader.report.charts import DARKEST
 
     found = re.findall(r":root \{([^}]*)\}", pages.style())[which]
     colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", found))

@@ -52,7 +52,7 @@ def changes(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Print which items rose and fell between two releases, beyond noise and sampling."""
-    from crowdtally.reader.changes.comparing import changes as compare
+    from crowdtally.reader.changes.changes import changes as compare
 
     showing = answering.Showing(wanted, as_json, output)
     before, after = answering.opened(earlier), answering.opened(later, labels)

@@ -35,7 +35,7 @@ def demo(
     from crowdtally.facade import read, release
     from crowdtally.format import refuse_existing
     from crowdtally.lab.demo import DAYS, generate
-    from crowdtally.reader.asking.printing import believed_interval, whole
+    from crowdtally.reader.questions.text import believed_interval, whole
 
     Epsilon.of(epsilon)
     if records < _FEWEST:

@@ -18,8 +18,8 @@ def describe(
 ) -> None:
     """Say in plain words what a release counts, whom it protects and how far, and what not."""
     from crowdtally import format
-    from crowdtally.reader.describing.description import WIDTH
-    from crowdtally.reader.describing.description import describe as described
+    from crowdtally.reader.describe.description import WIDTH
+    from crowdtally.reader.describe.description import describe as described
 
     found = described(format.load(release, options.remark(quiet=False)))
     if as_json:

@@ -35,7 +35,7 @@ def export(
     debug: options.DebugOption = False,
 ) -> None:
     """Write a release for others: as metadata, or as pages. Exactly one of these is given."""
-    from crowdtally.reader.exporting.export import FORMS, SITE, Export
+    from crowdtally.reader.export import FORMS, SITE, Export
 
     forms = {"registry": registry, "croissant": croissant, SITE: site}
     asked = Export.of(forms, "--{} {}")

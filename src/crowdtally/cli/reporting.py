@@ -33,7 +33,7 @@ def report(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Write what a release promises, what that rests on and what it says, as one page to print."""
-    from crowdtally.reader.report.writing import check_target, write
+    from crowdtally.reader.report.page import check_target, write
 
     targets = _targets(output, pdf, as_json)
     for target in targets:

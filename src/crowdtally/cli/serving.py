@@ -45,7 +45,7 @@ def serve(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Serve releases as pages to explore, on this machine, until stopped with Ctrl-C."""
-    from crowdtally.reader.explorer.serving import serve as run
+    from crowdtally.reader.server.app import serve as run
 
     if not 0 <= port <= _HIGHEST:
         raise UsageError(f"a port is a number from 0 to {_HIGHEST}: received {port}.")

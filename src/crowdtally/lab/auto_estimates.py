@@ -38,7 +38,7 @@ from crowdtally.inference.stopping import squares_of
 from crowdtally.inference.tastes import Tastes
 from crowdtally.lab.truth import check_size
 from crowdtally.laws.base import NoiseLaw
-from crowdtally.reader.estimating.item_facts import over_contexts
+from crowdtally.reader.estimates.facts import over_contexts
 
 Floats = NDArray[np.float64]
 _AGAIN = "_again"

@@ -26,7 +26,7 @@ from crowdtally.format import NoisyTable
 from crowdtally.format.manifest import SPARSE, SummaryFacts
 from crowdtally.lab.truth import check_size
 from crowdtally.laws.base import as_counts
-from crowdtally.reader.estimating.sampled import Sampled
+from crowdtally.reader.estimates.cell_sums import Sampled
 
 Floats = NDArray[np.float64]
 

@@ -1,37 +1,74 @@
-"""Release: a published folder, with questions."""
+"""Release: every question a method."""
 
 from __future__ import annotations
 
 import copy
+import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from crowdtally.core.display import one_line
+from crowdtally import format
+from crowdtally.core.display import one_line, paragraph, table
 from crowdtally.core.numbers import show
+from crowdtally.core.privacy import in_words
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.format import Published, WithdrawalNote, tables
 from crowdtally.reader.answers.answer import AnswerList
 from crowdtally.reader.answers.catalogue import read_labels
-from crowdtally.reader.answers.labels import Labels
-from crowdtally.reader.asking.recommend import Wanted
-from crowdtally.reader.asking.recommend import recommend as _recommend
-from crowdtally.reader.asking.recommended import Recommendations
-from crowdtally.reader.asking.sum import Sum, range_of, stated_by, sum_over
-from crowdtally.reader.asking.top import top as _top
-from crowdtally.reader.asking.top_list import TopList
+from crowdtally.reader.answers.columns import Labels
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.describing.description import Description
-from crowdtally.reader.describing.description import describe as _describe
-from crowdtally.reader.estimating.estimator import Estimator
-from crowdtally.reader.exporting.export import SITE, Export
-from crowdtally.reader.notebook import release_table
-from crowdtally.reader.stated import all_of
+from crowdtally.reader.conditions import all_of
+from crowdtally.reader.describe.description import Description
+from crowdtally.reader.describe.description import describe as _describe
+from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.export import SITE, Export
+from crowdtally.reader.questions.recommend import Wanted
+from crowdtally.reader.questions.recommend import recommend as _recommend
+from crowdtally.reader.questions.recommendations import Recommendations
+from crowdtally.reader.questions.sum import Sum, range_of, stated_by, sum_over
+from crowdtally.reader.questions.top import top as _top
+from crowdtally.reader.questions.top_list import TopList
 
 if TYPE_CHECKING:
-    from crowdtally.reader.pages.source import Source
+    from crowdtally.reader.page_parts import Source
     from crowdtally.reader.report.facts import Facts
+
+
+# A release as a notebook shows it.
+
+_HEADS = ("table", "columns", "cells", "rows", "ε", "noise, std", "noise interval")
+
+
+def release_table(published: Published) -> str:
+    """What is promised, and what each table holds; its counts are what questions are for.
+
+    First of all, that it was withdrawn.
+    """
+    promised, tables = published.guarantee, published.tables
+    delta = f", δ {show(promised.delta)}" if promised.delta else ""
+    rows = (
+        (
+            one.name,
+            " × ".join(one.axes),
+            f"{one.cells:,}",
+            f"{one.published_cells:,}",
+            in_words(one.price),
+            f"{one.noise_std:.4g}",
+            f"±{one.interval_half_width:.6g}",
+        )
+        for one in tables
+    )
+    caption = f"Release: ε {show(promised.epsilon)}{delta}, counts of {published.counted}"
+    made = table(caption, _HEADS, rows, total=len(tables), right=_HEADS[2:])
+    asked = "Ask it: .top(10), .sum(…), .table(…); .describe() says in words what it is."
+    note = published.withdrawn
+    first = "" if note is None else paragraph(f"This release was {note}")
+    return first + made + paragraph(published.promise) + paragraph(asked)
+
+
+# Release: a published folder, with questions.
 
 _List = TypeVar("_List", bound=AnswerList[Any])
 
@@ -198,7 +235,7 @@ class Release:
         What is promised and to whom, what can undermine it, what it rests on, how ε was spent, and
         what the release says. Nothing is in it that is not in the release.
         """
-        from crowdtally.reader.report.writing import check_target, write
+        from crowdtally.reader.report.page import check_target, write
 
         check_target(Path(path))
         return write(self.report_facts(), path)
@@ -233,13 +270,13 @@ class Release:
         asked = Export.of(forms, "{}={}")
         if asked.form != SITE:
             return asked.run(self._published)
-        from crowdtally.reader.site.writing import write_site
+        from crowdtally.reader.site.pages import write_site
 
         return write_site(self.source(), asked.target)
 
     def source(self) -> Source:
         """What pages ask it."""
-        from crowdtally.reader.pages.source import Source
+        from crowdtally.reader.page_parts import Source
 
         return Source(self._axes, self._estimator, self._labels)
 
@@ -266,3 +303,13 @@ class Release:
 
     def _repr_html_(self) -> str:
         return release_table(self._published)
+
+
+# ``ct.load``: a folder becomes a release that can be asked; nothing of the curator is needed.
+
+_logger = logging.getLogger("crowdtally")
+
+
+def load(folder: str | os.PathLike[str]) -> Release:
+    """Open a release that was saved; an InputError says what is damaged."""
+    return Release(format.load(folder, _logger.warning))

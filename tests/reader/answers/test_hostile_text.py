@@ -9,7 +9,7 @@ import re
 import pytest
 
 import crowdtally as ct
-from crowdtally.reader.answers.csv_text import as_text
+from crowdtally.reader.answers.files import as_text
 from kit.answered import top_list
 
 RUNS = "=+-@|%"

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.reader.answers.labels import Labels
+from crowdtally.reader.answers.columns import Labels
 from kit.answered import HOSTILE, top_list
 from kit.stored import stored
 

@@ -23,11 +23,10 @@ import pytest
 from openpyxl.utils.escape import unescape
 
 import crowdtally as ct
-from crowdtally.reader.answers import files, spreadsheets
-from crowdtally.reader.answers.columns import columns_of
-from crowdtally.reader.answers.schema import schema_of
-from crowdtally.reader.asking.sum import Sum
-from crowdtally.reader.asking.top_list import TopItem
+from crowdtally.reader.answers import files
+from crowdtally.reader.answers.columns import columns_of, schema_of
+from crowdtally.reader.questions.sum import Sum
+from crowdtally.reader.questions.top_list import TopItem
 from kit.answered import FORMULAS, HOSTILE, top_list
 from kit.stored import stored
 
@@ -133,7 +132,7 @@ def test_a_workbook_has_strings_and_numbers_and_nothing_that_runs(tmp_path: Path
         label, shown = expected["label"], cells["label"].value
         assert cells["label"].data_type == "s"
         # A sheet spells control characters out, as Excel does; this reader takes them so.
-        assert spreadsheets.cut(label) in (shown or "", unescape(shown or ""))
+        assert files.cut(label) in (shown or "", unescape(shown or ""))
         assert cells["above_floor"].value is True
         assert cells["item"].value == expected["item"]
         assert cells["estimate_low"].value is None
@@ -142,9 +141,9 @@ def test_a_workbook_has_strings_and_numbers_and_nothing_that_runs(tmp_path: Path
 def test_a_workbook_cuts_long_text_and_refuses_too_many_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(spreadsheets.cut("x" * 100_000)) == 32_767
-    assert len(spreadsheets.cut("\U0001f600" * 100_000).encode("utf-16-le")) <= 2 * 32_767
-    monkeypatch.setattr(spreadsheets, "MOST_ROWS", 2)
+    assert len(files.cut("x" * 100_000)) == 32_767
+    assert len(files.cut("\U0001f600" * 100_000).encode("utf-16-le")) <= 2 * 32_767
+    monkeypatch.setattr(files, "MOST_ROWS", 2)
     written(top_list(["a", "b"]), tmp_path, ".xlsx")
     with pytest.raises(ct.UsageError, match=r"2 rows.*has 3.*\.parquet"):
         top_list(["a", "b", "c"]).write(tmp_path / "more.xlsx")

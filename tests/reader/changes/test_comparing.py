@@ -12,7 +12,7 @@ import crowdtally as ct
 from crowdtally.core.counts import Keeping
 from crowdtally.errors import UsageError
 from crowdtally.format.withdrawal import write_note
-from crowdtally.reader.changes.change_list import ChangeList
+from crowdtally.reader.changes.changes import ChangeList
 from crowdtally.reader.changes.measured import bounds_of
 from crowdtally.reader.release import Release
 from kit.answered import HOSTILE

@@ -12,7 +12,7 @@ from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.cumulants import cumulants
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.changes.discovering import adjusted, discovered, harmonic
+from crowdtally.reader.changes.significance import adjusted, discovered, harmonic
 from crowdtally.reader.changes.tails import Errors, Noise, Sample, reach, tail
 
 LEAST = 1e-12

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crowdtally.format import load
-from crowdtally.reader.describing.description import Description, describe
+from crowdtally.reader.describe.description import Description, describe
 from kit.adaptive import PASSED_OVER, adaptive
 
 

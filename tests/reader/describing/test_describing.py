@@ -20,8 +20,8 @@ from crowdtally.curator.request.method import PARTS as ALL_PARTS
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.format import Published, load
-from crowdtally.reader.describing import protection
-from crowdtally.reader.describing.description import Description, describe
+from crowdtally.reader.describe import protection
+from crowdtally.reader.describe.description import Description, describe
 from kit.hamlet import hamlet
 from kit.stored import NAMES, stored
 

@@ -18,10 +18,9 @@ from crowdtally.format import load
 from crowdtally.inference.contexts import consistent_items
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.believed import Believed
-from crowdtally.reader.estimating.covering import same_records
-from crowdtally.reader.estimating.estimator import LEVEL, Estimator, _like
-from crowdtally.reader.estimating.shrunk import InContexts, shrink
+from crowdtally.reader.estimates.cell_sums import Believed
+from crowdtally.reader.estimates.contexts import InContexts, shrink
+from crowdtally.reader.estimates.estimator import LEVEL, Estimator, _like, same_records
 from kit.made import GivenNoise, made, visits
 from kit.silent import SilentDraws
 from kit.stored import stored

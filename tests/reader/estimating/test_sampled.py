@@ -16,7 +16,7 @@ from crowdtally.laws.base import Combination
 from crowdtally.laws.floors import empty_cell
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.estimating.sampled import Sampled, weighted_sum
+from crowdtally.reader.estimates.cell_sums import Sampled, weighted_sum
 from kit.sums import sampled, sum_of, table_of, told_by
 
 SCALE = Fraction(10)

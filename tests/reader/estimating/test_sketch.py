@@ -12,7 +12,7 @@ from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.curator.transforms.base import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.reader.estimating.sketch import sketch_sum
+from crowdtally.reader.estimates.cell_sums import sketch_sum
 from kit.words import Seeded
 
 RNG = np.random.default_rng(1)

@@ -12,7 +12,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.format import load
-from crowdtally.reader.estimating import store
+from crowdtally.reader.estimates import cache as store
 from kit.stored import stored
 
 LONG = stored("long-list")
@@ -40,7 +40,7 @@ def test_what_is_kept_answers_as_what_is_computed(
     first = asked()
     assert kept(cache).stat().st_mode & 0o077 == 0
     with monkeypatch.context() as patched:
-        patched.setattr("crowdtally.reader.estimating.estimator.estimate_items", _fails)
+        patched.setattr("crowdtally.reader.estimates.estimator.estimate_items", _fails)
         assert asked() == first  # nothing is computed
         patched.setenv(store.VARIABLE, "")
         with pytest.raises(RuntimeError):

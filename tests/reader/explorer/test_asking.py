@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import crowdtally as ct
-from crowdtally.reader.explorer import view as view_module
-from crowdtally.reader.explorer.index import Index, folded
+from crowdtally.reader.server import view as view_module
+from crowdtally.reader.server.releases import Index, folded
 from kit.made import made, visits
 from kit.served import LABELS, Served, serving
 

@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 import crowdtally as ct
-from crowdtally.reader.explorer.app import FORMATS
-from crowdtally.reader.explorer.views import VIEWS
+from crowdtally.reader.server.app import FORMATS
+from crowdtally.reader.server.views import VIEWS
 from crowdtally.web.gate import TITLES
 from kit.served import KINDS, Served
 

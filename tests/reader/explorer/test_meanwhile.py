@@ -17,9 +17,8 @@ from crowdtally.core.deadline import TooMuchError
 from crowdtally.errors import InputError
 from crowdtally.format import tables
 from crowdtally.format.withdrawal import write_note
-from crowdtally.reader.explorer import opened as module
-from crowdtally.reader.explorer.opened import Opened
-from crowdtally.reader.explorer.shelf import Shelf, slug
+from crowdtally.reader.server import releases as module
+from crowdtally.reader.server.releases import Opened, Shelf, slug
 from kit.hamlet import hamlet
 from kit.served import Served, serving
 from kit.stored import stored
@@ -323,7 +322,7 @@ def test_questions_at_once_are_all_answered(still: Two) -> None:
 def test_a_question_that_needs_too_much_memory_is_refused(
     made: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crowdtally.reader.explorer.serving.MEMORY", "20MB")
+    monkeypatch.setattr("crowdtally.reader.server.app.MEMORY", "20MB")
     large = "SELECT count(DISTINCT hash(range)) FROM range(3000000)"
     with serving([ct.load(made)]) as server:
         server.until_ready()

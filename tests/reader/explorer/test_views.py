@@ -10,7 +10,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 
 import crowdtally as ct
-from crowdtally.reader.explorer.views import VIEWS
+from crowdtally.reader.server.views import VIEWS
 from crowdtally.web.gate import HEADERS
 from kit.hostile import ITEMS
 from kit.served import KINDS, LABELS, Served

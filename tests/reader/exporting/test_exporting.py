@@ -23,7 +23,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 import crowdtally as ct
-from crowdtally.reader.exporting.registry import TO_ADD, _above
+from crowdtally.reader.export import TO_ADD, _above
 from kit.command import crowdtally
 from kit.damaged import edit, of_kind
 from kit.made import made

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml as reading
 
-from crowdtally.reader.exporting.yaml import Bullets, Entry, Number, quoted, yaml
+from crowdtally.reader.export import Bullets, Entry, Number, quoted, yaml
 
 TEXTS = [
     "", " ", "plain", "# no comment", "a: b", "- a", "yes", "null", "1.5", "~", "!!python/none x",

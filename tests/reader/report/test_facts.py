@@ -12,9 +12,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.format.withdrawal import write_note
-from crowdtally.reader.report.charts import top_figure
+from crowdtally.reader.report.charts import heat_figure, top_figure
 from crowdtally.reader.report.facts import SCHEMA, Facts, facts_of
-from crowdtally.reader.report.heat_map import heat_figure
 from crowdtally.reader.report.page import page
 from kit.adaptive import PASSED_OVER, adaptive
 from kit.auto_made import release_way

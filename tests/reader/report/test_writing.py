@@ -11,7 +11,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.files import write_new
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.reader.report import writing
+from crowdtally.reader.report import page as writing
 from crowdtally.web import pages
 from kit.stored import stored
 

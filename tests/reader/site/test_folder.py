@@ -9,7 +9,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.reader.site.folder import new_folder
+from crowdtally.reader.site.site import new_folder
 from kit.stored import stored
 
 

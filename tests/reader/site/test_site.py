@@ -21,12 +21,11 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.format.withdrawal import write_note
-from crowdtally.reader.pages.source import Source
-from crowdtally.reader.pages.tables import special_numbers
-from crowdtally.reader.site import index, places
-from crowdtally.reader.site.downloads import copy_release
+from crowdtally.reader.page_parts import Source, special_numbers
+from crowdtally.reader.site import pages as index
+from crowdtally.reader.site import site as places
 from crowdtally.reader.site.pages import overview_page
-from crowdtally.reader.site.site import Site
+from crowdtally.reader.site.site import Site, copy_release
 from crowdtally.web.pages import grouped
 from kit.adaptive import adaptive
 from kit.auto_made import release_way

@@ -161,7 +161,7 @@ def test_steps_are_stopped_between_them() -> None:
 
 def test_a_sketch_stops_between_its_rows() -> None:
     from crowdtally.core.hierarchy import Sketching
-    from crowdtally.reader.estimating.sketch import sketch_sum
+    from crowdtally.reader.estimates.cell_sums import sketch_sum
 
     one, cells = Patience(), np.arange(5)
     sketching = Sketching(100, 8, 2, 1)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from crowdtally.core.display import printable_json
-from crowdtally.reader.answers.columns import Column, columns_of
-from crowdtally.reader.answers.labels import Labels
+from crowdtally.reader.answers.columns import Column, Labels, columns_of
 
 Row = TypeVar("Row")
 
@@ -55,25 +54,25 @@ class AnswerTable:
 
     def to_csv(self) -> str:
         """CSV text with a header; text that a spreadsheet would run begins with an apostrophe."""
-        from crowdtally.reader.answers.csv_text import csv_text
+        from crowdtally.reader.answers.files import csv_text
 
         return csv_text(self.columns, self.to_dicts())
 
     def to_pandas(self) -> Any:
         """A pandas frame."""
-        from crowdtally.reader.answers.frames import pandas_frame
+        from crowdtally.reader.answers.files import pandas_frame
 
         return pandas_frame(self.columns, self.to_dicts())
 
     def to_polars(self) -> Any:
         """A Polars frame."""
-        from crowdtally.reader.answers.frames import polars_frame
+        from crowdtally.reader.answers.files import polars_frame
 
         return polars_frame(self.columns, self.to_dicts())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Arrow's stream interface: ``pyarrow.table(answer)``, ``polars.DataFrame(answer)``."""
-        from crowdtally.reader.answers.frames import relation
+        from crowdtally.reader.answers.files import relation
 
         return relation(self.columns, self.to_dicts()).__arrow_c_stream__(requested_schema)
 

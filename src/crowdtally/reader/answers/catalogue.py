@@ -10,8 +10,7 @@ from typing import Any
 
 from crowdtally.core.row_files import RowFile, file_and_column, opened
 from crowdtally.errors import InputError, UsageError, did_you_mean
-from crowdtally.reader.answers.columns import LABELS
-from crowdtally.reader.answers.labels import Labels, some_items
+from crowdtally.reader.answers.columns import LABELS, Labels, some_items
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}(\.0*)?")
 

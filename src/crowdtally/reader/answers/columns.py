@@ -1,11 +1,17 @@
-"""The columns of an answer: names and kinds follow from its rows' dataclass, not from values."""
+"""Columns, labels, JSON schema of answers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from crowdtally.core.display import some
+from crowdtally.errors import InputError
+
+# The columns of an answer: names and kinds follow from its rows' dataclass, not from values.
 
 Kind = Literal["text", "integer", "float", "boolean"]
 
@@ -69,3 +75,98 @@ def _column(name: str, hint: Any) -> Column:
         raise TypeError(f"{name!r} is a {hint}: a column is text, a number or true and false")
     (member,) = members
     return Column(name, _KINDS[member], optional)
+
+
+# The JSON schema of an answer, from its rows' dataclass.
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TYPES = {"text": "string", "integer": "integer", "float": "number", "boolean": "boolean"}
+
+
+def schema_of(row: type, *, many: bool) -> dict[str, Any]:
+    """The schema of a list of such rows, or of one; labels are there where they were asked for."""
+    columns = columns_of(row, LABELS)
+    one = {
+        "type": "object",
+        "properties": {column.name: {"type": type_of(column)} for column in columns},
+        "required": [column.name for column in columns if column.name not in LABELS],
+        "additionalProperties": False,
+    }
+    return {"$schema": DIALECT} | ({"type": "array", "items": one} if many else one)
+
+
+def type_of(column: Column) -> str | list[str]:
+    """The JSON type of a column's values, or which there may be."""
+    found = ["string", "integer"] if column.either else [_TYPES[column.kind]]
+    found += ["null"] if column.optional else []
+    return found if len(found) > 1 else found[0]
+
+
+# Labels and categories of items, from a public catalogue.
+
+_FEW = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """What a public catalogue says about items."""
+
+    labels: Mapping[Any, str | None]
+    """The label of each item; None where the catalogue has none."""
+    categories: Mapping[Any, str | None] | None = None
+    """The category of each, where the catalogue has categories."""
+    source: str = "the dictionary of labels"
+    """Where they come from, for messages."""
+
+    @classmethod
+    def of(cls, labels: Mapping[Any, str | None]) -> Labels:
+        """From a dictionary of labels.
+
+        Raises:
+            InputError: a label is not text that a file could hold.
+        """
+        made = {one: None if of is None else str(of) for one, of in labels.items()}
+        bad = [one for one, of in made.items() if of is not None and not _is_unicode(of)]
+        if bad:
+            raise InputError(
+                f"{cls.source} has labels that are not text in Unicode, of {some_items(bad)}."
+            )
+        return cls(made)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Which columns they add to an answer."""
+        return LABELS if self.categories is not None else LABELS[:1]
+
+    def beside(self, item: Any) -> dict[str, str | None]:
+        """What stands beside an item."""
+        categories = {} if self.categories is None else self.categories
+        return {"label": self.labels[item], "category": categories.get(item)}
+
+    def refuse_missing(self, items: Iterable[Any]) -> None:
+        """Every item must have its place in the catalogue."""
+        missing = [item for item in items if item not in self.labels]
+        if not missing:
+            return
+        raise InputError(
+            f"{self.source} misses {some_items(missing)}. Add a row for each; a label may be left "
+            "empty."
+        )
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
+
+
+def some_items(items: Sequence[Any]) -> str:
+    """How many items, and a few of them: the release lists them for everybody.
+
+    >>> some_items(["a"]), some_items(range(5))
+    ("1 item of the release ('a')", '5 items of the release (0, 1, 2 … and 2 more)')
+    """
+    what = "1 item" if len(items) == 1 else f"{len(items):,} items"
+    return f"{what} of the release ({some(items[:_FEW], len(items))})"

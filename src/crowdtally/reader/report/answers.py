@@ -13,13 +13,11 @@ import numpy as np
 from crowdtally.core.registry import quoted
 from crowdtally.errors import UsageError
 from crowdtally.format import tables
-from crowdtally.reader.asking.floor import floor_of_cells
-from crowdtally.reader.asking.sum import Sum, stated_by, sum_over
-from crowdtally.reader.asking.top import top
-from crowdtally.reader.asking.top_list import TopList
-from crowdtally.reader.axes import Axes
-from crowdtally.reader.estimating.estimator import Estimator
-from crowdtally.reader.lookup import AxisLookup, Value
+from crowdtally.reader.axes import Axes, AxisLookup, Value
+from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.questions.sum import Sum, stated_by, sum_over
+from crowdtally.reader.questions.top import top
+from crowdtally.reader.questions.top_list import TopList, floor_of_cells
 
 TOP = 20
 """Items of the list."""

@@ -1,25 +1,304 @@
-"""All facts of a report as one structure, which is also its JSON (docs/report.md)."""
+"""Facts of a report (its JSON)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from math import prod
 from typing import Any
 
 from crowdtally.core import display
 from crowdtally.core.numbers import show
 from crowdtally.format import Published
-from crowdtally.reader.asking.sum import Sum
-from crowdtally.reader.asking.top_list import TopList
+from crowdtally.format.load import what_counts
+from crowdtally.format.manifest import AUTO, DISTINCT, Standing, TableFacts
 from crowdtally.reader.axes import Axes
-from crowdtally.reader.describing.promise import beliefs
-from crowdtally.reader.describing.withdrawal import withdrawal_lines
-from crowdtally.reader.estimating.estimator import Estimator
+from crowdtally.reader.describe.description import (
+    belief_after,
+    left_words,
+    spending_lines,
+    standing_words,
+    withdrawal_lines,
+)
+from crowdtally.reader.describe.promise import beliefs
+from crowdtally.reader.describe.protection import part_words, parts_lines
+from crowdtally.reader.describe.tables import course_lines, table_lines
+from crowdtally.reader.estimates.cell_sums import TRUE
+from crowdtally.reader.estimates.estimator import Estimator, is_bounded
+from crowdtally.reader.questions.sum import Sum
+from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.answers import Asking, Distribution, HeatMap, InContext, Labels, Pairs
-from crowdtally.reader.report.size import Check, Listed, TableSize, checks, lists, table_sizes
-from crowdtally.reader.report.spent import Budget, Spent, budget, spent
-from crowdtally.reader.report.words import Level, levels
+from crowdtally.reader.report.levels import Level, levels
+
+# How ε was spent: the numbered steps, and the budget before and after.
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the release."""
+
+    place: int
+    """1 for the first."""
+    name: str
+    """The step's name; without ``auto``, that of a part of ε."""
+    cost: str
+    """What it cost, exact; 0 where it was not taken."""
+    paid_in: str
+    """What the cost is: ``epsilon``, or ``rho`` of zCDP."""
+    share: float
+    """The same as a share of the whole."""
+    why: str
+    """Why it was taken or passed over, or what it paid for."""
+    decided: Mapping[str, Any]
+    """What was decided for it, in ``auto``."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The account of one release."""
+
+    steps: tuple[Step, ...]
+    """In their order; also those of ``auto`` that were passed over."""
+    unspent: str
+    """What was charged and not spent: it is not given back."""
+    words: tuple[str, ...]
+    """What is said of it."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What the ledger said when the release was made: exact amounts of ε, or of ρ and δ."""
+
+    before: str
+    """Spent on the dataset before."""
+    charged: str
+    """By this release."""
+    after: str
+    """Spent with it."""
+    limit: str | None
+    """What may be spent; None where no limit was set."""
+    left: str | None
+    """What was left of the limit."""
+    delta: str
+    """δ that was charged."""
+    belief_after: str | None
+    """What a belief of 50% about one person can become at most by all releases together."""
+    unit: str
+    """What the amounts are: ``ε``; empty where each says it."""
+    words: tuple[str, ...]
+    """What is said of it."""
+
+
+def spent(published: Published) -> Spent:
+    """The steps with their shares."""
+    auto, price = published.auto, published.guarantee.price
+    if auto is None:
+        parts = {name: Fraction(part) for name, part in published.metadata["split"].items()}
+        steps = [
+            Step(
+                place,
+                name,
+                str(price * part),
+                price.field,
+                float(part),
+                part_words(published, name),
+                {},
+            )
+            for place, (name, part) in enumerate(parts.items(), start=1)
+        ]
+        return Spent(tuple(steps), "0", tuple(parts_lines(published)))
+    steps = [
+        Step(
+            place,
+            one.name,
+            show(one.cost),
+            one.paid_in,
+            float(auto.share(one, published.guarantee.epsilon)),
+            one.why,
+            one.facts,
+        )
+        for place, one in enumerate(auto.steps, start=1)
+    ]
+    first, *said = course_lines(published)
+    words = (first, *said[len(steps) :], *parts_lines(published))
+    return Spent(tuple(steps), show(auto.unspent), words)
+
+
+def budget(published: Published) -> Budget:
+    """The dataset's budget, before and after."""
+    charged = published.charged
+    said = standing_words if charged.by_zcdp else _epsilon
+    own = f"ρ {show(charged.rho)}" if charged.rho is not None else said(Standing(charged.epsilon))
+    return Budget(
+        said(charged.spent_before),
+        own,
+        said(charged.spent_after),
+        None if charged.limit is None else said(charged.limit),
+        left_words(published),
+        show(charged.delta),
+        belief_after(published),
+        "" if charged.by_zcdp else "ε",
+        tuple(spending_lines(published)),
+    )
+
+
+def _epsilon(standing: Standing) -> str:
+    return show(standing.epsilon)
+
+
+# How large a release is, how far its numbers may be off, and how it can be checked.
+
+UNKNOWN = "cannot be known from this release"
+NONE = "none: nothing was cut"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One public list."""
+
+    name: str
+    """The column."""
+    values: int
+    """How many values it has."""
+    discovered: bool
+    """Whether the release itself found them."""
+
+
+@dataclass(frozen=True)
+class TableSize:
+    """One table of the release: its size, its noise, and what bounding took away from it."""
+
+    name: str
+    """The table's name."""
+    file: str
+    """Its file in the folder."""
+    words: str
+    """What it holds."""
+    columns: tuple[str, ...]
+    """The columns that name a cell."""
+    cells: int
+    """Cells, nodes, coefficients or buckets, published or not."""
+    rows: int
+    """Rows of its file."""
+    bytes: int
+    """Size of its file."""
+    cost: str
+    """Its part of ε, or of ρ, exact; with a table that it refines, what both cost together."""
+    paid_in: str
+    """What the cost is: ``epsilon``, or ``rho`` of zCDP."""
+    refines: str | None
+    """The table whose noise it refines; None where its noise is its own."""
+    most: float
+    """What one person can change, as a count: in all cells together, or ``per_cell`` in each."""
+    per_cell: bool
+    """Whether that is in each cell, in however many."""
+    noise: str
+    """The law of its noise."""
+    noise_std: float
+    """Standard deviation of the noise of one cell: the typical error by noise."""
+    interval: float
+    """Half the width of the noise interval."""
+    level: str
+    """How likely the noise lies within it."""
+    publishing: str
+    """Which cells are published."""
+    transform: str
+    """What became of the counts before noise was added."""
+    bounding: str
+    """The error by bounding: none, unknown, or what is known of it."""
+
+
+def lists(published: Published) -> tuple[Listed, ...]:
+    """The public lists."""
+    return tuple(Listed(one.name, one.length, one.is_discovered) for one in published.domain.lists)
+
+
+def table_sizes(published: Published, whole: Sum | None) -> tuple[TableSize, ...]:
+    """Each table."""
+    lines = list(table_lines(published))
+    return tuple(
+        _sized(published, table, words, whole)
+        for table, words in zip(published.tables, lines, strict=True)
+    )
+
+
+def _sized(published: Published, table: TableFacts, words: str, whole: Sum | None) -> TableSize:
+    return TableSize(
+        table.name,
+        table.file,
+        words,
+        table.columns,
+        table.cells,
+        table.published_cells,
+        published.path(table).stat().st_size,
+        str(table.price),
+        table.price.field,
+        table.kind.refines,
+        1.0 if table.law.per_cell else float(table.sensitivity * table.law.unit),
+        table.law.per_cell,
+        table.law.kind,
+        table.noise_std,
+        table.interval_half_width,
+        show(table.interval_level),
+        table.publishing,
+        table.transform.kind,
+        _bounding(published, table, whole),
+    )
+
+
+def _bounding(published: Published, table: TableFacts, whole: Sum | None) -> str:
+    """The part of the error that is not noise, as far as a release can say it."""
+    if not is_bounded(published) or published.method.bounding == DISTINCT or table.law.per_cell:
+        return NONE
+    if published.method.bounding == AUTO and table.law.unit == 1:
+        return NONE
+    if published.method.bounding != AUTO:
+        return f"{what_counts(published, table).words()}; what that leaves out {UNKNOWN}"
+    lost = lost_share(whole)
+    if lost is None or whole is None or whole.table != table.name:
+        return "rows were scaled down; estimates allow for it"
+    share = f"about {lost:.0%}" if lost >= 0.01 else "less than 1%"
+    return f"{share} of all counts were lost by scaling down; estimates put it back"
+
+
+def lost_share(whole: Sum | None) -> float | None:
+    """The share of all counts that bounding took away; None where it was not measured."""
+    if whole is None or whole.covers != TRUE or whole.value is None or whole.estimate <= 0:
+        return None
+    return min(max(1 - whole.value / whole.estimate, 0.0), 1.0)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something that a reader can do."""
+
+    command: str
+    """What to type, in the folder that holds the release."""
+    words: str
+    """What it does."""
+
+
+def checks(published: Published) -> tuple[Check, ...]:
+    """How the release can be checked."""
+    name = shlex.quote(published.folder.name or "RELEASE")
+    return (
+        Check(
+            f"crowdtally check {name}",
+            "Checks every file against its hash, every row against the public lists and the noise.",
+        ),
+        Check(
+            f"crowdtally check {name} --ledger LEDGER",
+            "Checks the same, and the charge in the ledger; for whoever may read that ledger.",
+        ),
+        Check(f"crowdtally describe {name}", "Prints the sentences of this report."),
+        Check(f"crowdtally report {name} --json", "Prints all facts of this report, for programs."),
+        Check("crowdtally check", "Tests noise, engine and ledger of your own installation."),
+    )
+
+
+# All facts of a report as one structure, which is also its JSON (docs/report.md).
 
 SCHEMA = "crowdtally-report/1"
 """Name and version of the layout of the JSON."""

@@ -1,18 +1,22 @@
-"""The report as a page: facts, charts and tables in one file, without scripts."""
+"""HTML and PDF."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 
+from crowdtally.core.files import refuse_taken, write_new
 from crowdtally.core.privacy import Epsilon, Rho
+from crowdtally.errors import UsageError
 from crowdtally.laws.conversion import percent as percent_of
-from crowdtally.reader.report.charts import figures, noise_warning, steps_chart, top_numbers
-from crowdtally.reader.report.drawing import Name
-from crowdtally.reader.report.facts import Facts
-from crowdtally.reader.report.size import TableSize
-from crowdtally.reader.report.spent import Step
+from crowdtally.reader.report.charts import Name, figures, noise_warning, steps_chart, top_numbers
+from crowdtally.reader.report.facts import Facts, Step, TableSize
+from crowdtally.web.extras import needs
 from crowdtally.web.pages import Shown, between, grouped, rendered, value
+
+# The report as a page: facts, charts and tables in one file, without scripts.
 
 _PACKAGE = "crowdtally.reader.report"
 _LETTERS = {kind.field: kind.letter for kind in (Epsilon, Rho)}
@@ -178,3 +182,57 @@ def pairs_table(facts: Facts, name: Name) -> Shown | None:
         note=f"{warning}Noise floor {grouped(found.floor)}: where nobody is counted, the largest "
         f"of {grouped(found.cells)} such counts exceeds it with a probability of at most 5%.",
     )
+
+
+# A report is written whole or not at all, and never over a file that is there.
+
+SUFFIXES = (".html", ".json", ".pdf")
+"""What a file's name may end in."""
+
+
+def write(facts: Facts, path: str | os.PathLike[str]) -> Path:
+    """Write the report; the file's ending says as what.
+
+    Args:
+        facts: of a release.
+        path: a new file: ``.html``, ``.json`` or ``.pdf``.
+    """
+    target = Path(path)
+    check_target(target)
+    write_new(target, _content(facts, target.suffix.lower()))
+    return target
+
+
+def check_target(target: Path) -> None:
+    """Refuse what cannot be written there, before anything is computed."""
+    if target.suffix.lower() not in SUFFIXES:
+        raise UsageError(
+            f"a report is a file that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}: "
+            f"received {target.name!r}. Type -o report.html."
+        )
+    refuse_taken(target)
+    if target.suffix.lower() == ".pdf":
+        needs("weasyprint", "a report as PDF", "pdf")
+
+
+def _content(facts: Facts, suffix: str) -> bytes:
+    match suffix:
+        case ".json":
+            return (facts.to_json() + "\n").encode()
+        case ".pdf":
+            return pdf(facts)
+    return page(facts).encode()
+
+
+def pdf(facts: Facts) -> bytes:
+    """The report on paper, by WeasyPrint."""
+    needs("weasyprint", "a report as PDF", "pdf")
+    import weasyprint
+
+    # Nothing is fetched: what is needed stands in the page.
+    made = weasyprint.HTML(string=page(facts, fixed_colours=True), url_fetcher=_refuse)
+    return bytes(made.write_pdf())
+
+
+def _refuse(url: str, *_: object, **__: object) -> dict[str, object]:
+    raise ValueError("a report has nothing from outside")

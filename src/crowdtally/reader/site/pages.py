@@ -1,34 +1,189 @@
-"""Each page of a site, from its template."""
+"""Its pages, written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from crowdtally.reader.asking.recommended import Recommendations
-from crowdtally.reader.asking.special import NOTHING
-from crowdtally.reader.asking.top_list import TopList
-from crowdtally.reader.pages.source import Context
-from crowdtally.reader.pages.tables import further, special_numbers, top_picture
+from crowdtally.reader.answers.answer import AnswerTable
+from crowdtally.reader.page_parts import Context, Source, further, special_numbers, top_picture
+from crowdtally.reader.questions.recommendations import Recommendations
+from crowdtally.reader.questions.special import NOTHING
+from crowdtally.reader.questions.sum import Sum
+from crowdtally.reader.questions.top_list import TopItem, TopList
 from crowdtally.reader.report.answers import TOP as FIRST
 from crowdtally.reader.report.charts import spread_figure
+from crowdtally.reader.report.page import page as report_page
 from crowdtally.reader.report.page import pairs_table
-from crowdtally.reader.site.downloads import Download
-from crowdtally.reader.site.index import MOST_INDEXED, index_of
-from crowdtally.reader.site.places import Group, Place
 from crowdtally.reader.site.site import (
     CONTEXTS,
     DOWNLOADS,
     LISTS,
     METADATA,
     OVERVIEW,
+    RELEASE,
+    REPORT,
     SEARCH,
     TOP,
+    Download,
+    Group,
+    Place,
     Site,
+    copy_release,
+    linked_data,
+    listed,
+    new_folder,
+    released,
 )
-from crowdtally.reader.site.tables import download_table, group_links, group_table, place_words
-from crowdtally.web.pages import grouped, moment, value
+from crowdtally.web.extras import needs
+from crowdtally.web.pages import NO_NUMBER, Shown, between, grouped, moment, value
+
+# The tables of a site about its own pages and files.
+
+
+def place_words(place: Place) -> str:
+    """Where a page is about: ``day = Friday``."""
+    return ", ".join(f"{value(name, 40)} = {value(at, 40)}" for name, at in place.context.items())
+
+
+def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
+    """The pages of one context, with how many there are in each."""
+    counted = next((one.counted for one in sums if one is not None), "counts")
+    noisy = any(one is not None and one.value is not None for one in sums)
+    columns = 3 if noisy else 2
+    rows = [
+        (_values(place), *_sum(one)[:columns])
+        for place, one in zip(group.places, sums, strict=True)
+    ]
+    of = _name(group)
+    said = [
+        f"{grouped(group.left_out)} further values have no page here; `crowdtally top` knows them."
+    ] * bool(group.left_out)
+    said += dict.fromkeys(one.estimate_words for one in sums if one is not None and one.assumes)
+    heads = (of, f"Estimate ({counted})", "95% interval", *["Noisy sum"] * noisy)
+    links = [place.file for place in group.places]
+    return Shown(f"The values of {of}", heads, rows, note=" ".join(said), links=links)
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links to the first pages of a group."""
+
+    name: str
+    """Of the context, or contexts."""
+    links: Sequence[tuple[str, str]]
+    """Address and words of each."""
+    more: bool
+    """Whether there are further ones."""
+
+
+def group_links(group: Group, most: int) -> Links:
+    """The first pages of a group."""
+    links = [(place.file, _values(place)) for place in group.places[:most]]
+    return Links(_name(group), links, len(group.places) > most)
+
+
+def _name(group: Group) -> str:
+    return " and ".join(value(one, 40) for one in group.contexts)
+
+
+def _values(place: Place) -> str:
+    return ", ".join(value(at) for at in place.context.values())
+
+
+def _sum(found: Sum | None) -> tuple[str, str, str]:
+    if found is None:
+        return (NO_NUMBER,) * 3
+    within = between(found.estimate_low, found.estimate_high)
+    return grouped(found.estimate), within, grouped(found.value)
+
+
+def download_table(files: Sequence[Download]) -> Shown:
+    """Files to download."""
+    rows = [(one.path, one.words, grouped(one.size)) for one in files]
+    links = [one.path for one in files]
+    return Shown("Files", ("File", "What it holds", "Bytes"), rows, words=(0, 1), links=links)
+
+
+# What the search page knows: names of items with their numbers, and names of pages.
+
+MOST_INDEXED = 10_000
+"""Items that the search knows."""
+SHORT = 100
+"""Items of each list, where the release has lists in contexts alone."""
+LONGEST = 80
+"""Letters of a name that are searched."""
+
+
+@dataclass(frozen=True)
+class Index:
+    """What is searched, all of it text as it is shown."""
+
+    heads: Sequence[str]
+    """Of the columns of an item; the first is its name."""
+    words: Sequence[int]
+    """Places of the columns that are words, which are searched."""
+    items: Sequence[Sequence[str]]
+    """As many texts as heads for each item."""
+    pages: Sequence[tuple[str, str]]
+    """Name and address of each page."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the script."""
+        return {"words": self.words, "items": self.items, "pages": self.pages}
+
+
+def index_of(site: Site) -> Index:
+    """The index, bounded: the largest items."""
+    source = site.source
+    categories = source.labels is not None and source.labels.categories is not None
+    overall = source.popular(MOST_INDEXED, {})
+    rows = _in_contexts(site) if overall is None else ((row, "") for row in overall.rows)
+    numbers = [f"Estimate ({site.facts.counted})", "95% interval", "Noisy count", "Rank"]
+    words = [*["Category"] * categories, *["Where"] * (overall is None)]
+    places = [0, *(len(numbers) + place for place in range(1, len(words) + 1))]
+
+    def entry(row: TopItem, where: str) -> list[str]:
+        category = [value(row.category or "", LONGEST)] * categories
+        name = value(source.name(row.item), LONGEST)
+        return [name, *_numbers(row), *category, *[where] * (overall is None)]
+
+    items = [entry(row, where) for row, where in islice(rows, MOST_INDEXED)]
+    return Index(["Item", *numbers, *words], places, items, list(_pages(site)))
+
+
+def _in_contexts(site: Site) -> Iterator[tuple[TopItem, str]]:
+    """The lists of all pages, where there is no other."""
+    for group in site.groups:
+        yield from _of_group(site, group)
+
+
+def _of_group(site: Site, group: Group) -> Iterator[tuple[TopItem, str]]:
+    for place in group.places:
+        listed: TopList | None = site.source.popular(SHORT, place.context)
+        for row in () if listed is None else listed.rows:
+            yield row, place_words(place)
+
+
+def _numbers(row: TopItem) -> tuple[str, str, str, str]:
+    within = between(row.estimate_low, row.estimate_high)
+    return grouped(row.estimate), within, grouped(row.count), grouped(row.rank)
+
+
+def _pages(site: Site) -> Iterator[tuple[str, str]]:
+    for group in site.groups:
+        for place in group.places:
+            yield place_words(place), place.file
+    if not site.groups:  # the values stand together on one page
+        for spread in site.facts.distributions:
+            for one in spread.values:
+                yield f"{value(spread.name, 40)} = {value(one.value, 40)}", CONTEXTS
+
+
+# Each page of a site, from its template.
 
 FEW = 31
 """Links to pages of one context that stand on the overview."""
@@ -200,3 +355,66 @@ def _said(site: Site) -> list[tuple[str, str]]:
         ("Lists", ", ".join(lists)),
         ("Combinations of their values", grouped(facts.domain_cells)),
     ]
+
+
+# A site is written page by page, into a folder that gets its name at the end.
+
+
+def write_site(source: Source, target: Path) -> Path:
+    """Write the site of a release to a new folder, whole or not at all."""
+    needs("jinja2", "a site", "report")
+    needs("vl_convert", "a site", "report")
+    with new_folder(target) as folder:
+        _Writing(Site.of(source), folder).run()
+    return target
+
+
+@dataclass(eq=False)
+class _Writing:
+    """A site on its way to its folder."""
+
+    site: Site
+    folder: Path
+    files: list[Download] = field(default_factory=list)
+
+    def run(self) -> None:
+        site, published = self.site, self.site.source.published
+        copy_release(published, self.folder / RELEASE)
+        self.files += released(published, self.folder, RELEASE)
+        if site.has_lists:
+            (self.folder / LISTS).mkdir()
+        self._write("report.json", f"{site.facts.to_json()}\n")
+        self.files.append(listed(self.folder, "report.json", "The facts of the privacy report."))
+        linked = linked_data(published, RELEASE)
+        self._write(OVERVIEW, overview_page(site, linked))
+        if site.facts.top is not None:
+            lists = Lists.of(site, {})
+            self._list(f"{LISTS}/top.csv", lists.listed, "The top list")
+            self._write(TOP, top_page(site, lists))
+        for name, text in self._contexts():
+            self._write(name, text)
+        if site.has_names:
+            self._write(SEARCH, search_page(site))
+        self._write(REPORT, report_page(site.facts, home=OVERVIEW))
+        self._write(METADATA, metadata_page(site, linked, self.files))
+        self._write(DOWNLOADS, downloads_page(site, self.files))
+
+    def _contexts(self) -> Iterator[tuple[str, str]]:
+        site = self.site
+        if site.has_contexts:
+            yield CONTEXTS, contexts_page(site)
+        for group in site.groups:
+            for place in group.places:
+                lists, where = Lists.of(site, place.context), place_words(place)
+                path = f"{LISTS}/{place.name}"
+                self._list(f"{path}.csv", lists.listed, f"What is popular where {where}")
+                self._list(f"{path}-special.csv", lists.special, f"What is special where {where}")
+                yield place.file, context_page(site, group, place, lists)
+
+    def _list(self, path: str, found: AnswerTable | None, words: str) -> None:
+        if found is not None:
+            self._write(path, found.to_csv())
+            self.files.append(listed(self.folder, path, f"{words}, as CSV."))
+
+    def _write(self, name: str, text: str) -> None:
+        (self.folder / name).write_bytes(text.encode())

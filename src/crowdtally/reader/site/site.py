@@ -1,16 +1,229 @@
-"""What a site consists of, as far as all of its pages must know."""
+"""What a site holds: places, downloads."""
 
 from __future__ import annotations
 
+import json
+import os
+import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice, product
+from math import prod
+from pathlib import Path
+from typing import Any
 
-from crowdtally.reader.asking.top_list import TopList
-from crowdtally.reader.pages.source import Source
+from crowdtally.core import files as durable
+from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.format import Published, datapackage
+from crowdtally.format.withdrawal import FILE as NOTE
+from crowdtally.reader.axes import Value
+from crowdtally.reader.export import croissant
+from crowdtally.reader.page_parts import Context, Source
+from crowdtally.reader.questions.top_list import TopList
 from crowdtally.reader.report.facts import Facts
-from crowdtally.reader.site.places import Group, groups
 from crowdtally.web.pages import rendering, value
+
+# A site is written whole, or not at all, and never over something that is there.
+
+
+def refuse_taken(target: Path) -> None:
+    """Refuse a place where something is, or where nothing can be."""
+    if os.path.lexists(target):
+        raise UsageError(
+            f"{str(target)!r} exists, and a site never replaces anything: choose another folder, "
+            "or remove it first."
+        )
+    if not target.parent.is_dir():
+        raise UsageError(f"{str(target.parent)!r} is not a folder: create it first.")
+
+
+class new_folder:
+    """Context manager: a folder beside ``target`` that gets its name at the end, or goes."""
+
+    def __init__(self, target: Path) -> None:
+        refuse_taken(target)
+        self._target = target
+        self._part = target.parent.resolve() / f".{secrets.token_hex(8)}.part"
+
+    def __enter__(self) -> Path:
+        try:
+            self._part.mkdir()
+        except OSError as error:
+            raise _unwritable(self._target, error) from error
+        return self._part
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
+        try:
+            if kind is None:
+                self._name()
+        except OSError as failed:
+            raise _unwritable(self._target, failed) from failed
+        finally:
+            shutil.rmtree(self._part, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise _unwritable(self._target, error) from error
+
+    def _name(self) -> None:
+        for folder, _, files in os.walk(self._part):
+            for name in files:
+                durable.flush(Path(folder, name))
+            durable.flush(Path(folder))
+        refuse_taken(self._target)  # a rename would take the place of an empty folder
+        os.rename(self._part, self._target)
+        durable.flush(self._target.parent)
+
+
+def _unwritable(target: Path, error: OSError) -> CrowdtallyError:
+    return CrowdtallyError(
+        f"{str(target)!r} cannot be written: {error.strerror or 'unknown reason'}. "
+        "Check the path, its permissions and the free space."
+    )
+
+
+# The files that a site offers: a whole copy of the release, and its metadata.
+
+CROISSANT = "croissant.json"
+_METADATA = {
+    "release.json": "The release about itself: guarantee, method, noise, lists, charge.",
+    datapackage.FILE: "Frictionless Data Package: fields, types and hashes of the tables.",
+    CROISSANT: "Croissant metadata, for machine-learning libraries.",
+    NOTE: "That the release was withdrawn, when and why.",
+}
+
+
+@dataclass(frozen=True)
+class Download:
+    """One file."""
+
+    path: str
+    """Its address, relative to the site."""
+    words: str
+    """What it holds."""
+    size: int
+    """In bytes."""
+    is_metadata: bool
+    """Whether it says something about the tables."""
+
+
+def copy_release(published: Published, folder: Path) -> None:
+    """Put a whole copy of the release there, with its Croissant metadata beside the tables."""
+    published.save(folder)
+    (folder / CROISSANT).write_text(croissant(published), encoding="utf-8")
+
+
+def linked_data(published: Published, folder: str) -> dict[str, Any]:
+    """Croissant metadata, for a page beside the folder: schema.org's Dataset, and more."""
+    found: dict[str, Any] = json.loads(croissant(published))
+    for file in found["distribution"]:
+        file["contentUrl"] = f"{folder}/{file['contentUrl']}"
+    return found
+
+
+def released(published: Published, site: Path, folder: str) -> Iterator[Download]:
+    """The files of the copy."""
+    tables = {table.file: f"The table {table.name} as it was released." for table in
+              published.tables}  # fmt: skip
+    for name, words in (_METADATA | tables).items():
+        path = site / folder / name
+        if path.is_file():
+            yield Download(f"{folder}/{name}", words, path.stat().st_size, name in _METADATA)
+
+
+def listed(site: Path, path: str, words: str) -> Download:
+    """A list that was written there."""
+    return Download(path, words, (site / path).stat().st_size, False)
+
+
+# Which values of contexts get a page of their own, and under which name.
+#
+# Values are anybody's text, and no part of a file's name: pages are numbered in the order of the
+# public lists.
+
+MOST_PAGES = 300
+"""Pages of values of contexts, in all."""
+MOST_COMBINATIONS = 60
+"""A page for each combination of several contexts is written where there are at most so many."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One page: where it is about, and its file."""
+
+    context: Context
+    """The value of each context that it is about."""
+    name: str
+    """Of its files, without an ending."""
+
+    @property
+    def file(self) -> str:
+        """The page."""
+        return f"{self.name}.html"
+
+
+@dataclass(frozen=True)
+class Group:
+    """The pages of one context, or of all combinations."""
+
+    contexts: tuple[str, ...]
+    """The contexts' names."""
+    places: tuple[Place, ...]
+    """In the order of the public lists."""
+    left_out: int
+    """Further values, which get no page."""
+
+    def beside(self, place: Place) -> tuple[Place | None, Place | None]:
+        """The pages before and after one."""
+        around = (None, *self.places, None)
+        here = around.index(place)
+        return around[here - 1], around[here + 1]
+
+
+def groups(source: Source) -> tuple[Group, ...]:
+    """All groups of pages, where the release has lists of items there."""
+    if not source.has_items or not source.axes.contexts:
+        return ()
+    found = [group for group in _singles(source) if _has_list(source, group)]
+    most = MOST_COMBINATIONS if found else MOST_PAGES
+    joint = _joint(source, most)
+    if joint is not None and (not found or not joint.left_out) and _has_list(source, joint):
+        found.append(joint)
+    return tuple(found)
+
+
+def _singles(source: Source) -> Iterator[Group]:
+    """The values of each context, summed over the others."""
+    axes = source.axes.contexts
+    most = max(MOST_PAGES // len(axes), 1)
+    for number, (name, axis) in enumerate(axes.items(), start=1):
+        values: list[Value] = axis.axis.values[:most].tolist()
+        places = tuple(
+            Place({name: value}, f"context-{number}-{place}")
+            for place, value in enumerate(values, start=1)
+        )
+        yield Group((name,), places, len(axis) - len(values))
+
+
+def _joint(source: Source, most: int) -> Group | None:
+    """Combinations of all contexts; None where there is one context."""
+    axes = source.axes.contexts
+    if len(axes) < 2:
+        return None
+    lists = [axis.axis.values[:most].tolist() for axis in axes.values()]
+    places = tuple(
+        Place(dict(zip(axes, values, strict=True)), f"combination-{number}")
+        for number, values in enumerate(islice(product(*lists), most), start=1)
+    )
+    return Group(tuple(axes), places, prod(map(len, axes.values())) - len(places))
+
+
+def _has_list(source: Source, group: Group) -> bool:
+    """Whether items can be ranked there: what holds for one value holds for all."""
+    return source.popular(1, group.places[0].context) is not None
+
+
+# What a site consists of, as far as all of its pages must know.
 
 OVERVIEW, TOP, CONTEXTS, SEARCH = "index.html", "top.html", "contexts.html", "search.html"
 REPORT, DOWNLOADS, METADATA = "report.html", "downloads.html", "metadata.html"
@@ -37,7 +250,7 @@ class Site:
     @cached_property
     def render(self) -> Callable[..., str]:
         """Makes a page of a template and its facts."""
-        return rendering("crowdtally.reader.site", "crowdtally.reader.pages")
+        return rendering("crowdtally.reader.site", "crowdtally.reader.page_parts")
 
     @property
     def title(self) -> str:

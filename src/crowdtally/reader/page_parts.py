@@ -1,0 +1,170 @@
+"""What site and server share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crowdtally.errors import UsageError
+from crowdtally.format import Published
+from crowdtally.reader.answers.columns import Labels
+from crowdtally.reader.axes import Axes
+from crowdtally.reader.estimates.cell_sums import Ints
+from crowdtally.reader.estimates.estimator import Estimator
+from crowdtally.reader.questions.chosen import chosen_contexts
+from crowdtally.reader.questions.recommendations import Recommendations
+from crowdtally.reader.questions.special import special
+from crowdtally.reader.questions.sum import Sum, stated_by, sum_over
+from crowdtally.reader.questions.top import top_in
+from crowdtally.reader.questions.top_list import TopList
+from crowdtally.reader.report.charts import Figure, Name, top_figure
+from crowdtally.reader.report.facts import Facts, facts_of
+from crowdtally.web.pages import NO_NUMBER, Shown, between, chance, grouped, value
+
+# The questions that a site asks a release; None where it does not know.
+
+Context = Mapping[str, object]
+"""The value, or values, of each context that is named; the others are summed over."""
+_NONE: Ints = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A release, and what a catalogue says of its items."""
+
+    axes: Axes
+    """The release and its lists."""
+    estimator: Estimator
+    """What is believed."""
+    labels: Labels | None = None
+    """Labels and categories of items."""
+
+    @property
+    def published(self) -> Published:
+        """The release."""
+        return self.axes.published
+
+    @property
+    def has_items(self) -> bool:
+        """Whether it has items, and at least one."""
+        domain = self.published.domain
+        return domain.has_items and all(one.length for one in domain.lists)
+
+    def name(self, item: object) -> str:
+        """How an item is shown: by its label, where it has one."""
+        label = None if self.labels is None else self.labels.labels.get(item)
+        return str(item) if label is None else f"{label} ({item})"
+
+    def facts(self) -> Facts:
+        """The facts of its report."""
+        labels = None if self.labels is None else self.labels.labels
+        return facts_of(self.axes, self.estimator, labels)
+
+    def popular(self, k: int, context: Context, *, chances: bool = False) -> TopList | None:
+        """The k largest items there; None where the release has no such list.
+
+        Args:
+            k: how many.
+            context: where.
+            chances: whether it is told how likely each is among the k largest.
+        """
+        if not self.has_items:
+            return None
+        box = chosen_contexts(self.axes, context)
+        try:
+            found = top_in(self.axes, self.estimator, k, box, chances=chances)
+        except UsageError:  # items held as a transform, or lists of other contexts alone
+            return None
+        return found if self.labels is None else found.with_labels(self.labels)
+
+    def special(self, k: int, context: Context) -> Recommendations | None:
+        """The k most special items there; None where the release cannot tell."""
+        box = chosen_contexts(self.axes, context)
+        try:
+            found = special(self.axes, self.estimator, k, box, _NONE)
+        except UsageError:  # no estimates in contexts, or top items alone
+            return None
+        return found if self.labels is None else found.with_labels(self.labels)
+
+    def whole(self, context: Context) -> Sum | None:
+        """How many there are there; None where no table says it."""
+        try:
+            return sum_over(self.axes, self.estimator, stated_by(self.axes, None, context))
+        except UsageError:
+            return None
+
+
+# Tables of lists that the site and the explorer show, beside those that are the report's.
+
+
+def top_picture(found: TopList, name: Name, where: str) -> Figure | None:
+    """The largest items as a picture with its numbers."""
+    figure = top_figure(found, name)
+    if figure is None or not where:
+        return figure
+    return replace(figure, chart=replace(figure.chart, title=f"{figure.chart.title}, {where}"))
+
+
+def further(found: TopList, first: int, name: Name, where: str) -> Shown | None:
+    """The items after the ``first`` ones; None where there are none."""
+    noisy = any(row.count is not None for row in found.rows)
+    rows = [
+        (
+            value(name(row.item)),
+            grouped(row.rank),
+            grouped(row.estimate),
+            between(row.estimate_low, row.estimate_high),
+            *[grouped(row.count)] * noisy,
+            "above" if row.above_floor else "not above",
+        )
+        for row in found.rows[first:]
+    ]
+    if not rows:
+        return None
+    heads = (
+        "Item", "Rank", f"Estimate ({found.counted})", "95% interval", *["Noisy count"] * noisy,
+        "Noise floor",
+    )  # fmt: skip
+    places = f"Places {grouped(first + 1)} to {grouped(first + len(rows))}"
+    return Shown(f"{places}{f', {where}' if where else ''}", heads, rows)
+
+
+def special_numbers(found: Recommendations, name: Name, where: str) -> Shown | None:
+    """What is believed special there, with how sure that is; None where nothing is."""
+    special = [row for row in found.rows if row.lift is not None and row.lift > 1]
+    noisy = any(row.count is not None for row in special)
+    rows = [
+        (
+            value(name(row.item)),
+            str(row.rank),
+            times(row.lift),
+            interval(row.lift_low, row.lift_high),
+            chance(row.chance_special),
+            grouped(row.estimate),
+            *[grouped(row.count)] * noisy,
+        )
+        for row in special
+    ]
+    if not rows:
+        return None
+    heads = (
+        "Item", "Rank", "Lift", "95% interval of the lift", "Chance to be special",
+        f"Estimate there ({found.counted})", *["Noisy count there"] * noisy,
+    )  # fmt: skip
+    return Shown(f"What is special, {where}", heads, rows)
+
+
+def times(lift: float | None) -> str:
+    """A lift to a hundredth.
+
+    >>> times(1.234), times(None)
+    ('1.23', '–')
+    """
+    return NO_NUMBER if lift is None else f"{lift:.2f}"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """The interval of a lift."""
+    return NO_NUMBER if low is None or high is None else f"{times(low)} to {times(high)}"

@@ -1,0 +1,236 @@
+"""Facts to pages; OpenAPI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from crowdtally.core.deadline import TooMuchError
+from crowdtally.core.numbers import show
+from crowdtally.errors import UsageError
+from crowdtally.format.manifest import Guarantee
+from crowdtally.laws.conversion import odds_words
+from crowdtally.reader.describe.description import withdrawal_lines
+from crowdtally.reader.report.page import page as report_page
+from crowdtally.reader.server import view as comparing
+from crowdtally.reader.server.parameters import Asked, Parameter, for_readers
+from crowdtally.reader.server.releases import COMPUTING, Opened, Shelf
+from crowdtally.reader.server.view import View
+from crowdtally.web import gate
+from crowdtally.web.gate import PROBLEM, TITLES, Refused
+from crowdtally.web.pages import current, rendering, value
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+
+# Facts become pages: the menu, the state of the estimates, and what every page says.
+
+HIDDEN = frozenset(["item"])
+"""Views that other pages lead to, and no menu."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """The pages of the explorer."""
+
+    shelf: Shelf
+    """The releases."""
+    views: Sequence[View]
+    """What can be looked at."""
+
+    @cached_property
+    def _render(self) -> Callable[..., str]:
+        return rendering("crowdtally.reader.server", "crowdtally.reader.page_parts")
+
+    def _page(self, template: str, status: int = 200, **facts: Any) -> Response:
+        from starlette.responses import HTMLResponse
+
+        text = self._render(
+            template,
+            stylesheet=gate.address("style.css"),
+            htmx=gate.address("htmx.min.js"),
+            many=len(self.shelf) > 1,
+            **facts,
+        )
+        return HTMLResponse(text, status)
+
+    def refusal(self, refused: Refused, path: str) -> Response:
+        """The page that says why there is no other."""
+        if not gate.wants_json(path):
+            refused.words = for_readers(refused.words)
+        return gate.refusal(refused, path, stylesheet=gate.address("style.css"))
+
+    def first(self) -> Response:
+        """The list of releases."""
+        rows = [
+            (
+                one,
+                one.title,
+                _promised(one.source.published.guarantee),
+                one.release.withdrawn,
+            )
+            for one in self.shelf
+        ]
+        return self._page("shelf.html", title="Releases", rows=rows, here="")
+
+    def compared(self, asked: Asked) -> Response:
+        """Two releases side by side."""
+        facts = comparing.page(self.shelf, asked)
+        return self._page(
+            "compare.html", 400 if facts["why"] else 200, title="What changed", here="compare",
+            query=asked.query(), releases=[one.name for one in self.shelf], **facts,
+        )  # fmt: skip
+
+    def viewed(self, opened: Opened, view: View, asked: Asked) -> Response:
+        """One view of a release."""
+        if opened.state == COMPUTING and not view.early:
+            return self._waiting(opened, view, asked)
+        if view.name == "report":
+            return self._report(opened)
+        template, status, facts = "explorer.html", 200, dict[str, Any]()
+        try:
+            if view.form is not None:
+                facts, template = view.form(opened, asked), f"{view.name}.html"
+            facts |= view.page(opened, asked)
+            template = f"{view.name or 'overview'}.html"
+        except TooMuchError:
+            raise
+        except UsageError as error:  # said below the form, or alone, in a page that leads on
+            status, facts["refused"] = 400, for_readers(str(error))
+        common = self._common(opened, view)
+        return self._page(template, status, **common, query=asked.query(), **facts)
+
+    def _common(self, opened: Opened, view: View) -> dict[str, Any]:
+        published = opened.source.published
+        return {
+            "title": view.title if view.name else opened.title,
+            "here": view.name,
+            "site": opened.title,
+            "menu": [(one.name, one.title) for one in self.views
+                     if one.name not in HIDDEN and one.is_there(opened)],
+            "state": opened.state,
+            "withdrawn": tuple(withdrawal_lines(opened.release.withdrawn)),
+            "release_id": value(published.id),
+            "created": str(published.metadata["created"]),
+            "labelled": opened.source.labels is not None,
+        }  # fmt: skip
+
+    def _waiting(self, opened: Opened, view: View, asked: Asked) -> Response:
+        return self._page("waiting.html", **self._common(opened, view), query=asked.query())
+
+    def _report(self, opened: Opened) -> Response:
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(self.report(opened))
+
+    def report(self, opened: Opened) -> str:
+        """The report, with numbers as the reader writes them."""
+        return opened.remember(
+            ("report", current()),
+            lambda: report_page(opened.facts, home="./", stylesheet=gate.address("style.css")),
+        )
+
+
+def _promised(guarantee: Guarantee) -> str:
+    """What is promised, as odds, and how rarely it is not."""
+    rarely = f", but for a chance of {show(guarantee.delta)}" if guarantee.delta else ""
+    return f"{odds_words(guarantee.epsilon)}{rarely}"
+
+
+# The description of what programs can ask (OpenAPI 3.1), made from the views themselves.
+
+_PROBLEM = {
+    "type": "object",
+    "properties": {
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+    },
+    "required": ["title", "status", "detail"],
+}
+_STATUSES = (400, 404, 405, 409, 410, 414, 421, 422, 429)
+LISTED = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "properties": {
+            "name": {"type": "string"},
+            "title": {"type": "string"},
+            "id": {"type": "string"},
+            "epsilon": {"type": "string"},
+            "delta": {"type": "string"},
+            "estimates": {"type": "string", "enum": ["computing", "ready", "failed"]},
+        },
+        "required": ["name", "title", "id", "epsilon", "delta", "estimates"],
+        "additionalProperties": False,
+    },
+}
+"""The schema of the list of releases."""
+
+
+def description(shelf: Shelf, views: Sequence[View]) -> dict[str, Any]:
+    """All that programs can ask this server."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Crowdtally releases",
+            "version": version("crowdtally"),
+            "description": "Questions to differentially private releases. Asking costs nothing: "
+            "everything follows from the releases, which are public. Answers are those of the "
+            "command line with --json.",
+        },
+        "paths": dict(_paths(shelf, views)),
+    }
+
+
+def _paths(shelf: Shelf, views: Sequence[View]) -> Iterator[tuple[str, Any]]:
+    yield "/releases.json", _asking("releases", "The releases that are served.", (), LISTED)
+    names = [one.name for one in shelf]
+    for view in views:
+        if view.answer is not None and view.schema is not None:
+            asked = _asking(view.name, view.words, view.asks, view.schema)
+            asked["get"]["parameters"].insert(
+                0,
+                {"name": "release", "in": "path", "required": True,
+                 "description": "The name of a release.",
+                 "schema": {"type": "string", "enum": names}},
+            )  # fmt: skip
+            yield f"/r/{{release}}/{view.name}.json", asked
+    if len(names) > 1:
+        words = "What rose and fell between two releases, beyond noise and sampling."
+        yield "/compare.json", _asking("compare", words, comparing.ASKS, comparing.SCHEMA)
+
+
+def _asking(
+    name: str, words: str, parameters: Sequence[Parameter], schema: Mapping[str, Any]
+) -> dict[str, Any]:
+    content = {"application/json": {"schema": dict(schema)}}
+    refused = {
+        str(status): {
+            "description": TITLES[status],
+            "content": {PROBLEM: {"schema": _PROBLEM}},
+        }
+        for status in _STATUSES
+    }
+    return {
+        "get": {
+            "operationId": name,
+            "summary": words,
+            "parameters": [_parameter(one) for one in parameters],
+            "responses": {"200": {"description": "The answer.", "content": content}, **refused},
+        }
+    }
+
+
+def _parameter(one: Parameter) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": one.name,
+        "in": "query",
+        "description": one.words,
+        "schema": dict(one.schema),
+    }
+    return {**found, "style": "form", "explode": True} if one.several else found

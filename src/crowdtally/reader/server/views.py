@@ -1,0 +1,299 @@
+"""About, lists."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from crowdtally.core.numbers import show
+from crowdtally.laws.conversion import odds_words
+from crowdtally.reader.answers.columns import schema_of
+from crowdtally.reader.page_parts import top_picture
+from crowdtally.reader.questions.chosen import chosen_contexts
+from crowdtally.reader.questions.recommendations import (
+    POPULAR,
+    SPECIAL,
+    Recommendation,
+    Recommendations,
+)
+from crowdtally.reader.questions.top import top_in
+from crowdtally.reader.questions.top_list import TopItem, TopList
+from crowdtally.reader.report.answers import TOP as FIRST
+from crowdtally.reader.report.charts import noise_warning, spread_figure
+from crowdtally.reader.server.item_views import ITEM, MAP, SEARCH, SUM
+from crowdtally.reader.server.parameters import Asked, Parameter, choices, texts, where_words
+from crowdtally.reader.server.releases import Opened
+from crowdtally.reader.server.view import (
+    CONTEXT,
+    MOST_ROWS,
+    PAGE,
+    RAW,
+    Sorting,
+    View,
+    has_items,
+    how_many,
+    is_raw,
+    item_table,
+    linked_special,
+    paging,
+)
+from crowdtally.web.charts import Chart
+from crowdtally.web.pages import Shown, grouped, value
+
+# Top lists and recommendations.
+
+SORTS = ("estimate", "count", "list")
+"""By what a list can be ordered: estimates, noisy counts, the order of the public list."""
+_PAGES = 10**8
+_PAGE = Parameter(
+    "page", "Which page of k rows.", {"type": "integer", "minimum": 1, "maximum": _PAGES}
+)
+_SORT = Parameter(
+    "sort", "By estimates, noisy counts or in the order of the list.",
+    {"type": "string", "enum": list(SORTS)},
+)  # fmt: skip
+
+
+def _top_answer(opened: Opened, asked: Asked) -> TopList:
+    k, number = asked.whole("k", 10, most=MOST_ROWS), asked.whole("page", 1, most=_PAGES)
+    sort, first = asked.choice("sort", SORTS), (number - 1) * k
+    if sort == "list":
+        return _listed(opened, asked, first, k)[0]
+    raw = is_raw(asked) or sort == "count"
+    if number == 1:
+        return _top(opened, asked, k, raw=raw)
+    last = min(first + k, MOST_ROWS)
+    found = _top(opened, asked, last, raw=raw)
+    return replace(found, rows=found.rows[first:last])
+
+
+def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None = None) -> TopList:
+    """The k largest items; ``among`` is how many the first are that chances go by."""
+    contexts = asked.pairs("context")
+    if not raw:
+        opened.wait()
+
+    def make() -> TopList:
+        source = opened.source
+        box = chosen_contexts(source.axes, contexts)
+        found = top_in(source.axes, source.estimator, k, box, raw=raw, among=among)
+        return found if source.labels is None else found.with_labels(source.labels)
+
+    return opened.remember(("top", k, raw, among, repr(contexts)), make)
+
+
+def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
+    sorting = _sorting(opened, asked)
+    sort, raw = sorting.by, sorting.raw
+    number = asked.whole("page", 1, most=_PAGES)
+    rows, more = _rows(opened, asked, sort, number, raw=raw)
+    contexts = asked.pairs("context")
+    return {
+        "where": where_words(contexts),
+        "table": item_table(opened, rows, f"in {where_words(contexts)}" if contexts else ""),
+        "has_picture": number == 1 and sort != "list" and bool(rows.rows),
+        "words": "" if not rows.rows else _picture_words(rows),
+        "warning": noise_warning(rows.rows, "items"),
+        "notes": rows.notes,
+        "whole": opened.remember(("whole", repr(contexts)), lambda: opened.source.whole(contexts))
+        if opened.is_ready else None,
+        "download": asked.query(k=PAGE, raw="yes" if raw else None),
+        "paging": paging(asked, number, more),
+        "reach": grouped(MOST_ROWS) if sort != "list" and not more and number * PAGE >= MOST_ROWS
+        else "",
+    }  # fmt: skip
+
+
+def _top_form(opened: Opened, asked: Asked) -> dict[str, Any]:
+    return {
+        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
+        "sorting": _sorting(opened, asked),
+    }
+
+
+def _sorting(opened: Opened, asked: Asked) -> Sorting:
+    sort = asked.choice("sort", SORTS)
+    return Sorting(sort, sort == "count" or (sort == "estimate" and not opened.is_ready))
+
+
+def _rows(
+    opened: Opened, asked: Asked, sort: str, number: int, *, raw: bool
+) -> tuple[TopList, bool]:
+    """The rows of a page, and whether there are more."""
+    first = (number - 1) * PAGE
+    if sort == "list":
+        return _listed(opened, asked, first, PAGE)
+    last = min(first + PAGE, MOST_ROWS)
+    found = _top(opened, asked, last + 1, raw=raw, among=FIRST)
+    return replace(found, rows=found.rows[first:last]), len(found.rows) > last < MOST_ROWS
+
+
+def _listed(opened: Opened, asked: Asked, first: int, count: int) -> tuple[TopList, bool]:
+    """Items in the order of the public list."""
+    source, size = opened.source, len(opened.item)
+    opened.wait()
+    places = np.arange(first, min(first + count, size), dtype=np.int64)
+    box = chosen_contexts(source.axes, asked.pairs("context"))
+    found = top_in(source.axes, source.estimator, count, box, only=places)
+    if source.labels is not None:
+        found = found.with_labels(source.labels)
+    rows = tuple(replace(row, rank=first + number) for number, row in enumerate(found.rows, 1))
+    return replace(found, rows=rows), first + count < size
+
+
+def _top_chart(opened: Opened, asked: Asked) -> Chart | None:
+    raw = asked.choice("sort", SORTS) == "count" or not opened.is_ready
+    found = _top(opened, asked, PAGE + 1, raw=raw, among=FIRST)
+    found = replace(found, rows=found.rows[:FIRST])
+    figure = top_picture(found, opened.source.name, where_words(asked.pairs("context")))
+    return None if figure is None else figure.chart
+
+
+def _picture_words(found: TopList) -> str:
+    figure = top_picture(replace(found, rows=found.rows[:FIRST]), str, "")
+    return "" if figure is None else figure.chart.words
+
+
+def overview_list(opened: Opened, asked: Asked, k: int) -> Shown:
+    """The largest items of all, for the first page."""
+    found = _top(opened, asked, k, raw=not opened.is_ready)
+    return item_table(opened, found, "with the largest counts")
+
+
+TOP = View(
+    "top",
+    "Top list",
+    "The items with the largest estimates, overall or in contexts.",
+    _top_page,
+    (CONTEXT, _SORT, _PAGE),
+    _top_answer,
+    (how_many(), CONTEXT, RAW, _SORT, _PAGE),
+    schema_of(TopItem, many=True),
+    _top_chart,
+    has_items,
+    form=_top_form,
+    early=True,
+)
+
+_BY = Parameter(
+    "by", "What is popular there, or special: with a larger share there than overall.",
+    {"type": "string", "enum": [POPULAR, SPECIAL]},
+)  # fmt: skip
+_WITHOUT = texts("without", "An item to leave out.")
+_LIKE = Parameter(
+    "like", "Instead of contexts: what users of this item also used, from pairs.",
+    {"type": "string"},
+)  # fmt: skip
+
+
+def _recommended(opened: Opened, asked: Asked, default: int) -> Recommendations:
+    opened.wait()
+    k, contexts = asked.whole("k", default, most=MOST_ROWS), asked.pairs("context")
+    by, raw, like = asked.choice("by", (POPULAR, SPECIAL)), is_raw(asked), asked.text("like")
+    without = asked.texts("without")
+    key = ("recommend", k, by, raw, like, repr(contexts), repr(without))
+    return opened.remember(
+        key,
+        lambda: opened.release.recommend(
+            k, by=by, without=without, item=like, raw=raw, context=contexts
+        ),
+    )
+
+
+def _recommend_answer(opened: Opened, asked: Asked) -> Recommendations:
+    return _recommended(opened, asked, 10)
+
+
+def _recommend_page(opened: Opened, asked: Asked) -> dict[str, Any]:
+    found = _recommended(opened, asked, 20)
+    return {
+        "where": found.where,
+        "table": linked_special(opened, found),
+        "notes": found.notes,
+    }
+
+
+def _recommend_form(opened: Opened, asked: Asked) -> dict[str, Any]:
+    return {
+        "by": asked.choice("by", (POPULAR, SPECIAL)),
+        "like": asked.text("like") or "",
+        "without": asked.texts("without"),
+        "has_pairs": opened.source.published.table("pairs") is not None,
+        "choices": choices(opened.source.axes.contexts.values(), asked.pairs("context")),
+    }
+
+
+RECOMMEND = View(
+    "recommend",
+    "Recommend",
+    "What to recommend: popular or special in contexts, or used together with an item.",
+    _recommend_page,
+    (CONTEXT, _BY, _WITHOUT, _LIKE, RAW, how_many(20)),
+    _recommend_answer,
+    (how_many(), CONTEXT, _BY, _WITHOUT, _LIKE, RAW),
+    schema_of(Recommendation, many=True),
+    None,
+    has_items,
+    form=_recommend_form,
+)
+
+# The overview of a release, its report, and its files.
+
+_FIRST = 10
+
+
+def _overview(opened: Opened, asked: Asked) -> dict[str, Any]:
+    published, ready = opened.source.published, opened.is_ready
+    facts = opened.facts if ready else None
+    listed = None
+    if has_items(opened) and (facts is None or facts.top is not None):
+        listed = overview_list(opened, asked, _FIRST)
+    return {
+        "odds": odds_words(published.guarantee.epsilon),
+        "delta": show(published.guarantee.delta),
+        "who": "user" if published.guarantee.unit == "user" else "person",
+        "report": facts,
+        "whole": None if facts is None else facts.whole,
+        "listed": listed,
+        "notes": [] if facts is None or facts.top is None else facts.top.notes,
+        "spreads": [] if facts is None else [
+            spread_figure(one, facts.counted, number).numbers[0]
+            for number, one in enumerate(facts.distributions)
+        ],
+        "sizes": [(value(one.name, 40), grouped(one.length)) for one in published.domain.lists],
+        "counted": published.counted,
+    }  # fmt: skip
+
+
+OVERVIEW = View("", "Overview", "", _overview, early=True)
+
+
+def _report(opened: Opened, asked: Asked) -> dict[str, Any]:
+    return {"facts": opened.facts}
+
+
+REPORT = View("report", "Privacy report", "", _report)
+
+
+def _downloads(opened: Opened, asked: Asked) -> dict[str, Any]:
+    published = opened.source.published
+    rows, links = [], []
+    for name in published.files:
+        path = published.folder / name
+        rows.append((name, grouped(path.stat().st_size) if path.is_file() else "missing"))
+        links.append(f"files/{name}")
+    return {"table": Shown("Files of the release", ("File", "Bytes"), rows, links=links)}
+
+
+DOWNLOADS = View("downloads", "Downloads", "", _downloads, early=True)
+
+# The views of a release, in the order of the menu.
+
+VIEWS: tuple[View, ...] = (
+    OVERVIEW, TOP, SEARCH, RECOMMEND, MAP, SUM, ITEM, REPORT, DOWNLOADS,
+)  # fmt: skip
+"""All of them."""
+HIDDEN = frozenset([ITEM.name])
+"""Those that other pages lead to, and no menu."""
