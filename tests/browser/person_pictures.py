@@ -15,8 +15,7 @@ if __name__ == "__main__":
 
 import numpy as np
 
-from crowdtally.person.page.choice import Choice
-from crowdtally.person.page.desk import Desk
+from crowdtally.person.page.actions import Choice, Desk
 from kit.browsing import PHONE, chromium
 from kit.person_page import desk_in, page_of
 

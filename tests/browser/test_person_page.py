@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from crowdtally.person import store as storing
-from crowdtally.person.page.choice import Choice
+from crowdtally.person.page.actions import Choice
 from kit.browsing import DESK, PHONE, Browser
 from kit.person_page import PageServed, content, desk_in, page_of
 from kit.served import PATIENCE

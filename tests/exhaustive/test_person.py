@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crowdtally.person.catalogue import Catalogue
+from crowdtally.person.catalogue import ONE, Catalogue
 from crowdtally.person.history import History
-from crowdtally.person.perturbing import measure, perturb
-from crowdtally.person.planning import Plan
-from crowdtally.person.rounding import ONE
+from crowdtally.person.perturb import measure, perturb
+from crowdtally.person.plan import Plan
 from kit.catalogues import PRINTED, histories, random_catalogue
 from kit.enumerated import Enumerated, Law, law
 

@@ -15,9 +15,8 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History
-from crowdtally.person.page.choice import Choice
-from crowdtally.person.page.desk import Desk
-from crowdtally.person.page.serving import serve
+from crowdtally.person.page.actions import Choice, Desk
+from crowdtally.person.page.app import serve
 from crowdtally.person.store import Store
 from kit.served import PATIENCE, Answer, running
 

@@ -11,17 +11,17 @@ import os
 import sys
 
 from crowdtally.ledger import Ledger
-from crowdtally.person import drawn, store
+from crowdtally.person import draws, store
 from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.planning import Plan
+from crowdtally.person.plan import Plan
 
 PLACES = {
     "reserve": (Ledger, "reserve"),
     "start_drawing": (Ledger, "start_drawing"),
     "perturb": (store, "perturb"),
-    "write": (drawn.Unfinished, "write"),
+    "write": (draws.Unfinished, "write"),
     "mark_published": (Ledger, "mark_published"),
-    "place": (drawn.Unfinished, "place"),
+    "place": (draws.Unfinished, "place"),
 }
 STEPS = [f"{when}:{name}" for name in PLACES for when in ("before", "after")]
 OWN = ("Alien", "Heat")

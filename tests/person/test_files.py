@@ -13,14 +13,12 @@ import pyarrow.parquet
 import pytest
 
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
-from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.catalogue_file import read_catalogue
-from crowdtally.person.handing import checked_target, hand_over
-from crowdtally.person.history_file import read_history
-from crowdtally.person.levels_file import read_levels, together, typed_levels
-from crowdtally.person.noisy import NoisyCategories
-from crowdtally.person.perturbing import Perturbed
-from crowdtally.person.planning import Plan
+from crowdtally.person.catalogue import Catalogue, read_catalogue
+from crowdtally.person.device import checked_target, hand_over
+from crowdtally.person.history import NoisyCategories, read_history
+from crowdtally.person.levels import read_levels, together, typed_levels
+from crowdtally.person.perturb import Perturbed
+from crowdtally.person.plan import Plan
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -174,7 +172,7 @@ def test_a_disk_without_links_takes_the_file_too(tmp_path: Path, monkeypatch: An
 
 
 def test_popularity_from_a_file(tmp_path: Path) -> None:
-    from crowdtally.person.popularity_file import read_popularity
+    from crowdtally.person.catalogue import read_popularity
 
     films = Catalogue.of({"a": ["x"], "b": ["x"]}, item="film")
     plain = written(tmp_path, "a.csv", "film,seen\na,3\nb,0.5\n")

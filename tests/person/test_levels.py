@@ -10,8 +10,8 @@ from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History
-from crowdtally.person.perturbing import counted, perturb
-from crowdtally.person.planning import Plan
+from crowdtally.person.perturb import counted, perturb
+from crowdtally.person.plan import Plan
 from kit.silent import SilentDraws
 
 FILMS = Catalogue.of(

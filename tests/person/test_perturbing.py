@@ -11,11 +11,9 @@ import pytest
 from crowdtally.errors import InputError, UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.history import History
-from crowdtally.person.noisy import NoisyCategories
-from crowdtally.person.perturbing import counted, measure, perturb
-from crowdtally.person.planning import Plan
-from crowdtally.person.rebuild import rebuild, relaxed
+from crowdtally.person.history import History, NoisyCategories
+from crowdtally.person.perturb import counted, measure, perturb, rebuild, relaxed
+from crowdtally.person.plan import Plan
 from kit.catalogues import histories, printed, random_catalogue
 from kit.silent import SilentDraws
 from kit.words import Seeded

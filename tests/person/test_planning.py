@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from crowdtally.errors import CrowdtallyError
-from crowdtally.person.planning import Plan
+from crowdtally.person.plan import Plan
 from crowdtally.person.scales import Rates
 from crowdtally.person.words import guarantee, leaves, reveals, so_far
 from kit.catalogues import printed

@@ -9,8 +9,7 @@ import pytest
 from crowdtally.errors import UsageError
 from crowdtally.person.device import plan_of
 from crowdtally.person.levels import Levels
-from crowdtally.person.planning import Plan
-from crowdtally.person.quantify import Policy, quantify
+from crowdtally.person.plan import Plan, Policy, quantify
 from kit.catalogues import printed
 
 

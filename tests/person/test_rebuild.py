@@ -13,14 +13,11 @@ from hypothesis import strategies as st
 
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.incidence import Incidence
-from crowdtally.person.least_squares import bounded_least_squares
-from crowdtally.person.noisy import NoisyCategories
-from crowdtally.person.planning import Plan
-from crowdtally.person.rebuild import rebuild, relaxed
-from crowdtally.person.rounding import ONE, in_widths, systematic
-from crowdtally.person.sharing import shared, weights_of
+from crowdtally.person.catalogue import ONE, Catalogue, in_widths, shared, systematic, weights_of
+from crowdtally.person.history import NoisyCategories
+from crowdtally.person.perturb import bounded_least_squares, rebuild, relaxed
+from crowdtally.person.plan import Plan
+from crowdtally.person.solver import Incidence
 from kit.catalogues import printed, random_catalogue
 from kit.words import Seeded
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crowdtally.errors import CrowdtallyError
 from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.planning import Plan
+from crowdtally.person.plan import Plan
 from crowdtally.person.scales import best_rates, binding_sets, most_used, rounded_down, verify
 from kit.catalogues import printed, random_catalogue
 
@@ -109,7 +109,7 @@ def test_rounding_is_downwards_and_by_little(number: float) -> None:
 
 def test_a_wrong_solver_cannot_break_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
     from crowdtally.person import scales
-    from crowdtally.person.barrier import Found
+    from crowdtally.person.solver import Found
 
     monkeypatch.setattr(scales, "least_noise", lambda *_: Found(np.array([0.9, 0.9]), 0.0))
     assert sum(best_rates([(0, 1)], [Fraction(1)], 2).values) == 1

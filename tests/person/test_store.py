@@ -20,9 +20,9 @@ from crowdtally.ledger import DrawnBeforeError, Ledger, LedgerError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person import store as storing
 from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.drawn import Unfinished
+from crowdtally.person.draws import Unfinished
 from crowdtally.person.home import Home
-from crowdtally.person.planning import Plan
+from crowdtally.person.plan import Plan
 from crowdtally.person.store import DATASET, Store
 from person.dying import FILMS, OWN, STEPS, plan
 

@@ -11,8 +11,8 @@ import pytest
 
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.noisy import NoisyCategories
-from crowdtally.person.planning import Plan
+from crowdtally.person.history import NoisyCategories
+from crowdtally.person.plan import Plan
 from crowdtally_research.recommenders import histories
 from crowdtally_research.recommenders.histories import (
     DRAWN,

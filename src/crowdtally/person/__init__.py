@@ -30,12 +30,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from crowdtally.person.catalogue import Catalogue
-    from crowdtally.person.catalogue_file import read_catalogue
+    from crowdtally.person.catalogue import Catalogue, read_catalogue
     from crowdtally.person.device import perturb
     from crowdtally.person.levels import Levels
-    from crowdtally.person.planning import Plan
-    from crowdtally.person.quantify import Policy
+    from crowdtally.person.plan import Plan, Policy
     from crowdtally.person.store import Draw, Store
 
 _HOMES = {

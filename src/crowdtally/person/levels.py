@@ -1,19 +1,23 @@
-"""What a person allows for each category: no release, perturbed with an ε of its own, all release.
-
-A level is public: a recommender that never sees a category may guess why. So it is to be chosen by
-what one thinks of the category, not by what one's history has in it.
-"""
+"""Levels of categories."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal
 
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon
-from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.core.row_files import opened
+from crowdtally.errors import InputError, UsageError, did_you_mean
+
+# What a person allows for each category: no release, perturbed with an ε of its own, all release.
+#
+# A level is public: a recommender that never sees a category may guess why. So it is to be chosen
+# by what one thinks of the category, not by what one's history has in it.
 
 Kind = Literal["no", "perturbed", "all"]
 
@@ -122,3 +126,53 @@ def checked(epsilon: Epsilon) -> Epsilon:
             f"Give one between {show(LEAST)} and {show(MOST)}; 0.1 to 3 is usual."
         )
     return epsilon
+
+
+# Levels from a file and from options: ``CATEGORY=no|all|EPSILON``.
+
+COLUMNS = ("category", "level")
+
+
+def read_levels(source: str | os.PathLike[str]) -> dict[str, str]:
+    """The levels in a table with the columns ``category`` and ``level``: CSV or JSON lines."""
+    path = Path(os.fspath(source))
+    with opened(path) as file:
+        for name in COLUMNS:
+            if name not in file.columns:
+                raise InputError(
+                    f"the levels in {str(path)!r} need the columns category and level. "
+                    f"{did_you_mean(name, file.columns)}"
+                )
+        rows = list(file.rows([file.columns.index(name) for name in COLUMNS]))
+    return _once(((category or "", level or "") for category, level in rows), repr(str(path)))
+
+
+def typed_levels(texts: Iterable[str]) -> dict[str, str]:
+    """The levels of repeated options.
+
+    >>> typed_levels(["horror=no", "a=b=0.5"])
+    {'horror': 'no', 'a=b': '0.5'}
+    """
+    pairs = []
+    for text in texts:
+        category, equals, level = text.rpartition("=")
+        if not equals or not category:
+            raise UsageError(
+                f"--level is CATEGORY=no, CATEGORY=all or CATEGORY=EPSILON: received {text[:80]!r}."
+            )
+        pairs.append((category, level))
+    return _once(pairs, "--level")
+
+
+def together(file: Mapping[str, str] | None, typed: Mapping[str, str]) -> Levels:
+    """What was typed wins over what the file says."""
+    return Levels.of({**(file or {}), **typed})
+
+
+def _once(pairs: Iterable[tuple[str, str]], where: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for category, level in pairs:
+        if category in found:
+            raise UsageError(f"{where} gives two levels to {category[:80]!r}: keep one.")
+        found[category] = level
+    return found

@@ -15,8 +15,7 @@ from math import frexp, lcm
 import numpy as np
 
 from crowdtally.errors import CrowdtallyError
-from crowdtally.person.barrier import least_noise
-from crowdtally.person.incidence import Incidence
+from crowdtally.person.solver import Incidence, least_noise
 
 _BITS = 40
 """Leading bits of a rate that are kept: the rest is rounded away, downwards."""

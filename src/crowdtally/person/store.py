@@ -21,14 +21,20 @@ from fractions import Fraction
 
 from crowdtally.ledger import Asked, Balance, Charge, Charged, DrawnBeforeError, Ledger, Part
 from crowdtally.noise.draws import Draws, SystemDraws
-from crowdtally.person.drawn import decoded, encoded, kept, unfinished
-from crowdtally.person.failing import drawing, marking, placing, reserving, starting
+from crowdtally.person.catalogue import Popularity, weights_of
+from crowdtally.person.draws import (
+    decoded,
+    draws_of,
+    encoded,
+    fingerprint,
+    kept,
+    request_id,
+    unfinished,
+)
 from crowdtally.person.history import History
-from crowdtally.person.home import Home
-from crowdtally.person.perturbing import Perturbed, perturb
-from crowdtally.person.planning import Plan
-from crowdtally.person.requests import draws_of, fingerprint, request_id
-from crowdtally.person.sharing import Popularity, weights_of
+from crowdtally.person.home import Home, drawing, marking, placing, reserving, starting
+from crowdtally.person.perturb import Perturbed, perturb
+from crowdtally.person.plan import Plan
 from crowdtally.person.words import UNIT
 
 DATASET = "history"

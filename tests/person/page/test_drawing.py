@@ -18,7 +18,7 @@ import pytest
 from crowdtally.ledger import Ledger
 from crowdtally.person import store as storing
 from crowdtally.person.page import app as answering
-from crowdtally.person.page.choice import Choice
+from crowdtally.person.page.actions import Choice
 from crowdtally.person.store import DATASET, Store
 from crowdtally.person.words import so_far
 from crowdtally.web import server

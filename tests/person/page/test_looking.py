@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crowdtally.person.page.choice import Choice
-from crowdtally.person.planning import Plan
+from crowdtally.person.page.actions import Choice
+from crowdtally.person.plan import Plan
 from kit.person_page import FILMS, NAMES, OWN, PLACE, PageServed, content, desk_in, page_of
 
 LOOKS = (

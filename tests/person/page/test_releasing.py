@@ -7,8 +7,8 @@ import json
 
 import pytest
 
-from crowdtally.person.handing import as_json
-from crowdtally.person.page.choice import Choice
+from crowdtally.person.device import as_json
+from crowdtally.person.page.actions import Choice
 from kit.person_page import PageServed, content
 
 ONE = {"epsilon": "1", "levels": ""}

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crowdtally.person.page.choice import Choice
-from crowdtally.person.page.desk import Desk
+from crowdtally.person.page.actions import Choice, Desk
 from crowdtally.web.gate import Token
 from kit.person_page import NAMES, OWN, PageServed, desk_in, page_of
 

@@ -23,8 +23,7 @@ from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.lab.comparing.asking import epsilons_of
 from crowdtally.lab.libraries import check_libraries
 from crowdtally.noise.draws import Draws
-from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.catalogue_file import read_catalogue
+from crowdtally.person.catalogue import Catalogue, read_catalogue
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
 from crowdtally_research.recommenders.histories import Histories, Stock, split

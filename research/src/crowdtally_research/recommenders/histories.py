@@ -17,11 +17,9 @@ from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.noise.geometric import Integers
 from crowdtally.noise.source import WordSource
 from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.history import History
-from crowdtally.person.noisy import NoisyCategories
-from crowdtally.person.perturbing import measure
-from crowdtally.person.planning import Plan
-from crowdtally.person.rebuild import chosen, relaxed
+from crowdtally.person.history import History, NoisyCategories
+from crowdtally.person.perturb import chosen, measure, relaxed
+from crowdtally.person.plan import Plan
 from crowdtally.person.scales import Rates
 from crowdtally_research.recommenders.models import Floats, Mask
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from crowdtally.core.privacy import Epsilon
 from crowdtally.noise.draws import Draws
-from crowdtally.person.planning import Plan
+from crowdtally.person.plan import Plan
 from crowdtally_research.recommenders.histories import (
     PERTURBED,
     RANDOM,

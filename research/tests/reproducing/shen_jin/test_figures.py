@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from crowdtally.noise.draws import SystemDraws
-from crowdtally.person.planning import Plan
-from crowdtally.person.rounding import ONE
+from crowdtally.person.catalogue import ONE
+from crowdtally.person.plan import Plan
 from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
 from crowdtally_research.reproducing.papers.shen_jin import PAPER, errors, example, figures
 from crowdtally_research.reproducing.papers.shen_jin.people import made_up, people_of

@@ -14,12 +14,10 @@ from crowdtally.errors import UsageError
 
 if TYPE_CHECKING:
     from crowdtally.core.privacy import Epsilon
-    from crowdtally.person.catalogue import Catalogue
+    from crowdtally.person.catalogue import Catalogue, Popularity
     from crowdtally.person.history import History
     from crowdtally.person.levels import Levels
-    from crowdtally.person.planning import Plan
-    from crowdtally.person.quantify import Policy
-    from crowdtally.person.sharing import Popularity
+    from crowdtally.person.plan import Plan, Policy
 
 HistoryArgument = Annotated[
     str,
@@ -201,8 +199,7 @@ def _takes(command: Callable[..., None], make: Callable[..., Any]) -> Callable[.
 
 def history_from(source: str, catalogue: Catalogue, *, drop_unknown: bool) -> History:
     """The history that was named; what was left out of it is for the person's own eyes."""
-    from crowdtally.person.history import History
-    from crowdtally.person.history_file import read_history
+    from crowdtally.person.history import History, read_history
 
     ids = read_history(source, catalogue.item_axis.name)
     return History.of(ids, catalogue, drop_unknown=drop_unknown)
@@ -210,7 +207,7 @@ def history_from(source: str, catalogue: Catalogue, *, drop_unknown: bool) -> Hi
 
 def popularity_from(source: str | None, catalogue: Catalogue) -> Popularity | None:
     """The public weights that were named, if any were."""
-    from crowdtally.person.popularity_file import read_popularity
+    from crowdtally.person.catalogue import read_popularity
 
     return None if source is None else read_popularity(source, catalogue)
 
@@ -226,14 +223,14 @@ def left_out(history: History) -> list[str]:
 
 
 def _levels(typed: list[str] | None, file: str | None) -> Levels:
-    from crowdtally.person.levels_file import read_levels, together, typed_levels
+    from crowdtally.person.levels import read_levels, together, typed_levels
 
     options = typed_levels(typed or [])
     return together(None if file is None else read_levels(file), options)
 
 
 def _policy(quantify: bool, **given: str | None) -> Policy | None:
-    from crowdtally.person.quantify import Policy
+    from crowdtally.person.plan import Policy
 
     typed = {name: text for name, text in given.items() if text is not None}
     if not quantify:
@@ -259,6 +256,6 @@ def _either(epsilon: str | None, policy: Policy | None) -> Any:
 
 
 def _read(file: str, item: str | None, category: str | None, separator: str | None) -> Catalogue:
-    from crowdtally.person.catalogue_file import read_catalogue
+    from crowdtally.person.catalogue import read_catalogue
 
     return read_catalogue(file, item=item, category=category, separator=separator)

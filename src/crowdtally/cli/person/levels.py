@@ -30,7 +30,7 @@ def levels(
 ) -> None:  # fmt: skip
     """List the categories: their items, the level of each, and the noise that it means."""
     from crowdtally.core.display import printable_json
-    from crowdtally.person.listing import category_rows, own_counts
+    from crowdtally.person.words import category_rows, own_counts
 
     plan = make_plan()
     rows = category_rows(plan)

@@ -45,10 +45,9 @@ def page(
     Prints its address, with a secret in it, and runs until stopped with Ctrl-C. Looking draws
     nothing; a draw is charged and stored before it is shown; “Release” writes a file.
     """
-    from crowdtally.person.page.choice import POLICY, Choice
-    from crowdtally.person.page.desk import Desk
-    from crowdtally.person.page.serving import serve
-    from crowdtally.person.quantify import Policy
+    from crowdtally.person.page.actions import POLICY, Choice, Desk
+    from crowdtally.person.page.app import serve
+    from crowdtally.person.plan import Policy
     from crowdtally.person.store import Store
 
     remark = options.remark(quiet)

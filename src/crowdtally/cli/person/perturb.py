@@ -12,7 +12,7 @@ from crowdtally.cli.person import asking
 from crowdtally.errors import UsageError
 
 if TYPE_CHECKING:
-    from crowdtally.person.planning import Plan
+    from crowdtally.person.plan import Plan
     from crowdtally.person.store import Draw, Store
 
 
@@ -49,8 +49,8 @@ def perturb(
 ) -> None:  # fmt: skip
     """Perturb a history once: charged and stored before it is shown; the same request shows it."""
     from crowdtally.core.display import plainly
-    from crowdtally.person.handing import as_json as in_json
-    from crowdtally.person.handing import checked_target, hand_over
+    from crowdtally.person.device import as_json as in_json
+    from crowdtally.person.device import checked_target, hand_over
     from crowdtally.person.store import Store
 
     remark = options.remark(quiet)

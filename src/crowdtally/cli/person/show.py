@@ -11,8 +11,8 @@ from crowdtally.cli.person import asking
 from crowdtally.cli.person.tables import table
 
 if TYPE_CHECKING:
-    from crowdtally.person.listing import CategoryRow
     from crowdtally.person.store import Draw
+    from crowdtally.person.words import CategoryRow
 
 
 @asking.takes_plan
@@ -31,9 +31,8 @@ def show(
     Draws nothing and charges nothing. Your own counts are shown on stderr alone.
     """
     from crowdtally.core.display import printable_json
-    from crowdtally.person.listing import category_rows, own_counts
     from crowdtally.person.store import Store
-    from crowdtally.person.words import leaves, reveals, so_far
+    from crowdtally.person.words import category_rows, leaves, own_counts, reveals, so_far
 
     plan, kept = make_plan(), Store(store)
     own = asking.history_from(history, plan.catalogue, drop_unknown=drop_unknown)

@@ -1,4 +1,4 @@
-"""Addresses, and what answers them: GET reads and changes nothing, POST does what a button says."""
+"""Addresses."""
 
 from __future__ import annotations
 
@@ -9,20 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import BudgetError, CrowdtallyError, UsageError
 from crowdtally.ledger import DrawnBeforeError
-from crowdtally.person.page.asked import Asked, once, whole
-from crowdtally.person.page.choice import POLICY, Choice, typed_epsilon
-from crowdtally.person.page.deeds import Deeds
-from crowdtally.person.page.desk import Desk
+from crowdtally.person.page.actions import (
+    POLICY,
+    Asked,
+    Choice,
+    Deeds,
+    Desk,
+    once,
+    typed_epsilon,
+    whole,
+)
 from crowdtally.person.page.pages import Pages
 from crowdtally.person.store import Draw
 from crowdtally.web import gate
+from crowdtally.web.extras import needs
 from crowdtally.web.gate import FORM_HEADERS, STILL_POLICY, Gate, Hosts, Refused, Token
 from crowdtally.web.pages import of_reader, written_as
-from crowdtally.web.server import Finishing, Work, fields
+from crowdtally.web.server import Finishing, Work, bound, fields, run, url_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+
+
+# Addresses, and what answers them: GET reads and changes nothing, POST does what a button says.
 
 METHODS = ("GET", "HEAD", "POST")
 LONGEST = 1 << 16
@@ -204,3 +214,41 @@ def _refusing(more: str = "") -> Iterator[None]:
         raise Refused(409, f"{error} {more}".strip()) from None
     except (MemoryError, OSError):
         raise Refused(409, "The machine could not do it now: try again.") from None
+
+
+# ``crowdtally person page``: the pages at 127.0.0.1, until somebody stops it.
+
+HOST = "127.0.0.1"
+"""Nobody else's machine ever reaches these pages."""
+FINISHING = "finishing what is begun, so that nothing is paid for in vain…"
+
+
+def serve(
+    desk: Desk,
+    *,
+    port: int = 0,
+    ready: Callable[[str], None] = print,
+    tell: Callable[[str], None] = lambda words: None,
+) -> None:
+    """Serve the pages of a desk until a signal stops it; what was begun is finished first.
+
+    Args:
+        desk: whose history, and what may be done with it.
+        port: 0 for any that is free.
+        ready: is told the address, with its secret, once pages are answered.
+        tell: is told where the end takes longer.
+    """
+    for package in ("starlette", "uvicorn", "jinja2", "vl_convert", "babel"):
+        needs(package, "a server of pages", "web")
+    listening = bound(HOST, port)
+    page = PersonPage(desk)
+    try:
+        hosts = Hosts.of(HOST, listening.getsockname()[1])
+        url = f"{url_of(listening, HOST)}{page.token.home}"
+        run(page.app(hosts), listening, lambda: ready(url))
+    finally:
+        listening.close()
+        page.work.close()
+        if page.finishing.is_busy:
+            tell(FINISHING)
+        page.finishing.close()

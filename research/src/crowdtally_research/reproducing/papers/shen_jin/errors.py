@@ -12,13 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.noise.draws import Draws
-from crowdtally.person.history import History
-from crowdtally.person.noisy import NoisyCategories
-from crowdtally.person.perturbing import measure
-from crowdtally.person.planning import Plan
-from crowdtally.person.quantify import Policy, quantify
-from crowdtally.person.rebuild import chosen, relaxed
-from crowdtally.person.rounding import ONE, in_widths
+from crowdtally.person.catalogue import ONE, in_widths
+from crowdtally.person.history import History, NoisyCategories
+from crowdtally.person.perturb import chosen, measure, relaxed
+from crowdtally.person.plan import Plan, Policy, quantify
 from crowdtally_research.recommenders.histories import Posterior, Stock
 from crowdtally_research.reproducing.figure import Given, Number
 from crowdtally_research.reproducing.papers.shen_jin.example import expected_error, global_scale

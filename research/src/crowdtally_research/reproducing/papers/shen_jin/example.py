@@ -11,8 +11,8 @@ import numpy as np
 from crowdtally.lab.compared.pictures.axes import Axis
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History
-from crowdtally.person.perturbing import counted, measure
-from crowdtally.person.planning import Plan
+from crowdtally.person.perturb import counted, measure
+from crowdtally.person.plan import Plan
 from crowdtally_research.recommenders.histories import Stock
 from crowdtally_research.reproducing.figure import (
     Claim,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.records import Records
-from crowdtally.person.catalogue import Catalogue
-from crowdtally.person.catalogue_file import read_catalogue
+from crowdtally.person.catalogue import Catalogue, read_catalogue
 from crowdtally_research.recommenders.experiment import read_visits
 from crowdtally_research.reproducing.figure import Data
 
