@@ -16,9 +16,9 @@ from typing import Any
 import crowdtally
 
 _SOURCE = Path(crowdtally.__file__).parent
-_SEEDS = ("curator", "laws", "noise", "values", "lab/baselines", "lab/metrics", "lab/rehearsing.py")
+_SEEDS = ("curator", "laws", "noise", "values", "lab/baselines", "lab/metrics", "lab/rehearse.py")
 _ESTIMATES = ("curator/steps/auto", "curator/planning", "curator/request")
-_AUTO = ("estimation", "curator/steps/auto", "lab/estimates.py", "lab/auto_estimates.py")
+_AUTO = ("estimation", "curator/steps/auto", "lab/estimates.py", "lab/estimates.py")
 
 Scores = dict[str, dict[str, float]]
 """By table, by name."""

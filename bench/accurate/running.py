@@ -20,10 +20,9 @@ from crowdtally.core.layout import EDGES, ITEMS
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.converse import Reading, Released
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.lab.auto_estimates import estimate_auto
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.estimates import estimate
-from crowdtally.lab.rehearsing import Halfway, Rehearsal
+from crowdtally.lab.estimates import estimate, estimate_auto
+from crowdtally.lab.rehearse import Halfway, Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import Prepared

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.lab.metrics.cells import mae, mse, relative
-from crowdtally.lab.metrics.distributions import kl
-from crowdtally.lab.metrics.lists import in_ties, on_top, precision, top_mae
+from crowdtally.lab.metrics import in_ties, kl, mae, mse, on_top, precision, relative, top_mae
 
 Floats = NDArray[np.float64]
 Scores = dict[str, float]

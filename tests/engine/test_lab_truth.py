@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from crowdtally.lab.truth import largest_contribution, mean_contribution
+from crowdtally.lab.rehearse import largest_contribution, mean_contribution
 from kit.crowd import Start
 from kit.truths import MOST, Opened, listed, opening, plain, truth
 

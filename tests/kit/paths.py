@@ -21,7 +21,7 @@ from crowdtally.core.counts import Counts, Memberships
 from crowdtally.core.layout import KINDS
 from crowdtally.curator.converse import Released
 from crowdtally.format import NoisyTable
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws

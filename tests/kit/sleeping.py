@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from crowdtally.lab.apart.running import Run, Work, run_apart
+from crowdtally.lab.processes import Run, Work, run_apart
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import crowdtally as ct
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.lab.truth import true_counts
+from crowdtally.lab.rehearse import true_counts
 from crowdtally.records.engine import Engine
 from crowdtally.records.prepare import Prepared, prepare
 

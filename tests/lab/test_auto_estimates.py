@@ -13,8 +13,8 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.curator.request.request import make_request
-from crowdtally.lab.auto_estimates import estimate_auto
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.estimates import estimate_auto
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.axes import Axes

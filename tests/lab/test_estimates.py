@@ -20,7 +20,7 @@ from crowdtally.curator.request.table_specs import formed
 from crowdtally.errors import UsageError
 from crowdtally.format import NoisyTable, Published
 from crowdtally.lab.estimates import estimate, range_answers
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
 from crowdtally.records.duckdb import DuckDBEngine

@@ -12,22 +12,27 @@ from crowdtally import lab
 from crowdtally.errors import UsageError
 from crowdtally.lab.metrics import (
     METRICS,
+    RANGES,
+    SHUFFLES,
     Compared,
     context_distance,
+    in_ranges,
+    in_ties,
     kl,
     kl_reversed,
     mae,
     measured,
     mre,
     mse,
+    on_top,
     precision,
     range_error,
+    ranges,
     subset_error,
+    subsets,
     top_mae,
     top_mre,
 )
-from crowdtally.lab.metrics.lists import in_ties, on_top
-from crowdtally.lab.metrics.queries import RANGES, SHUFFLES, in_ranges, ranges, subsets
 from kit.documents import ROOT
 
 TRUTH = np.array([10, 4, 0, 2])

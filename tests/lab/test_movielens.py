@@ -16,8 +16,7 @@ import crowdtally as ct
 from crowdtally.curator.request.request import make_request
 from crowdtally.lab.estimates import estimate
 from crowdtally.lab.metrics import kl, mae, mse, precision
-from crowdtally.lab.rehearsing import Rehearsal
-from crowdtally.lab.truth import largest_contribution, true_counts
+from crowdtally.lab.rehearse import Rehearsal, largest_contribution, true_counts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.words import Seeded

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE, check_apart
+from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE, check_apart
 
 
 @pytest.fixture

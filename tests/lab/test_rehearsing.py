@@ -12,7 +12,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.converse import Reading, Released, Step
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.lab.rehearsing import Keyed, Rehearsal, decided
+from crowdtally.lab.rehearse import Keyed, Rehearsal, decided
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.every_request import SHAPES, asked, every_request, town

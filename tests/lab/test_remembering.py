@@ -11,8 +11,7 @@ from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.questions import AllItems, ChosenItems, Groups
-from crowdtally.lab.rehearsing import Rehearsal
-from crowdtally.lab.remembering import asked
+from crowdtally.lab.rehearse import Rehearsal, asked
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 

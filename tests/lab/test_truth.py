@@ -11,7 +11,7 @@ import pytest
 import crowdtally as ct
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import UsageError
-from crowdtally.lab.truth import largest_contribution, mean_contribution, true_counts
+from crowdtally.lab.rehearse import largest_contribution, mean_contribution, true_counts
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.truths import ITEMS, MET, ROWS, USERS, Opened, listed, opening, plain, truth
 

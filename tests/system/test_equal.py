@@ -135,7 +135,7 @@ SLIPS = {
             "{grouped(high)} to {grouped(low)}", "server"),
     "person": ("person/words.py", "So far nothing was drawn", "So far all was drawn",
                "person commands"),
-    "lab": ("lab/metrics/cells.py", "np.abs(errors(truth, estimate)).mean()",
+    "lab": ("lab/metrics.py", "np.abs(errors(truth, estimate)).mean()",
             "np.abs(errors(truth, estimate)).max()", "lab compare"),
     "cli": ("cli/__init__.py", 'print(f"crowdtally: {spelled_out(words)}"',
             'print(f"crowdtaly: {spelled_out(words)}"', "refusals"),

@@ -221,7 +221,7 @@ def zcdp() -> Any:
 def rehearsal(records: Any, domain: Any, **options: Any) -> Iterator[Any]:
     """Runs of a request's real steps, by their seeds."""
     from crowdtally.curator.request.request import make_request
-    from crowdtally.lab.rehearsing import Rehearsal
+    from crowdtally.lab.rehearse import Rehearsal
     from crowdtally.records.duckdb import DuckDBEngine
 
     request = make_request(records, domain, **options)

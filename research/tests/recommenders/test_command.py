@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 
-from crowdtally.lab.outputs import NOT_PRIVATE
+from crowdtally.lab.methods import NOT_PRIVATE
 from kit.command import Ended, crowdtally
 from kit.town import Town
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.lab.outputs import NOT_PRIVATE
+from crowdtally.lab.methods import NOT_PRIVATE
 from crowdtally_research.recommenders import writing
 from crowdtally_research.recommenders.histories import DRAWN
 from crowdtally_research.recommenders.running import Aggregates, Facts, Found, Quality

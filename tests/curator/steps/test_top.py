@@ -14,7 +14,7 @@ import crowdtally as ct
 from crowdtally.curator.converse import Released
 from crowdtally.curator.method import steps_of
 from crowdtally.curator.request.request import make_request
-from crowdtally.lab.rehearsing import Keyed
+from crowdtally.lab.rehearse import Keyed
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
 from kit.made import made, visits

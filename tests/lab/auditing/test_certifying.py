@@ -7,9 +7,15 @@ import pytest
 from scipy import stats
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.auditing.certifying import Runs, certify, delta_bound, epsilon_bound
-from crowdtally.lab.auditing.fitting import Expected
-from crowdtally.lab.auditing.proportions import at_least, at_most
+from crowdtally.lab.audit.certify import (
+    Runs,
+    at_least,
+    at_most,
+    certify,
+    delta_bound,
+    epsilon_bound,
+)
+from crowdtally.lab.audit.ratios import Expected
 from lab.auditing.simulated import audited, chooser, cut, dense, discovery, laplace, shared
 
 RUNS = 30_000

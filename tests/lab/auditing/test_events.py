@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 
-from crowdtally.lab.auditing.combining import Linear, combinations
-from crowdtally.lab.auditing.events import Combined, Condition, Event, Single
-from crowdtally.lab.auditing.features import ABSENT, LARGEST
-from crowdtally.lab.auditing.fitting import Expected, LaplaceRatio
-from crowdtally.lab.auditing.histograms import Histogram
-from crowdtally.lab.auditing.promise import Stakes
-from crowdtally.lab.auditing.proportions import at_least, at_most
-from crowdtally.lab.auditing.scanning import Coded, scan
+from crowdtally.lab.audit.certify import at_least, at_most
+from crowdtally.lab.audit.observe import ABSENT, LARGEST, Combined, Condition, Event, Single, Stakes
+from crowdtally.lab.audit.ratios import Expected, Histogram, LaplaceRatio, Linear, combinations
+from crowdtally.lab.audit.search import Coded, scan
 from lab.auditing.simulated import laplace
 
 NAMES = ("items[a]", "items[b]")

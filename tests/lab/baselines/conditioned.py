@@ -25,7 +25,7 @@ from kit.remembering import RememberingEngine
 from kit.subjects import Subject
 from kit.tiny import Database
 
-_SUMS = ("crowdtally.lab.baselines.baseline", "crowdtally.curator.summaries.base")
+_SUMS = ("crowdtally.lab.baselines.base", "crowdtally.curator.summaries.base")
 """Where noise is added to what was counted."""
 
 

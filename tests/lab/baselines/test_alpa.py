@@ -9,8 +9,7 @@ import pytest
 
 from crowdtally.core.counts import Counts
 from crowdtally.core.privacy import Epsilon
-from crowdtally.lab.baselines.alpa import ALPA, total_of
-from crowdtally.lab.baselines.baseline import Bounded
+from crowdtally.lab.baselines.base import ALPA, Bounded, total_of
 from kit.made import GivenNoise
 from kit.recording import Drawn, Recording
 from kit.subjects import Subject

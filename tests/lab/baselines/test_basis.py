@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.fft import dct, idct
 
-from crowdtally.lab.baselines import basis as module
-from crowdtally.lab.baselines.basis import GRID, basis
+from crowdtally.lab.baselines import dft as module
+from crowdtally.lab.baselines.dft import GRID, basis
 
 SIZES = [1, 2, 3, 5, 8, 100, 513]
 

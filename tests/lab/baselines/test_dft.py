@@ -13,9 +13,8 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.privacy import Epsilon
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import dft as module
-from crowdtally.lab.baselines.baseline import Bounded
-from crowdtally.lab.baselines.basis import GRID, basis
-from crowdtally.lab.baselines.dft import DFT, Spectrum, measured
+from crowdtally.lab.baselines.base import Bounded
+from crowdtally.lab.baselines.dft import DFT, GRID, Spectrum, basis, measured
 from crowdtally.laws.balls import as_ball
 from curator.choosing.choice_checks import loss
 from kit.recording import Drawn, Recording

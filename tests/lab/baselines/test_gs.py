@@ -9,7 +9,7 @@ import pytest
 
 from crowdtally.core.counts import Counts
 from crowdtally.core.privacy import Epsilon
-from crowdtally.lab.baselines.baseline import Bounded
+from crowdtally.lab.baselines.base import Bounded
 from crowdtally.lab.baselines.gs import GS, Groups, Pair, width
 from kit.made import GivenNoise
 from kit.recording import Drawn, Recording

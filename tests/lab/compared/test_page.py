@@ -11,11 +11,10 @@ from pathlib import Path
 import pandas
 import pytest
 
-from crowdtally.lab.compared.page.writing import page, write_page
-from crowdtally.lab.compared.recommending import recommendation
-from crowdtally.lab.compared.rounding import with_error
-from crowdtally.lab.compared.tables import write_tables
-from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
+from crowdtally.lab.compare.advice import recommendation
+from crowdtally.lab.compare.page import page, write_page, write_tables
+from crowdtally.lab.compare.summary import with_error
+from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 from kit.compared import compared, summary
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&{{ 7 * 7 }}</style>"

@@ -10,9 +10,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from crowdtally.lab.compared.pictures.charts import COLOURS, WARNING, as_svg
-from crowdtally.lab.compared.pictures.drawing import pictures, write_pictures
-from crowdtally.lab.compared.pictures.plotting import OWN, Picture
+from crowdtally.lab.compare.charts import (
+    COLOURS,
+    OWN,
+    WARNING,
+    Picture,
+    as_svg,
+    pictures,
+    write_pictures,
+)
 from kit.compared import FACTS, METHODS, compared, summary
 
 TWENTY = [

@@ -7,10 +7,8 @@ from math import nan
 
 import pytest
 
-from crowdtally.lab.compared.measures import WORDS
-from crowdtally.lab.compared.recommending import advise, recommendation
-from crowdtally.lab.compared.releasable import can_be_released, typed
-from crowdtally.lab.compared.summary import Setting, Summary
+from crowdtally.lab.compare.advice import advise, recommendation
+from crowdtally.lab.compare.summary import WORDS, Setting, Summary, can_be_released, typed
 from crowdtally.lab.metrics import METRICS
 from kit.compared import FACTS, LARGEST, compared, summary
 

@@ -11,8 +11,8 @@ import pandas
 import pytest
 from pyarrow import parquet
 
-from crowdtally.lab.compared.tables import COLUMNS, as_frame, write_tables
-from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
+from crowdtally.lab.compare.page import COLUMNS, as_frame, write_tables
+from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 from kit.compared import FACTS, summary
 
 SUMMARIES = [

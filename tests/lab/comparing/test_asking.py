@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.comparing.asking import Runs, bounds_of, epsilons_of, jobs_of, names_of
-from crowdtally.lab.comparing.planning import check_names, given_options, spelled
+from crowdtally.lab.compare.plan import (
+    Runs,
+    bounds_of,
+    check_names,
+    epsilons_of,
+    given_options,
+    jobs_of,
+    names_of,
+    spelled,
+)
 
 
 @pytest.mark.parametrize(

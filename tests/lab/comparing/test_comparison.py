@@ -23,17 +23,13 @@ from crowdtally.curator.methods.tables import SampledTables
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.compared.summary import Setting
-from crowdtally.lab.comparing.comparison import Question
-from crowdtally.lab.comparing.held import Held
-from crowdtally.lab.comparing.measuring import Bench, Given
-from crowdtally.lab.comparing.noting import options_beside
-from crowdtally.lab.comparing.planning import DENSE, baseline_of, plan_of, request_of
-from crowdtally.lab.comparing.tasks import Task, Unit
-from crowdtally.lab.methods import Method
-from crowdtally.lab.outputs import NOT_PRIVATE
-from crowdtally.lab.rehearsing import Rehearsal
-from crowdtally.lab.truth import largest_contribution
+from crowdtally.lab.compare.compare import Question, options_beside
+from crowdtally.lab.compare.plan import DENSE, baseline_of, plan_of, request_of
+from crowdtally.lab.compare.records import Held
+from crowdtally.lab.compare.run import Bench, Given, Task, Unit
+from crowdtally.lab.compare.summary import Setting
+from crowdtally.lab.methods import NOT_PRIVATE, Method
+from crowdtally.lab.rehearse import Rehearsal, largest_contribution
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.silent import SilentDraws
 from kit.visits import NAMES, declared, held_in, write_visits
@@ -64,7 +60,7 @@ def engine() -> Iterator[DuckDBEngine]:
 @pytest.fixture
 def undrawn() -> Iterator[None]:
     """Pictures and the page take longer than all runs."""
-    with mock.patch("crowdtally.lab.comparing.comparison.write"):
+    with mock.patch("crowdtally.lab.compare.compare.write"):
         yield
 
 
@@ -360,7 +356,7 @@ def test_every_method_runs_without_options_of_its_own(held: Held) -> None:
 
 
 def test_large_tables_are_published_in_part(held: Held) -> None:
-    with mock.patch("crowdtally.lab.comparing.planning.LARGE", 9):
+    with mock.patch("crowdtally.lab.compare.plan.LARGE", 9):
         plan = plan_of(held, [Epsilon.of(1)], None, [1, 3], {"cap": 2})
     assert not plan.skipped
     methods = {setting.method for setting in plan.settings} - set(BASELINES)

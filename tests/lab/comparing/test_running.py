@@ -17,11 +17,9 @@ import crowdtally as ct
 from crowdtally import lab
 from crowdtally.core.records import Records
 from crowdtally.errors import CrowdtallyError
-from crowdtally.lab.apart.running import Worker
-from crowdtally.lab.apart.worker import answer
-from crowdtally.lab.comparing import running
-from crowdtally.lab.comparing.measuring import Bench
-from crowdtally.lab.comparing.tasks import Outcome, Task
+from crowdtally.lab.compare import run
+from crowdtally.lab.compare.run import Bench, Outcome, Task
+from crowdtally.lab.processes import Worker, answer
 from kit.command import crowdtally
 
 USED = {"epsilon": 1, "methods": "sra", "max_records": [1, 2], "runs": 4}
@@ -37,7 +35,7 @@ def test_a_process_that_dies_loses_only_its_task(
 ) -> None:
     """Two processes, one of which is killed at the first outcome."""
     processes: list[subprocess.Popen[str]] = []
-    real_start, real_keep = Worker.__init__, running.Outcome.of
+    real_start, real_keep = Worker.__init__, run.Outcome.of
 
     def started(worker: Worker, *given: object) -> None:
         real_start(worker, *given)  # type: ignore[arg-type]
@@ -51,7 +49,7 @@ def test_a_process_that_dies_loses_only_its_task(
     folder = tmp_path / "cmp"
     with (
         mock.patch.object(Worker, "__init__", started),
-        mock.patch.object(running.Outcome, "of", killing),
+        mock.patch.object(run.Outcome, "of", killing),
         pytest.raises(CrowdtallyError, match=r"ended by signal 9.*the same command goes on"),
     ):
         lab.compare(records, domain, jobs=2, output=folder, **USED)
@@ -68,7 +66,7 @@ def test_a_process_that_dies_loses_only_its_task(
 
     with (
         mock.patch.object(Bench, "run", noted),
-        mock.patch("crowdtally.lab.comparing.comparison.write"),
+        mock.patch("crowdtally.lab.compare.compare.write"),
     ):
         frame = lab.compare(records, domain, jobs=1, output=folder, **USED)
     assert len(ran) == len(set(ran)) == 4 - len(kept)
@@ -122,7 +120,7 @@ def test_an_interrupted_comparison_goes_on(visits: Path, tmp_path: Path) -> None
     with pytest.raises(ProcessLookupError):
         os.killpg(program.pid, 0)  # nobody of the group is left
     assert 3 <= len(kept) < 200
-    with mock.patch("crowdtally.lab.comparing.comparison.write"):
+    with mock.patch("crowdtally.lab.compare.compare.write"):
         ended = crowdtally(*_words(visits, folder), "--runs", "4", "--jobs", "1", "--json")
     assert ended.code == 0, str(ended)
     found = json.loads(ended.out)

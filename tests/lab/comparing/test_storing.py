@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.compared.summary import Setting
-from crowdtally.lab.comparing import storing
-from crowdtally.lab.comparing.storing import Folder, check_folder
-from crowdtally.lab.comparing.tasks import Outcome, Unit
+from crowdtally.lab.compare import run
+from crowdtally.lab.compare.run import Folder, Outcome, Unit, check_folder
+from crowdtally.lab.compare.summary import Setting
 
 DATA = {"records": 7, "users": 3, "digest": "ab"}
 SETTINGS = {"count": "records", "cap": "5"}
@@ -130,7 +129,7 @@ def test_of_two_that_begin_at_once_the_first_has_the_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
 ) -> None:
     """Another process, of other data, made the manifest after we found none."""
-    begin = storing._begin
+    begin = run._begin
 
     def late(manifest: Path, data: dict[str, object], settings: dict[str, object]) -> None:
         begin(manifest, {**DATA, "digest": "cd"}, SETTINGS)
@@ -140,7 +139,7 @@ def test_of_two_that_begin_at_once_the_first_has_the_folder(
         raise OSError(errno.EPERM, "Operation not permitted")
 
     if links:
-        monkeypatch.setattr(storing, "_begin", late)
+        monkeypatch.setattr(run, "_begin", late)
         with pytest.raises(UsageError, match="other data"):
             _open(tmp_path / "cmp")
     else:

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from crowdtally.lab.compared.summary import Measured, Setting
-from crowdtally.lab.comparing.summarising import summaries_of
+from crowdtally.lab.compare.compare import summaries_of
+from crowdtally.lab.compare.summary import Measured, Setting
 
 SETTING = Setting("sra", "1", 10)
 

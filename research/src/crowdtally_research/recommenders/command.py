@@ -73,7 +73,7 @@ def recommend(
     from crowdtally.cli.progress import Progress
     from crowdtally.curator.request.declare import declare
     from crowdtally.lab.libraries import check_libraries
-    from crowdtally.lab.outputs import NOT_PRIVATE
+    from crowdtally.lab.methods import NOT_PRIVATE
 
     print(NOT_PRIVATE, file=sys.stderr)
     check_libraries()  # before what is imported below, which cannot do without them
@@ -122,7 +122,7 @@ def _interrupted() -> Iterator[None]:
 
 
 def _show(found: Found, output: Path, as_json: bool) -> None:
-    from crowdtally.lab.outputs import NOT_PRIVATE
+    from crowdtally.lab.methods import NOT_PRIVATE
     from crowdtally_research.recommenders.writing import as_json as in_json
     from crowdtally_research.recommenders.writing import lines
 

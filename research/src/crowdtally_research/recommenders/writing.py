@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.lab.compared.pictures.axes import Axis, encoded, fitted
-from crowdtally.lab.compared.pictures.charts import COLOURS, as_svg, framed
-from crowdtally.lab.compared.rounding import alone, with_error
-from crowdtally.lab.outputs import NOT_PRIVATE, check_apart
+from crowdtally.lab.compare.charts import COLOURS, Axis, as_svg, encoded, fitted, framed
+from crowdtally.lab.compare.summary import alone, with_error
+from crowdtally.lab.methods import NOT_PRIVATE, check_apart
 from crowdtally_research.recommenders.histories import DRAWN, RANDOM, RAW, WORDS
 from crowdtally_research.recommenders.running import Aggregates, Facts, Found, Quality
 

@@ -82,7 +82,7 @@ def reproduce(
 
 
 def _show(found: Sequence[Result], output: Path, as_json: bool) -> None:
-    from crowdtally.lab.outputs import NOT_PRIVATE
+    from crowdtally.lab.methods import NOT_PRIVATE
     from crowdtally_research.reproducing.writing import PAGE, heading
     from crowdtally_research.reproducing.writing import as_json as in_json
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.curator.manifest import versions
-from crowdtally.lab.apart.running import Run, Work, run_apart
-from crowdtally.lab.outputs import NOT_PRIVATE, check_own_folder, write_json
+from crowdtally.lab.methods import NOT_PRIVATE, check_own_folder, write_json
+from crowdtally.lab.processes import Run, Work, run_apart
 from crowdtally_research.reproducing.figure import (
     Claim,
     Data,

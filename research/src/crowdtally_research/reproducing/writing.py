@@ -10,10 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.curator.manifest import versions
-from crowdtally.lab.compared.pictures.axes import Axis, encoded, fitted
-from crowdtally.lab.compared.pictures.charts import COLOURS, SHAPES, WARNING, as_svg, framed
-from crowdtally.lab.compared.rounding import NO_NUMBER, alone, with_error
-from crowdtally.lab.outputs import NOT_PRIVATE, write_json, write_text
+from crowdtally.lab.compare.charts import (
+    COLOURS,
+    SHAPES,
+    WARNING,
+    Axis,
+    as_svg,
+    encoded,
+    fitted,
+    framed,
+)
+from crowdtally.lab.compare.summary import NO_NUMBER, alone, with_error
+from crowdtally.lab.methods import NOT_PRIVATE, write_json, write_text
 from crowdtally_research.reproducing.figure import Figure, Number, Numbers, Panel, Place
 from crowdtally_research.reproducing.results import MANIFEST, VERDICTS, Result
 

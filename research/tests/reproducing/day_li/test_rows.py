@@ -9,8 +9,8 @@ from crowdtally.curator.bounding.scaling import DPSense
 from crowdtally.curator.choices.bounds import RowTable
 from crowdtally.curator.counting.bounded import count_scaled
 from crowdtally.curator.counting.users import scaled_sums
-from crowdtally.lab.baselines.baseline import Bounded, keyed
-from crowdtally.lab.truth import true_counts
+from crowdtally.lab.baselines.base import Bounded, keyed
+from crowdtally.lab.rehearse import true_counts
 from crowdtally_research.reproducing.papers.day_li.bench import Bench, BinaryRows, reading
 from crowdtally_research.reproducing.papers.day_li.panels import LARGE
 

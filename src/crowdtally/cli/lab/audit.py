@@ -15,7 +15,7 @@ from crowdtally.cli import options
 from crowdtally.cli.requesting import takes_request
 
 if TYPE_CHECKING:
-    from crowdtally.lab.auditing.rows import Audit
+    from crowdtally.lab.audit.certify import Audit
 
 SecondsOption = Annotated[
     str,
@@ -63,7 +63,7 @@ def audit(
 
     check_libraries()  # before what is imported below, which cannot do without them
     from crowdtally.errors import UsageError
-    from crowdtally.lab.auditing.attack import audit_methods
+    from crowdtally.lab.audit.attack import audit_methods
 
     if every and methods:
         raise UsageError("--all is every method: remove it, or the names beside it.")
@@ -88,8 +88,7 @@ def audit_request(
 
     check_libraries()
     from crowdtally.errors import UsageError
-    from crowdtally.lab.auditing.attack import checked_seconds
-    from crowdtally.lab.auditing.own import attack_request
+    from crowdtally.lab.audit.attack import attack_request, checked_seconds
 
     if epsilon is None:
         raise UsageError("say what your release would cost: --epsilon E.")
@@ -117,7 +116,7 @@ def _interrupted() -> Iterator[None]:
 
 def _check(output: Path | None) -> None:
     from crowdtally.errors import UsageError
-    from crowdtally.lab.outputs import check_apart
+    from crowdtally.lab.methods import check_apart
 
     if output is None:
         return

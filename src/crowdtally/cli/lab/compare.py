@@ -16,7 +16,7 @@ from crowdtally.cli import options, syntax
 from crowdtally.cli.requesting import takes_counted
 
 if TYPE_CHECKING:
-    from crowdtally.lab.comparing.comparison import Comparison
+    from crowdtally.lab.compare.compare import Comparison
 
 
 def _tried(flag: str) -> Any:
@@ -83,10 +83,10 @@ def compare(
 ) -> None:  # fmt: skip
     """Compare methods on RECORDS beside the truth. Not private, and not to be published."""
     from crowdtally.cli.progress import Progress
-    from crowdtally.lab.comparing.comparison import Question, compared, write
-    from crowdtally.lab.comparing.storing import check_folder
+    from crowdtally.lab.compare.compare import Question, compared, write
+    from crowdtally.lab.compare.run import check_folder
     from crowdtally.lab.libraries import check_libraries
-    from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
+    from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)
     make_subject, given = counted
@@ -172,10 +172,9 @@ def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 def _show(found: Comparison, output: Path, as_json: bool) -> None:
-    from crowdtally.lab.compared.recommending import recommendation
-    from crowdtally.lab.compared.shortly import lines
-    from crowdtally.lab.compared.tables import facts_as_json, rows
-    from crowdtally.lab.outputs import CHOSEN_BY_LOOKING, NOT_PRIVATE
+    from crowdtally.lab.compare.advice import lines, recommendation
+    from crowdtally.lab.compare.page import facts_as_json, rows
+    from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     advice = recommendation(found.summaries, found.facts)
     page = output / "comparison.html"

@@ -25,14 +25,7 @@ from crowdtally.core.numbers import Integers
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.converse import Reading
 from crowdtally.curator.request.request import Subject
-from crowdtally.lab.baselines.baseline import (
-    Bounded,
-    Estimates,
-    each_table,
-    keyed,
-    laplace_part,
-    noisy,
-)
+from crowdtally.lab.baselines.base import Bounded, Estimates, each_table, keyed, laplace_part, noisy
 from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 

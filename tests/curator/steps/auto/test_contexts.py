@@ -39,7 +39,7 @@ from crowdtally.curator.steps.auto.split_head import UsersByContext
 from crowdtally.curator.steps.auto.tastes import FeaturesByContext
 from crowdtally.errors import CrowdtallyError
 from crowdtally.inference.rows import read_sizes
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.noise.draws import SystemDraws

@@ -24,8 +24,8 @@ from crowdtally.curator.summaries.threshold import Filter, Threshold
 from crowdtally.curator.table import Table
 from crowdtally.curator.transforms.base import Transform, Untransformed
 from crowdtally.format import NoisyTable
-from crowdtally.lab.auto_estimates import estimate_auto
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.estimates import estimate_auto
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally_research.reproducing.figure import Data

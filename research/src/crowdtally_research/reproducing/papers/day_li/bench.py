@@ -23,12 +23,10 @@ from crowdtally.curator.converse import Reading
 from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.counting.users import row_totals
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.lab.auto_estimates import AutoEstimates, estimate_auto
-from crowdtally.lab.baselines.alpa import ALPA
-from crowdtally.lab.baselines.baseline import keyed
+from crowdtally.lab.baselines.base import ALPA, LPA, keyed
 from crowdtally.lab.baselines.gs import GS, Pair
-from crowdtally.lab.baselines.lpa import LPA
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.estimates import AutoEstimates, estimate_auto
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Dropped

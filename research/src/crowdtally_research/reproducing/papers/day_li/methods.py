@@ -24,7 +24,7 @@ from crowdtally.curator.request.method import CHOOSE
 from crowdtally.curator.request.request import Request
 from crowdtally.lab.estimates import estimate
 from crowdtally.lab.metrics import mae, mre, precision, top_mae, top_mre
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally_research.lookalikes.drawing import SHAPES, records_per_user
 from crowdtally_research.lookalikes.statistics import statistics_of
 from crowdtally_research.reproducing.figure import AUTO, Number

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.lab.auto_estimates import estimate_auto
-from crowdtally.lab.compared.pictures.axes import Axis
-from crowdtally.lab.estimates import estimate
-from crowdtally.lab.metrics.lists import in_ties
-from crowdtally.lab.rehearsing import Rehearsal
+from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.estimates import estimate, estimate_auto
+from crowdtally.lab.metrics import in_ties
+from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally_research.reproducing.figure import (
     AUTO,

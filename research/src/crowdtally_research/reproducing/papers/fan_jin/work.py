@@ -22,14 +22,12 @@ from crowdtally.curator.converse import Released
 from crowdtally.curator.request.declare import read_list
 from crowdtally.curator.request.request import Subject, make_request, make_subject
 from crowdtally.curator.steps.auto.estimating import crowd_of
-from crowdtally.lab.apart.machine import cores, engine_settings
-from crowdtally.lab.auto_estimates import estimate_auto
-from crowdtally.lab.compared.summary import Summary
-from crowdtally.lab.comparing.comparison import Question, compared
-from crowdtally.lab.comparing.summarising import standard_error
-from crowdtally.lab.metrics.lists import precision
-from crowdtally.lab.rehearsing import Rehearsal
-from crowdtally.lab.truth import mean_contribution, true_counts
+from crowdtally.lab.compare.compare import Question, compared, standard_error
+from crowdtally.lab.compare.summary import Summary
+from crowdtally.lab.estimates import estimate_auto
+from crowdtally.lab.metrics import precision
+from crowdtally.lab.processes import cores, engine_settings
+from crowdtally.lab.rehearse import Rehearsal, mean_contribution, true_counts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import Prepared, prepare

@@ -8,7 +8,7 @@ from math import sinh
 
 import numpy as np
 
-from crowdtally.lab.compared.pictures.axes import Axis
+from crowdtally.lab.compare.charts import Axis
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History
 from crowdtally.person.perturb import counted, measure

@@ -1,1 +1,0 @@
-"""Work in processes of its own, each with its share of the machine."""

@@ -1,0 +1,316 @@
+"""What is attacked: every method of the registries, each on the smallest domain that shows it.
+
+A case is a request whose numbers are small (two records per user, two items), because the smaller
+the table, the more often a run shows all that a user changed. What holds for a method at these
+numbers is refuted or not; at others nothing is said: see ``own.py`` for a request of one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from crowdtally.core.domain import Domain
+from crowdtally.core.layout import EDGES, ITEMS, POPULARITY
+from crowdtally.core.privacy import Epsilon
+from crowdtally.core.records import Quantity, Records
+from crowdtally.curator.bounding import BOUNDINGS, CHOICES
+from crowdtally.curator.method import steps_of
+from crowdtally.curator.pricing import pure
+from crowdtally.curator.request.method import CHOOSE, TOTAL
+from crowdtally.curator.request.options import AUTO
+from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.lab.audit.observe import Aim
+from crowdtally.lab.methods import Method
+
+CONTEXTS, DISCOVERY, PAIRS = "contexts", "discovery", "pairs"
+QUANTITY, ROWS = "quantity", "rows"
+SHAPES: Mapping[str, str] = {
+    CONTEXTS: "items, and items in context: two tables of one sample",
+    DISCOVERY: "items without a public list",
+    PAIRS: "pairs of items of one user",
+    QUANTITY: "records that count several times",
+    ROWS: "rows that are one person each",
+}
+"""What can be audited beside the methods of bounding."""
+OWN = "your request"
+"""What the rows of a request of one's own are called."""
+DELTA = Fraction(1, 100)
+"""δ of an audited discovery: a smaller one would be seen too rarely to be tested."""
+BOTH = "both tables"
+"""A release of items and of items in context: what one shows about the other would show here."""
+LARGE_CHOICE = 4
+"""So many times ε has a release in which a private choice is attacked: scores that rise and fall
+together lose far less than they may where ε is small, and a doubled rate would not be seen."""
+_NEVER = Fraction(1, 10**30)
+"""δ at which no item passes, so that the mass of the others can be audited alone."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One row of the audit."""
+
+    name: str
+    """The method, and the part if it is one."""
+    method: str
+    """The method as it is typed."""
+    request: Request
+    """What is attacked; its own records are never read."""
+    part: str | None = None
+    """The charged part that is attacked alone; None for the whole release."""
+    group: str = ""
+    """Cases of one group count the same records in the same way, and share their counts."""
+    alone: bool = False
+    """Whether it is about databases in which nobody else is."""
+
+    @property
+    def aim(self) -> Aim:
+        """Whether to look for what ε pays for, or for what δ does: an item of one user alone."""
+        return "delta" if self.alone and self.delta else "epsilon"
+
+    @property
+    def claim(self) -> Epsilon:
+        """What the release, or the part, says that it costs."""
+        return self.request.epsilon if self.part is None else pure(self.request.part(self.part))
+
+    @property
+    def delta(self) -> Fraction:
+        """The claimed δ of what is attacked: the mass of the others has none of its own."""
+        return Fraction(0) if self.part == TOTAL else self.request.delta.value
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """The numbers of a request."""
+
+    items: int = 2
+    contexts: int = 0
+    roles: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    split: Mapping[str, str] | None = None
+    delta: Fraction = Fraction(0)
+
+    def request(self, epsilon: Epsilon) -> Request:
+        import pyarrow as pa
+
+        contexts = {"day": [f"day {n}" for n in range(self.contexts)]} if self.contexts else {}
+        roles: dict[str, Any] = {"user": "user", "item": "item"} | dict(self.roles)
+        records = Records(pa.table({}), contexts=dict.fromkeys(contexts), **roles)
+        domain = None
+        if not self.options.get("discover_items"):
+            domain = Domain([f"item {n}" for n in range(self.items)], contexts)
+        return make_request(
+            records, domain, epsilon=epsilon, delta=self.delta, split=self.split, **self.options
+        )
+
+
+def every_name() -> list[str]:
+    """All that an audit covers: a new entry of a registry is among them by itself."""
+    methods = [str(Method.of(name)) for name in _combined()]
+    return [AUTO, *(name for name in methods if _runs(name)), *SHAPES]
+
+
+def _combined() -> Iterator[str]:
+    """Every rule with every publishing and choice, and every transform with every publishing."""
+    named = [rule for rule in BOUNDINGS if rule != AUTO]
+    transforms = [transform for transform in TRANSFORMS if transform != "none"]
+    yield from (f"{rule}/{form}" for rule in named for form in PUBLISHINGS)
+    yield from (f"sra/{transform}/{form}" for transform in transforms for form in PUBLISHINGS)
+    yield from (f"{rule}+{choice}" for rule in named for choice in CHOICES)
+
+
+def _runs(name: str) -> bool:
+    """Whether the product offers the method at all."""
+    try:
+        _setting(Method.of(name)).request(Epsilon(Fraction(1)))
+    except UsageError:
+        return False
+    return True
+
+
+def cases_of(name: str, epsilon: Epsilon) -> Iterator[Case]:
+    """The whole release of a method, and each part that it charges for."""
+    if name in SHAPES:
+        yield Case(name, name, _SETTINGS[name].request(epsilon), group=name)
+        yield from _shape_parts(name, epsilon)
+        return
+    method = _method(name)
+    name = str(method)
+    if method.bounding == AUTO:
+        yield from _auto_cases(method, epsilon)
+        return
+    yield Case(name, name, _offered(name, method, epsilon), group=_group(method))
+    if method.transform == "none" and method.publishing == "dense":
+        yield from _parts(name, method, epsilon)
+
+
+def _auto_cases(method: Method, epsilon: Epsilon) -> Iterator[Case]:
+    """The whole of ``auto``, as each kind of request has it: it is charged as one."""
+    if str(method) != AUTO:
+        raise UsageError(
+            f"{method} is not offered, so there is nothing to audit: auto finds its bound, its "
+            "transform and its publishing itself. Audit auto."
+        )
+    for words, setting in _AUTO.items():
+        name = f"{AUTO}: {words}" if words else AUTO
+        yield Case(name, AUTO, setting.request(epsilon), group=name)
+
+
+def _method(name: str) -> Method:
+    bounding = name.strip().split("/")[0].partition("+")[0]
+    if bounding not in BOUNDINGS:
+        raise UsageError(
+            f"there is no method {name!r} to audit. {did_you_mean(name, [*BOUNDINGS, *SHAPES])} "
+            "A method is BOUNDING[+CHOICE][/TRANSFORM][/PUBLISHING], such as sra/dyadic/filter."
+        )
+    return Method.of(name)
+
+
+def _offered(name: str, method: Method, epsilon: Epsilon) -> Request:
+    try:
+        return _setting(method).request(epsilon)
+    except UsageError as error:
+        raise UsageError(f"{name} is not offered, so there is nothing to audit: {error}") from error
+
+
+def _group(method: Method) -> str:
+    """The rule and the items: what is counted does not depend on transform and publishing."""
+    return f"{method.bounding}+{method.choice}, {_limit(method)}"
+
+
+def _limit(method: Method) -> int:
+    """One record where a transform already spreads what she changes over several numbers."""
+    return 2 if method.transform == "none" else 1
+
+
+_FORMS: dict[str, dict[str, Any]] = {
+    "dense": {},
+    "filter": {"cut": 2},
+    "threshold": {"threshold": 2},
+    "priority": {"size": 4, "threshold": 2},
+    "filter-priority": {"size": 4, "cut": 2},
+    "none": {},
+    "dyadic": {"ordered": ["item"]},
+    "haar": {"ordered": ["item"]},
+    "sketch": {"buckets": 2, "sketch_rows": 2},
+}
+_RULES: dict[str, dict[str, Any]] = {
+    "dpsense": {"cap": 2},
+    "dpsense-s": {"cap": 2, "scalings": "3/2"},
+    "hpa": {"popularity_records": 1},
+}
+
+
+def _setting(method: Method) -> _Setting:
+    options: dict[str, Any] = {name: value for name, value in method.options.items() if value}
+    options |= {"max_records": _limit(method), **_RULES.get(method.bounding, {})}
+    for form in (method.transform, method.publishing):
+        options |= _FORMS.get(form, {})
+    if method.choice is not None and method.bounding == "dpsense-s":
+        options["scalings"] = "1,2"
+    return _Setting(options=options, split=_popular(method))
+
+
+def _popular(method: Method) -> dict[str, str] | None:
+    """A popularity of little noise has few values, each of which takes counting anew."""
+    if "popularity_records" not in BOUNDINGS.load(method.bounding).takes:
+        return None
+    if method.choice is not None:
+        return {CHOOSE: "1/50", POPULARITY.name: "4/5", ITEMS.name: "9/50"}
+    return {POPULARITY.name: "4/5", ITEMS.name: "1/5"}
+
+
+def _parts(name: str, method: Method, epsilon: Epsilon) -> Iterator[Case]:
+    """Each part against its own share, which the slack of a whole release would hide."""
+    if method.choice is not None:
+        large = epsilon * LARGE_CHOICE
+        yield Case(f"{name}: choose", name, _choosing(method).request(large), CHOOSE)
+        return
+    setting = _setting(method)
+    parts = [ITEMS.name, EDGES.name]
+    if "popularity_records" in setting.options:
+        parts = [POPULARITY.name, *parts]
+    both = f"{name}: {BOTH}"
+    made = _Setting(2, 2, options=setting.options, split=_for_both(setting.split))
+    yield Case(both, name, made.request(epsilon), group=both)
+    for part in parts:
+        split = dict.fromkeys(parts, "1/8") | {part: str(1 - Fraction(len(parts) - 1, 8))}
+        made = _Setting(2, 2, options=setting.options, split=split)
+        yield Case(f"{name}: {part}", name, made.request(epsilon), part)
+
+
+def _for_both(split: Mapping[str, str] | None) -> dict[str, str] | None:
+    """A split of a release of items alone, for one of items and of items in context."""
+    if split is None:
+        return None
+    half = str(Fraction(split[ITEMS.name]) / 2)
+    return {**split, ITEMS.name: half, EDGES.name: half}
+
+
+def _choosing(method: Method) -> _Setting:
+    """A choice that gets most of ε, at candidates that one user can drive apart."""
+    setting = _setting(method)
+    options = dict(setting.options)
+    if method.bounding == "dpsense-s":
+        options |= {"max_records": 1, "count": "users", "cap": None}
+    elif method.choice == "dpsense":
+        options |= {"max_records": 4}
+    shares = {CHOOSE: "3/5", ITEMS.name: "2/5"}
+    if setting.split is not None:
+        shares = {CHOOSE: "3/5", POPULARITY.name: "1/5", ITEMS.name: "1/5"}
+    items = 32 if method.bounding == "dpsense-s" else setting.items
+    return _Setting(items, options=options, split=shares)
+
+
+_DISCOVERED = {"discover_items": True, "max_records": 1, "noise": "laplace"}
+_SETTINGS: dict[str, _Setting] = {
+    CONTEXTS: _Setting(contexts=2, options={"max_records": 2}),
+    DISCOVERY: _Setting(options=_DISCOVERED, delta=DELTA),
+    PAIRS: _Setting(options={"pairs": True, "max_records": 2}),
+    QUANTITY: _Setting(
+        contexts=2, roles={"quantity": Quantity("quantity", 2)}, options={"max_records": 2}
+    ),
+    ROWS: _Setting(contexts=2, roles={"user": None}),
+}
+
+
+_AUTO: dict[str, _Setting] = {
+    "": _Setting(),
+    "once at an item": _Setting(options={"repeats": "no"}),
+    BOTH: _Setting(contexts=2),
+    "for top": _Setting(120, options={"for_": "top", "repeats": "no"}),
+    "for recommend, by the user's context": _Setting(
+        80, 2, options={"for_": "recommend", "repeats": "no", "context_per_user": "day"}
+    ),
+    "for recommend, by the record's context": _Setting(8, 2, options={"for_": "recommend"}),
+}
+"""Requests that lead ``auto`` through all of its steps; lists of many items where a head is due."""
+
+
+def _shape_parts(name: str, epsilon: Epsilon) -> Iterator[Case]:
+    if name == PAIRS:
+        # Of two records there is one pair, and l(l−1)/2 cannot be told from l−1.
+        shares = {ITEMS.name: "1/8", EDGES.name: "7/8"}
+        three = _Setting(3, options={"pairs": True, "max_records": 3}, split=shares)
+        yield Case(f"{name}: {EDGES.name}", name, three.request(epsilon), EDGES.name)
+    if name != DISCOVERY:
+        return
+    # Of one item per user neither the noise nor the threshold could be seen to depend on l.
+    options = _DISCOVERED | {"max_records": 2}
+    listed = _Setting(options=options, delta=DELTA)
+    yield Case(f"{name}: {ITEMS.name}", name, listed.request(epsilon), ITEMS.name)
+    shares = {TOTAL: "3/4", ITEMS.name: "1/4"}
+    rest = _Setting(options=options, delta=_NEVER, split=shares)
+    yield Case(f"{name}: {TOTAL}", name, rest.request(epsilon), TOTAL, alone=True)
+    # What δ pays for, which another pair would outdo: an item that one user alone has.
+    yield Case(f"{name}: new items", name, listed.request(epsilon), ITEMS.name, alone=True)
+
+
+def charged_parts(request: Request) -> Sequence[str]:
+    """The parts of a request that are charged, in the order in which they are drawn."""
+    return [part.name for step in steps_of(request) for part in step.parts()]

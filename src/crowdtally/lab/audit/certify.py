@@ -1,0 +1,355 @@
+"""Certified bounds; results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from math import exp, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from crowdtally.errors import UsageError
+from crowdtally.lab.audit.observe import Aim, Matrix, Stakes
+from crowdtally.lab.audit.ratios import Expected
+from crowdtally.lab.audit.search import Found, search
+
+# Exact bounds on a probability from how often an event was seen (Clopper and Pearson).
+#
+# Each is one-sided: it is wrong with probability at most its ``alpha``, whatever the probability
+# is.
+
+_ROUNDING = 1e-9
+"""Relative; far above the error of scipy's quantiles, and bounds are moved outwards by it."""
+
+
+def at_least(seen: Any, runs: Any, alpha: float) -> NDArray[np.float64]:
+    """The smallest p that leaves ``seen`` or more of ``runs`` a probability of ``alpha``.
+
+    >>> round(float(at_least(10, 10, 0.05)), 4)  # 0.05^(1/10)
+    0.7411
+    """
+    seen, runs = np.asarray(seen, dtype=np.float64), np.asarray(runs, dtype=np.float64)
+    some = np.maximum(seen, 1)
+    quantile = special.betaincinv(some, runs - some + 1, alpha)
+    return np.where(seen > 0, quantile * (1 - _ROUNDING), 0.0)
+
+
+def at_most(seen: Any, runs: Any, alpha: float) -> NDArray[np.float64]:
+    """The largest p that leaves ``seen`` or fewer of ``runs`` a probability of ``alpha``.
+
+    >>> round(float(at_most(0, 10, 0.05)), 4)  # 1 - 0.05^(1/10)
+    0.2589
+    """
+    seen, runs = np.asarray(seen, dtype=np.float64), np.asarray(runs, dtype=np.float64)
+    others = np.maximum(runs - seen, 1)
+    # The mirror image: a quantile near 1 would lose its digits.
+    quantile = special.betainccinv(seen + 1, others, alpha)
+    return np.where(seen < runs, np.minimum(quantile * (1 + _ROUNDING), 1.0), 1.0)
+
+
+# A certified lower bound on ε from runs of a release with and without one user.
+#
+# Contract. On runs of training an event and a direction are chosen in any way. On held-out runs,
+# independent of them, it is counted how often the event happened on either side. For every
+# mechanism that is (ε, δ)-differentially private, Pr[:attr:`Certificate.epsilon` > ε] ≤
+# ``alpha``. The proof is in ``certifying.md``. A certificate can refute a claim, and can never
+# prove one.
+
+WHOLE_TABLE = 0.001
+"""The error probability of all certificates of a table together."""
+_LEAST_RUNS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs of two neighbouring databases, as :meth:`Columns.matrix` made them."""
+
+    with_user: Matrix
+    """Of the database with the user."""
+    without: Matrix
+    """Of the same database without her."""
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What held-out runs prove about ε, with confidence 1 − :attr:`alpha`."""
+
+    epsilon: float
+    """The certified lower bound, at least 0."""
+    claim: float
+    """The ε that was claimed."""
+    delta: float
+    """The δ that was claimed."""
+    delta_bound: float
+    """The certified lower bound on δ at the claimed ε, at least 0."""
+    event: str
+    """The event in words, and the database on which it is the likelier one."""
+    seen: tuple[int, int]
+    """How often the event happened in held-out runs: on the likelier side, on the other."""
+    runs: tuple[int, int]
+    """How many held-out runs there were, in the same order."""
+    alpha: float
+    """The probability at which :attr:`epsilon` may exceed the true loss."""
+    expected: float
+    """What training runs promised, before the held-out ones were looked at."""
+
+    @property
+    def ratio(self) -> float:
+        """The certified ε over the claimed one."""
+        return self.epsilon / self.claim
+
+
+def certify(
+    training: Runs,
+    held_out: Runs,
+    names: tuple[str, ...],
+    *,
+    claim: float,
+    alpha: float,
+    delta: float = 0.0,
+    expected: Expected | None = None,
+    strata: Sequence[int] = (),
+    events: int = 1,
+    aim: Aim = "epsilon",
+) -> Certificate:
+    """Look for the most telling event in training, and certify it on held-out runs.
+
+    Args:
+        training: runs to learn from.
+        held_out: as many runs that nothing was learned from.
+        names: what the columns are called.
+        claim: the ε that this release, or this part of it, is said to cost.
+        alpha: the error probability of this certificate; a table of r of them that may err with
+            probability 0.001 in all gives each 0.001/r.
+        delta: the δ that it is said to cost.
+        expected: the exact vectors and the claimed noise, if known; the search is sharper with it.
+        strata: the columns of a private choice (:attr:`Columns.choices`).
+        events: how many events are tried on held-out runs; they share ``alpha``.
+        aim: whether to look for a large ε at the claimed δ, or a large δ at the claimed ε.
+    """
+    _check(training, held_out, names, alpha, events)
+    runs = len(held_out.with_user), len(held_out.without)
+    stakes = Stakes(runs, alpha / events, delta, claim, aim)
+    both = training.with_user, training.without
+    found = search(both, stakes, expected=expected, strata=strata, events=events)
+    made = [_certified(one, held_out, names, stakes, alpha) for one in found]
+    return max(made, key=lambda one: one.epsilon if aim == "epsilon" else one.delta_bound)
+
+
+def _check(
+    training: Runs, held_out: Runs, names: tuple[str, ...], alpha: float, events: int
+) -> None:
+    batches = (training.with_user, training.without, held_out.with_user, held_out.without)
+    if min(len(batch) for batch in batches) < _LEAST_RUNS:
+        raise UsageError(
+            f"a certificate needs {_LEAST_RUNS} runs or more of each database, to learn from and "
+            f"to test on: received {', '.join(str(len(batch)) for batch in batches)}."
+        )
+    if any(batch.shape[1] != len(names) for batch in batches):
+        raise UsageError("all runs must have one column for each name.")
+    if not 0 < alpha < 1 or events < 1:
+        raise UsageError(f"alpha must lie between 0 and 1, and events above 0: {alpha}, {events}.")
+    if any(np.shares_memory(a, b) for a in batches[:2] for b in batches[2:]):
+        raise UsageError("held-out runs must be other runs than those of training.")
+
+
+def epsilon_bound(
+    seen: tuple[int, int], runs: tuple[int, int], *, alpha: float, delta: float = 0.0
+) -> float:
+    """ln((p − δ)/q) at least 0, p from below and q from above, each wrong with alpha/2 at most.
+
+    >>> round(epsilon_bound((7311, 2689), (10_000, 10_000), alpha=0.001), 3)
+    0.926
+    """
+    p = float(at_least(seen[0], runs[0], alpha / 2))
+    q = float(at_most(seen[1], runs[1], alpha / 2))
+    return max(log((p - delta) / q), 0.0) if p > delta else 0.0
+
+
+def delta_bound(
+    seen: tuple[int, int], runs: tuple[int, int], *, alpha: float, epsilon: float
+) -> float:
+    """The δ that p − e^ε·q proves, at least 0, by the same two bounds."""
+    p = float(at_least(seen[0], runs[0], alpha / 2))
+    q = float(at_most(seen[1], runs[1], alpha / 2))
+    if log(q) + epsilon >= 0:  # where e^ε is beyond any float, too
+        return 0.0
+    return max(p - exp(epsilon) * q, 0.0)
+
+
+def _certified(
+    found: Found, held_out: Runs, names: tuple[str, ...], stakes: Stakes, alpha: float
+) -> Certificate:
+    sides = [held_out.with_user, held_out.without]
+    if not found.for_her:
+        sides.reverse()
+    likelier, other = (int(np.count_nonzero(found.event.holds(side))) for side in sides)
+    seen, runs = (likelier, other), (len(sides[0]), len(sides[1]))
+    whom = "with the user" if found.for_her else "without the user"
+    return Certificate(
+        epsilon=epsilon_bound(seen, runs, alpha=stakes.alpha, delta=stakes.delta),
+        claim=stakes.claim,
+        delta=stakes.delta,
+        delta_bound=delta_bound(seen, runs, alpha=stakes.alpha, epsilon=stakes.claim),
+        event=f"{found.event.words(names)}: likelier {whom}",
+        seen=seen,
+        runs=runs,
+        alpha=alpha,
+        expected=found.promise,
+    )
+
+
+# What an audit found, as rows: one for each method, and for each part against its own share.
+
+ABOUT = (
+    "About the method, on made-up databases: what an attacker can prove about epsilon by watching "
+    "many releases. No true record was read."
+)
+"""The first line of every output."""
+MEANING = (
+    "Every certified epsilon is a lower bound of what the method truly loses, on these databases; "
+    "all of them hold together with a confidence of {confidence}. One above its claim refutes the "
+    "claim. One below it proves nothing: privacy is proved in the notes beside the code."
+)
+NOTHING = (
+    "A row with 0.000 certifies nothing: too few runs to tell the databases apart. Give it more "
+    "--seconds."
+)
+WITHIN_DELTA = (
+    "New items are paid for by delta alone: epsilon 0.000 is what a right claim shows there, and "
+    "the certified delta stands beside the claimed one."
+)
+CONFIDENCE = 0.999
+"""For all rows of one audit together."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One attack that was carried through."""
+
+    name: str
+    """The method, and the part where it is one."""
+    claim: float
+    """The ε that it says it costs."""
+    certified: float
+    """The ε that it loses at least."""
+    delta: float
+    """The δ that it claims, which the certificate allows it."""
+    runs: int
+    """Held-out runs of each database."""
+    pair: str
+    """The databases."""
+    event: str
+    """What tells them apart."""
+    seconds: float
+    """How long it took."""
+    certified_delta: float = 0.0
+    """The δ that it has at least, at the claimed ε."""
+
+    @property
+    def ratio(self) -> float:
+        """The certified ε over the claim."""
+        return self.certified / self.claim
+
+    @property
+    def leaks(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.certified > self.claim
+
+    def sentence(self) -> str:
+        """What is wrong, for a row that leaks."""
+        allowed = f" (with delta {self.delta:g})" if self.delta else ""
+        return (
+            f"{self.name} leaks at least {self.certified:.3g} where {self.claim:.3g} is "
+            f"claimed{allowed}: {self.pair}; {self.event}."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"ratio": self.ratio, "leaks": self.leaks}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """All rows of one audit."""
+
+    epsilon: str
+    """The ε of every release that was attacked."""
+    rows: tuple[Row, ...]
+    """What was found, in the order it was asked for."""
+    remarks: tuple[str, ...] = ()
+    """What else there is to know."""
+
+    @property
+    def leaks(self) -> tuple[Row, ...]:
+        """The rows whose claim is refuted."""
+        return tuple(row for row in self.rows if row.leaks)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "about": ABOUT,
+            "meaning": _meaning(),
+            "epsilon": self.epsilon,
+            "confidence": CONFIDENCE,
+            "remarks": list(self.remarks),
+            "rows": [row.as_dict() for row in self.rows],
+        }
+
+    def __str__(self) -> str:
+        """The table as text."""
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        """The table as text, line by line."""
+        yield ABOUT
+        yield from self.remarks
+        yield from _aligned([_HEAD, *map(_cells, self.rows)])
+        yield _meaning()
+        yield from self._about_zeros()
+        yield from (row.sentence() for row in self.leaks)
+
+    def _about_zeros(self) -> Iterator[str]:
+        """Why rows certify nothing."""
+        zeros = [row for row in self.rows if row.certified == 0]
+        if any(not row.certified_delta for row in zeros):
+            yield NOTHING
+        if any(row.certified_delta for row in zeros):
+            yield WITHIN_DELTA
+
+    def markdown(self, title: str = "The audit") -> str:
+        """The table as a page."""
+        lines = [f"# {title}", "", ABOUT, "", *self.remarks, *([""] if self.remarks else [])]
+        lines += [f"ε = {self.epsilon} for each release. {_meaning()}", ""]
+        head = (*_HEAD, "seen by", "on")
+        lines += [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
+        for row in self.rows:
+            cells = (*_cells(row), row.event, row.pair)
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        lines += ["", *self._about_zeros(), *(f"**{row.sentence()}**" for row in self.leaks)]
+        return "\n".join(lines).rstrip() + "\n"
+
+
+_HEAD = ("method", "claim", "certified", "ratio", "delta", "runs")
+
+
+def _meaning() -> str:
+    return MEANING.format(confidence=f"{CONFIDENCE:.1%}")
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    delta = f"{row.delta:g}" if row.delta else "0"
+    if row.certified_delta:
+        delta += f" (≥ {row.certified_delta:.4f})"
+    numbers = (f"{row.claim:.3g}", f"{row.certified:.3f}", f"{row.ratio:.2f}", delta)
+    return (row.name, *numbers, f"{row.runs:,}")
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for first, *rest in table:
+        numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        yield "  ".join([first.ljust(widths[0]), *numbers])

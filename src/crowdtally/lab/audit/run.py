@@ -1,0 +1,202 @@
+"""Runs of the real steps on two neighbouring databases: as many as time allows.
+
+Bounded counts are counted once for each sampling key and each thing that was released before; noise
+is drawn anew in every run, by the samplers of production.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.request.method import CHOOSE, TOTAL
+from crowdtally.lab.audit.cases import Case
+from crowdtally.lab.audit.certify import Runs
+from crowdtally.lab.audit.databases import Pair, Record, on_records, seen_of, touched_cells
+from crowdtally.lab.audit.observe import Columns, Matrix
+from crowdtally.lab.audit.ratios import (
+    Expected,
+    Tables,
+    every_cell,
+    exactly,
+    expected_of,
+    is_expected,
+)
+from crowdtally.lab.rehearse import Rehearsal
+from crowdtally.noise.draws import Draws, SystemDraws
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Engine
+
+_BATCH = 500
+"""Runs that are held as releases before they become rows of a matrix."""
+_SMALL_BATCH = 50
+"""The same where time is short."""
+
+Memo = dict[Hashable, Read[Any]]
+
+
+class Shared:
+    """What the cases of one group have in common: an engine for each database, and its counts.
+
+    An engine holds one database: a second one would take the first one's name. A context manager.
+    """
+
+    def __init__(self) -> None:
+        self._opened = ExitStack()
+        self._engines: dict[Hashable, tuple[Engine, Memo]] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._opened.close()
+
+    def rehearsal(self, case: Case, records: tuple[Record, ...]) -> Rehearsal:
+        """A case on a database."""
+        known = (case.group or case.name, records)
+        if known not in self._engines:
+            self._engines[known] = self._opened.enter_context(DuckDBEngine()), {}
+        engine, counted = self._engines[known]
+        return Rehearsal(on_records(case.request, records), engine, counted=counted)
+
+
+class Attack:
+    """A case on a pair of databases."""
+
+    def __init__(
+        self, case: Case, pair: Pair, shared: Shared, draws: Callable[[], Draws] = SystemDraws
+    ) -> None:
+        self.case = case
+        """What is attacked."""
+        self.pair = pair
+        """With whom."""
+        self._draws = draws()
+        self._with = shared.rehearsal(case, pair.database(with_user=True))
+        self._without = shared.rehearsal(case, pair.database(with_user=False))
+        self._place = _place(self._with, case.part)
+        self._earlier = self._released_before()
+        self._keys = 1 if self.steered else pair.keys
+        self._touched = touched_cells(case.request, pair)
+        self._columns: Columns | None = None
+        self._exactly = self._exact(shared)
+
+    def _exact(self, shared: Shared) -> tuple[Tables, Tables] | None:
+        """Both databases' tables without noise; None where that is nothing that can be known."""
+        if not is_expected(self.case.request) or self._touched:
+            return None
+        dense = replace(self.case, request=every_cell(self.case.request))
+        with_user, without = (
+            exactly(shared.rehearsal(dense, self.pair.database(with_user=side)))
+            for side in (True, False)
+        )
+        return with_user, without
+
+    @property
+    def expected(self) -> Expected | None:
+        """What the columns would be without noise, once there was a run."""
+        if self._columns is None or self._exactly is None:
+            return None
+        return expected_of(self._columns, *self._exactly)
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The columns that tell what was chosen privately, once there was a run."""
+        return self._columns.choices if self._columns is not None else ()
+
+    @property
+    def steered(self) -> bool:
+        """Whether what is counted last depends on noisy counts: each asks for a count anew."""
+        return self.case.request.popularity is not None and self._place is None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is seen of a run, once there was one."""
+        return self._columns.names if self._columns is not None else ()
+
+    def runs(self, number: int) -> Runs:
+        """So many fresh runs of each database."""
+        return _joined([self._batch(size) for size in _batches(number)])
+
+    def runs_for(self, seconds: float, least: int) -> tuple[Runs, float]:
+        """Fresh runs for so long, at least so many of each; and how long one of each takes.
+
+        The first batch counts the records, which later ones do not, so it says little about them.
+        """
+        start = time.perf_counter()
+        found = [self._batch(least)]
+        counted = time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            found.append(self._batch(_SMALL_BATCH))
+        if len(found) == 1:
+            return found[0], (counted - start) / least
+        later = _SMALL_BATCH * (len(found) - 1)
+        return _joined(found), (time.perf_counter() - counted) / later
+
+    def _batch(self, number: int) -> Runs:
+        sides = [
+            [self._run(rehearsal, turn % self._keys) for turn in range(number)]
+            for rehearsal in (self._with, self._without)
+        ]
+        if self._columns is None:
+            self._columns = Columns.seen_in(*sides)
+        with_user, without = (self._columns.matrix(side) for side in sides)
+        return Runs(with_user, without)
+
+    def _run(self, rehearsal: Rehearsal, seed: int) -> Released:
+        if self._place is None:
+            return seen_of(rehearsal.run(seed, self._draws), self._touched)
+        made = rehearsal.step(self._place, seed, self._earlier, self._draws)
+        return seen_of(_of_part(made, self.case), self._touched)
+
+    def _released_before(self) -> Released:
+        """What the steps before a part released, once, and the same for both databases.
+
+        A later step may depend on it. Given it, the part alone must keep its own share.
+        """
+        released = Released()
+        for place in range(self._place or 0):
+            released = self._without.step(place, 0, released, self._draws)
+        return released
+
+
+def _place(rehearsal: Rehearsal, part: str | None) -> int | None:
+    """Which step charges for a part."""
+    if part is None:
+        return None
+    return next(
+        place
+        for place, step in enumerate(rehearsal.steps)
+        if part in {charged.name for charged in step.parts()}
+    )
+
+
+def _of_part(released: Released, case: Case) -> Released:
+    """What this part released, and nothing else."""
+    part = str(case.part)
+    paid = {part, *(table.name for table in case.request.tables if table.part == part)}
+    tables = tuple(table for table in released.tables if table.name in paid)
+    return replace(
+        released,
+        tables=tables,
+        bounds=released.bounds if part == CHOOSE else {},
+        other=released.other if part == TOTAL else None,
+    )
+
+
+def _batches(number: int) -> Iterator[int]:
+    for start in range(0, number, _BATCH):
+        yield min(_BATCH, number - start)
+
+
+def _joined(found: list[Runs]) -> Runs:
+    def all_of(sides: list[Matrix]) -> Matrix:
+        return np.concatenate(sides)
+
+    return Runs(all_of([one.with_user for one in found]), all_of([one.without for one in found]))

@@ -1,0 +1,255 @@
+"""Baseline, LPA, ALPA."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core.counts import Counts
+from crowdtally.core.numbers import Integers, exact_sum, integers
+from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.converse import Reading, Released, Step
+from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.method import steps_of
+from crowdtally.curator.methods.tables import SampledTables
+from crowdtally.curator.request.request import Request, Subject, make_request
+from crowdtally.curator.request.table_specs import counted_cells
+from crowdtally.curator.summaries.base import Dense
+from crowdtally.curator.table import Table
+from crowdtally.errors import UsageError
+from crowdtally.lab.rehearse import Everything, Keyed
+from crowdtally.laws.laplace import DiscreteLaplace
+from crowdtally.ledger import Part
+from crowdtally.noise.draws import Draws
+
+# What every baseline is: a bound L that is taken to be public, exact counts, then noise.
+#
+# The unit is the user, neighbours differ by all records of one user, and every baseline is pure
+# ε-differentially private for the L it is given. The papers give it the largest number of records
+# that a user has: that is read off the records, which no ε covers, and it favours the baselines.
+# A comparison that does the same has to say so.
+
+Estimates = dict[str, NDArray[np.float64]]
+"""For each table of the request, what it says about every cell, in the order of the domain."""
+
+
+class Baseline(Protocol):
+    """A baseline on the tables of a subject: items, and items in context; or cells.
+
+    Each table gets an equal part of ε, and is measured by itself::
+
+        method = BASELINES.load("dft").of(request.subject, limit=2314)
+        counted = method.count(Reading(engine, prepared), seed=1)
+        estimates = method.release(counted, Epsilon.of(1), SystemDraws())
+    """
+
+    name: ClassVar[str]
+    """What a person types."""
+
+    @classmethod
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Self:
+        """For these records and lists; at most ``limit`` records of a user count.
+
+        ``is_uncut`` where nobody is known to have more: then no sample is drawn.
+        """
+
+    def parts(self, epsilon: Epsilon) -> Sequence[Part]:
+        """Everything that is spent, mechanism by mechanism; it adds up to ε exactly."""
+
+    def count(self, reading: Reading, seed: int) -> Any:
+        """Exact and private; a function of the records and of the seed of the sampling keys."""
+
+    def release(self, counted: Any, epsilon: Epsilon, draws: Draws) -> Estimates:
+        """Draw all noise, anew each time."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The tables of a subject where each user is cut to a public number of records."""
+
+    request: Request
+    """A release with the bounding ``declared``: the step that counts is its real one."""
+    is_uncut: bool = False
+    """Whether nobody has more than the bound, as was read off the records: then all are kept,
+    without a sample of each user, which takes minutes for 10^8 records."""
+
+    @classmethod
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> Bounded:
+        """At most ``limit`` records of a user count; each row where it is one person."""
+        if subject.domain is None or subject.method.pairs:
+            raise UsageError(
+                "the baselines count items, items in context or cells of public lists: leave out "
+                f"{'--pairs' if subject.method.pairs else '--discover'}, or the baselines."
+            )
+        for (name, _), cells in counted_cells(subject.domain, pairs=False).items():
+            if cells.size > Dense.largest:
+                raise UsageError(
+                    f"a baseline estimates every cell, at most {Dense.largest:,} of them: the "
+                    f"table {name!r} has {cells.size:,}. Leave the baselines out of --methods."
+                )
+        options: dict[str, Any] = {}
+        if subject.records.user is not None:
+            what = subject.method.what
+            options = {"bounding": "declared", "max_records": limit, "count": what}
+        return cls(
+            make_request(
+                subject.records, subject.domain, epsilon=1, sources=subject.sources, **options
+            ),
+            is_uncut,
+        )
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables, with their L1 bounds, at ε = 1."""
+        return self.request.bounded
+
+    @property
+    def distinct(self) -> bool:
+        """Whether a user adds at most 1 to a cell."""
+        return self.request.method.what == "users"
+
+    def at(self, epsilon: Epsilon) -> tuple[Table, ...]:
+        """The tables at ε, of which each gets an equal part."""
+        return self.request.at(epsilon).bounded
+
+    def step(self, epsilon: Epsilon) -> Step:
+        """The one step of the release."""
+        (step,) = steps_of(self.request.at(epsilon))
+        return step
+
+    def read(self, reading: Reading) -> Read[Any]:
+        """(user, cell) → at most L records of each user → what the step counts."""
+        step = self.step(self.request.epsilon)
+        if self.is_uncut and isinstance(step, SampledTables):
+            step = replace(step, rule=Everything(step.rule.limit, step.rule.times))
+        return step.count(reading, Released())
+
+    def count(self, reading: Reading) -> dict[str, Counts]:
+        """The counts of each table."""
+        return self.counts_in(self.read(reading))
+
+    def counts_in(self, read: Read[Any]) -> dict[str, Counts]:
+        """What the step counted, by the names of the tables."""
+        found = read.found
+        # A step that bounds records says with which rule; one that counts rows has none.
+        counts = found[1] if self.request.records.user is not None else found
+        names = [table.name for table in self.tables]
+        return dict(zip(names, counts, strict=False))
+
+
+def keyed(reading: Reading, seed: int) -> Keyed:
+    """The same records with sampling keys that follow from a seed."""
+    return Keyed(reading.engine, reading.prepared, seed)
+
+
+def noisy(values: Integers, l1_bound: int, epsilon: Epsilon, draws: Draws) -> Integers:
+    """Integers with independent discrete Laplace noise of scale ``l1_bound``/ε.
+
+    Contract: if one user changes ``values`` by at most ``l1_bound`` in L1, the result is
+    ε-differentially private for users.
+    """
+    law = DiscreteLaplace(l1_bound / epsilon.value)
+    return exact_sum(values, law.draw(draws, len(values)))
+
+
+def laplace_part(name: str, epsilon: Epsilon, bound: int, *, chosen: bool = False) -> Part:
+    """What is said of a draw of :func:`noisy`; ``chosen`` where the bound is at most this."""
+    key = "l1_bound_at_most" if chosen else "l1_bound"
+    return Part(name, epsilon, DiscreteLaplace.kind, {key: bound})
+
+
+def each_table(
+    tables: Sequence[Table],
+    counted: Mapping[str, Any],
+    release: Callable[[Any, Epsilon], NDArray[np.float64]],
+) -> Estimates:
+    """Every table released by itself, for its own part of ε."""
+    return {table.name: release(counted[table.name], table.epsilon) for table in tables}
+
+
+# LPA: the Laplace mechanism for the largest user (Dwork et al. 2006; the papers' first baseline).
+#
+# Contract. Relation: all records of one user added or removed. Each user is cut to L records (by
+# a uniform sample; nobody is cut where L is the largest number of records). A table of these
+# counts moves by at most L in L1. Output law: for each cell, count + X with Pr[X = k] ∝
+# e^(−|k|·ε_t/L), ε_t the table's part of ε; independent between cells and tables. Public: the
+# lists, L, ε. It is a release with the bounding ``declared``, made by the same steps. The proof
+# note is ``lpa.md``.
+
+
+@dataclass(frozen=True)
+class LPA:
+    """Noise of scale L/ε on every count."""
+
+    name: ClassVar[str] = "lpa"
+
+    bounded: Bounded
+    """The tables, each user cut to L records."""
+
+    @classmethod
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> LPA:
+        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
+        return cls(Bounded.of(subject, limit, is_uncut=is_uncut))
+
+    def parts(self, epsilon: Epsilon) -> Sequence[Part]:
+        """Each table."""
+        return self.bounded.step(epsilon).parts()
+
+    def count(self, reading: Reading, seed: int) -> Read[Any]:
+        """The counts of every table."""
+        return self.bounded.read(keyed(reading, seed))
+
+    def release(self, counted: Read[Any], epsilon: Epsilon, draws: Draws) -> Estimates:
+        """The noisy counts as they are, negative ones too."""
+        released = self.bounded.step(epsilon).release(counted, Released(), draws)
+        return {table.name: table.values.astype(np.float64) for table in released.tables}
+
+
+# ALPA: the noisy total, spread evenly over all cells (Day & Li 2015, section 3.2).
+#
+# Contract. Relation: all records of one user added or removed. Each user is cut to L records, so
+# the total of a table moves by at most L. Output law: total + X with Pr[X = k] ∝ e^(−|k|·ε_t/L),
+# once for each table, ε_t its part of ε; divided by the public number of cells. Public: the
+# lists, L, ε. The proof note is ``alpa.md``.
+
+
+@dataclass(frozen=True)
+class ALPA:
+    """Every cell has the mean of all."""
+
+    name: ClassVar[str] = "alpa"
+
+    bounded: Bounded
+    """The tables, each user cut to L records."""
+
+    @classmethod
+    def of(cls, subject: Subject, limit: int, *, is_uncut: bool = False) -> ALPA:
+        """At most ``limit`` records of a user count; ``is_uncut`` where nobody has more."""
+        return cls(Bounded.of(subject, limit, is_uncut=is_uncut))
+
+    def parts(self, epsilon: Epsilon) -> Sequence[Part]:
+        """The total of each table."""
+        tables = self.bounded.at(epsilon)
+        return [laplace_part(f"{t.name} total", t.epsilon, t.bound) for t in tables]
+
+    def count(self, reading: Reading, seed: int) -> dict[str, Counts]:
+        """The counts of every table."""
+        return self.bounded.count(keyed(reading, seed))
+
+    def release(self, counted: Mapping[str, Counts], epsilon: Epsilon, draws: Draws) -> Estimates:
+        """The same estimate for all cells of a table."""
+
+        def spread(counts: Counts, share: Epsilon) -> NDArray[np.float64]:
+            (total,) = noisy(total_of(counts), counts.l1_bound, share, draws)
+            return np.full(counts.size, float(total) / counts.size)
+
+        return each_table(self.bounded.at(epsilon), counted, spread)
+
+
+def total_of(counts: Counts) -> NDArray[np.int64]:
+    """The total, as a table of one cell."""
+    return integers([int(counts.addable().sum())])

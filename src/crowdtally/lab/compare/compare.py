@@ -1,0 +1,378 @@
+"""Compare."""
+
+from __future__ import annotations
+
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from crowdtally.core.domain import Domain
+from crowdtally.core.privacy import Epsilon
+from crowdtally.core.records import Records
+from crowdtally.curator.failures import reading
+from crowdtally.curator.manifest import versions
+from crowdtally.curator.request.options import flag_of, python_words
+from crowdtally.curator.request.request import Subject, make_subject
+from crowdtally.errors import UsageError
+from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.compare.plan import (
+    USUAL_BOUNDS,
+    USUAL_RUNS,
+    Plan,
+    Runs,
+    bounds_of,
+    epsilons_of,
+    given_options,
+    jobs_of,
+    names_of,
+    plan_of,
+    spelled,
+    taken_of,
+)
+from crowdtally.lab.compare.records import Held, hold
+from crowdtally.lab.compare.run import (
+    KS,
+    Folder,
+    Given,
+    Outcome,
+    Progress,
+    Unit,
+    check_folder,
+    counts_once,
+    run_tasks,
+    tasks_of,
+)
+from crowdtally.lab.compare.summary import Facts, Measured, Setting, Summary
+from crowdtally.lab.libraries import check_libraries
+from crowdtally.lab.methods import Method
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.start import starter
+
+# What a reader of a comparison must know beside its numbers.
+
+
+def notes_of(held: Held, *, joined: bool) -> Iterator[str]:
+    """A sentence each; ``joined`` where rows may lack a partner in a join."""
+    dropped, quantity = held.dropped, held.records.quantity
+    lost = dropped.without_user + dropped.outside
+    if lost:
+        partner = ", or no join partner" if joined else ""
+        counted = ", or no quantity of at least 1" if quantity is not None else ""
+        yield (
+            f"Of {dropped.rows:,} rows, {lost:,} have no user or a value outside the lists"
+            f"{partner}{counted}: no method counts them, and the truth does not either."
+        )
+    if not held.known_by["records"]:
+        yield "No row is left to count: every number here is about noise alone."
+    if quantity is not None:
+        yield (
+            "The truth counts each record as often as its quantity says; methods count it up to "
+            f"{quantity.most} times."
+        )
+
+
+def options_beside(
+    methods: Iterable[str], held: Held, options: Mapping[str, Any]
+) -> dict[str, str]:
+    """What a release needs beside its method and bound, by method, as it is typed."""
+    count = ["--count users"] if held.what == "users" else []
+    found = {}
+    for name in methods:
+        if name in BASELINES:
+            continue
+        given = taken_of(Method.of(name), held.what, options)
+        typed = [f"{flag_of(option)} {_typed(value)}" for option, value in given.items()]
+        if typed or count:
+            found[name] = " ".join([*typed, *count])
+    return found
+
+
+def _typed(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+# From the numbers of all runs to means and how far these may be off.
+
+_Of = tuple[Setting, str, str, int | None]
+
+
+def summaries_of(measured: Iterable[Measured]) -> list[Summary]:
+    """One summary for each number of each setting, in the order in which they were met.
+
+    A metric that is not defined in some run, such as a share of nothing, is averaged over the
+    others.
+    """
+    found: dict[_Of, dict[int, list[float]]] = {}
+    for one in measured:
+        of = (one.setting, one.table, one.metric, one.k)
+        found.setdefault(of, {}).setdefault(one.key, []).append(one.value)
+    return [_summary(of, by_key) for of, by_key in found.items()]
+
+
+def _summary(of: _Of, by_key: Mapping[int, list[float]]) -> Summary:
+    every = [value for values in by_key.values() for value in values]
+    return Summary(*of, fmean(every), standard_error(by_key), len(by_key), len(every))
+
+
+def standard_error(by_key: Mapping[int, list[float]]) -> float:
+    """Of the mean: s/√K of the K keys' own means, because runs with one key are alike.
+
+    NaN for one key alone.
+
+    >>> standard_error({0: [1.0, 3.0], 1: [4.0, 4.0]})
+    1.0
+    """
+    means = [fmean(values) for values in by_key.values()]
+    return stdev(means) / math.sqrt(len(means)) if len(means) > 1 else math.nan
+
+
+# Every method on the same records, at the same ε, beside the truth. Not private.
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared: all of it is checked before any record is read."""
+
+    epsilons: tuple[Epsilon, ...]
+    """Each whole ε."""
+    names: tuple[str, ...] | None
+    """The methods; None for every one that can run."""
+    bounds: tuple[int, ...] | None
+    """The bounds per user; None for the usual ones, up to the first that cuts nobody."""
+    runs: Runs
+    """How often each setting is run."""
+    jobs: int
+    """In how many processes."""
+    options: Mapping[str, Any]
+    """What methods are given beside their names and bounds."""
+    ks: tuple[int, ...] = KS
+    """The lengths of lists."""
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        epsilon: object,
+        methods: object = None,
+        max_records: object = None,
+        runs: object = USUAL_RUNS,
+        jobs: object = None,
+        options: Mapping[str, Any],
+    ) -> Question:
+        """From what a person gave."""
+        return cls(
+            epsilons_of(epsilon), spelled(names_of(methods)), bounds_of(max_records),
+            Runs.of(runs), jobs_of(jobs), given_options(options),
+        )  # fmt: skip
+
+    def bounds_within(self, largest: int) -> tuple[int, ...]:
+        """The bounds: those that were given, or the usual ones up to the first that cuts nobody.
+
+        That one costs little more than M, and anybody may name it without having looked.
+        """
+        cutting = sum(bound < largest for bound in USUAL_BOUNDS)
+        return self.bounds or USUAL_BOUNDS[: cutting + 1]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What was found. Not private."""
+
+    summaries: Sequence[Summary]
+    """Means and standard errors."""
+    facts: Facts
+    """What they are of."""
+
+
+def compare(
+    records: Records,
+    domain: Domain | None = None,
+    *,
+    epsilon: object,
+    methods: str | Sequence[str] | None = None,
+    max_records: int | Sequence[int] | None = None,
+    runs: int = USUAL_RUNS,
+    jobs: int | None = None,
+    output: str | os.PathLike[str] | None = None,
+    **options: Any,
+) -> Any:
+    """Compare methods on your own records, as a pandas frame. Not private; see ``frame.attrs``.
+
+    Every method is run with the same total ε. A method that is chosen by the outcome was chosen by
+    looking at the data, which no ε covers.
+
+    Args:
+        records: from :func:`crowdtally.read`.
+        domain: the public items and context values.
+        epsilon: the whole ε, or several: ``"0.1,1"``, ``[0.1, 1]``.
+        methods: names such as ``["sra", "hpa+rank", "sra/filter", "lpa"]``; by default all that can
+            run on these records.
+        max_records: the bounds per user to try; by default 1, 3, 10, 30 and 100, up to the first
+            that cuts nobody. A private choice has the largest as its largest candidate.
+        runs: of each method, bound and ε: several draws of the last noise with each of several
+            sampling keys. 20 runs are 5 keys with 4 noises each.
+        jobs: processes; by default as many as there are cores.
+        output: a folder that keeps every run, and gets tables, pictures and a page. The same
+            comparison with the same folder goes on where it was interrupted. Without one nothing is
+            kept.
+        options: what :func:`crowdtally.release` takes, such as ``count="users"`` or ``cap=5``;
+            methods that do not take an option do without it.
+
+    Returns:
+        A frame with a row for each method, bound, ε, table, metric and K: the mean over all runs,
+        and its standard error, from the means of the keys. Its ``attrs`` have the ``warning``, the
+        ``recommendation``, what was ``skipped`` and why, and ``notes``.
+    """
+    from crowdtally.lab.compare.page import as_frame
+
+    with python_words():
+        check_libraries()
+        question = Question.of(
+            epsilon=epsilon, methods=methods, max_records=max_records, runs=runs, jobs=jobs,
+            options=options,
+        )  # fmt: skip
+        if output is not None:
+            check_folder(_path(output))
+        count = {"count": options["count"]} if options.get("count") is not None else {}
+        asked = {
+            name: options[name]
+            for name in ("pairs", "discover_items", "discover")
+            if name in options
+        }
+        subject = make_subject(records, domain, **count, **asked)
+        called = "crowdtally.lab.compare(…)"
+        with _placed(output) as folder:
+            found = compared(subject, question, folder, called=called)
+            if output is not None:
+                write(found, folder)
+    return as_frame(found.summaries, found.facts)
+
+
+def _path(output: object) -> Path:
+    if not isinstance(output, str | os.PathLike):
+        raise UsageError(f"output is the path of a folder: received a {type(output).__name__}.")
+    return Path(output)
+
+
+@contextmanager
+def _placed(output: str | os.PathLike[str] | None) -> Iterator[Path]:
+    """The folder; one that goes afterwards where none is given."""
+    if output is not None:
+        yield Path(output)
+        return
+    with tempfile.TemporaryDirectory(prefix="crowdtally-") as temporary:
+        yield Path(temporary)
+
+
+def compared(
+    subject: Subject,
+    question: Question,
+    path: Path,
+    *,
+    called: str,
+    stage: Callable[[str], None] = lambda _: None,
+    progress: Progress = lambda done, total: None,
+) -> Comparison:
+    """Run what was not run before, keep it in the folder, and sum all of it up."""
+    starter(None, {}, subject.sources.every)  # refuses what DuckDB does not read
+    with tempfile.TemporaryDirectory(prefix="crowdtally-") as private:
+        stage("reading the records")
+        with reading(), DuckDBEngine() as engine:
+            held = hold(subject, Path(private), engine)
+        plan = plan_of(
+            held, question.epsilons, question.names, question.bounds_within(held.largest),
+            question.options,
+        )  # fmt: skip
+        folder = Folder.open(path, held.known_by, _settings(held, question))
+        _run(plan, held, question, folder, progress)
+        outcomes = list(_outcomes(plan, question, folder))
+    every = (one for outcome in outcomes for one in outcome.measured(question.runs.noises))
+    facts = _facts(subject, question, held, plan, folder, called)
+    return Comparison(summaries_of(every), facts)
+
+
+def write(found: Comparison, folder: Path) -> None:
+    """Write tables, pictures and the page."""
+    from crowdtally.lab.compare.charts import write_pictures
+    from crowdtally.lab.compare.page import write_page, write_tables
+
+    for part in (write_tables, write_pictures, write_page):
+        part(folder, found.summaries, found.facts)
+
+
+def _run(plan: Plan, held: Held, question: Question, folder: Folder, tell: Progress) -> None:
+    runs = question.runs
+    tasks = tasks_of(
+        plan.settings, runs.keys, runs.noises,
+        is_done=lambda unit: folder.outcome(unit, runs.noises) is not None,
+        counts_once=partial(counts_once, held=held, options=question.options),
+    )  # fmt: skip
+    given = Given(held, question.options, folder.seed, question.ks)
+    run_tasks(tasks, given, question.jobs, folder.keep, tell)
+
+
+def _units(plan: Plan, question: Question) -> Iterator[Unit]:
+    for setting in plan.settings:
+        for key in range(question.runs.keys):
+            yield Unit(setting, key)
+
+
+def _outcomes(plan: Plan, question: Question, folder: Folder) -> Iterator[Outcome]:
+    for unit in _units(plan, question):
+        found = folder.outcome(unit, question.runs.noises)
+        if found is None:
+            raise UsageError(
+                f"runs of {unit.setting.method} are gone from {folder.path}: run the same command "
+                "again."
+            )
+        yield found
+
+
+def _settings(held: Held, question: Question) -> dict[str, Any]:
+    """What all runs of a folder have in common, beside the records."""
+    lists = {} if question.ks == KS else {"lists": list(question.ks)}
+    return {
+        **{name: versions()[name] for name in ("crowdtally", "duckdb")},
+        **lists,
+        "count": held.what,
+        "tables": dict(held.tables),
+        "contexts": held.domain.contexts_size if held.domain.has_items else 1,
+        **{name: str(value) for name, value in sorted(question.options.items())},
+    }
+
+
+def _facts(
+    subject: Subject, question: Question, held: Held, plan: Plan, folder: Folder, called: str
+) -> Facts:
+    domain = held.domain
+    ended = [folder.ended(unit) for unit in _units(plan, question)]
+    methods = dict.fromkeys(setting.method for setting in plan.settings)
+    return Facts(
+        source=subject.sources.records.label or "a frame",
+        count=held.what,
+        records=held.known_by["records"],
+        users=held.known_by["users"],
+        items=len(domain.items) if domain.has_items else 0,
+        cells=dict(held.tables),
+        largest=held.largest,
+        epsilons=tuple(str(epsilon) for epsilon in question.epsilons),
+        runs=question.runs.total,
+        keys=question.runs.keys,
+        started=folder.started,
+        finished=max(ended, default=datetime.now(UTC)),
+        command=called,
+        versions=versions(),
+        contexts={axis.name: len(axis) for axis in domain.contexts} if domain.has_items else {},
+        baselines=frozenset(BASELINES),
+        options=options_beside(methods, held, question.options),
+        skipped=plan.skipped,
+        notes=tuple(notes_of(held, joined=bool(subject.records.joins))),
+    )

@@ -1,0 +1,353 @@
+"""Methods and bounds to compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from typing import Any, TypeVar
+
+from crowdtally.core.counts import What
+from crowdtally.core.numbers import is_whole, received, whole_number
+from crowdtally.core.privacy import Epsilon
+from crowdtally.curator.bounding import BOUNDINGS
+from crowdtally.curator.request.options import AUTO, completed, declared, flag_of, is_given
+from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.summaries import PUBLISHINGS
+from crowdtally.curator.transforms import TRANSFORMS
+from crowdtally.errors import UsageError, closest
+from crowdtally.lab.baselines import BASELINES
+from crowdtally.lab.compare.records import Held
+from crowdtally.lab.compare.summary import Setting
+from crowdtally.lab.methods import Method
+from crowdtally.lab.processes import cores
+
+# Which methods are compared with which bounds, and why some are left out.
+
+DENSE = (
+    AUTO, "sra", "hpa", "declared", "dpsense", "dpsense-s", "sra+rank", "hpa+rank",
+    "dpsense+rank", "dpsense+dpsense", "dpsense-s+dpsense",
+)  # fmt: skip
+"""The methods where none is named."""
+SPARSE = (
+    "sra/filter", "sra/threshold", "sra/priority", "sra/filter-priority", "hpa/filter-priority",
+    "dpsense/filter-priority", "dpsense-s/filter-priority", "sra+rank/filter-priority",
+)  # fmt: skip
+"""The same where the tables are so large that nobody would publish every cell."""
+LARGE = 1_000_000
+"""Cells of a table beyond which it is called large."""
+USUAL_SIZE = 10_000
+"""Cells that a sparse method publishes, about, where nothing else is said."""
+USUAL_SCALING = "1.2"
+"""The scaling of DPSense-S where it is not chosen, and nothing else is said."""
+USUAL_CAP = 10
+"""The most in one cell that DPSense counts of a user's records, where nothing else is said."""
+DECIDED = ("bounding", "choose", "transform", "publishing", "max_records")
+"""Options of a release that a comparison tries itself."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run."""
+
+    settings: tuple[Setting, ...]
+    """Every method with every bound and ε, in the order in which they are shown."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Why a method, or a method with a bound, is left out."""
+
+
+def plan_of(
+    held: Held,
+    epsilons: Sequence[Epsilon],
+    names: Sequence[str] | None,
+    bounds: Sequence[int],
+    options: Mapping[str, Any],
+) -> Plan:
+    """Every method that can run; a method that was named and cannot is refused."""
+    asked = names or (*_usual(held), *BASELINES)
+    _check_taken(asked, options)
+    settings: list[Setting] = []
+    skipped: dict[str, str] = {}
+    for name in asked:
+        tried = list(_settings(name, held, epsilons, bounds, options))
+        able = [setting for setting, refused in tried if refused is None]
+        refused = {_shown(setting): words for setting, words in tried if words is not None}
+        if not able:
+            refused = {name: next(iter(refused.values()))}
+        if not able and names is not None:
+            raise UsageError(f"the method {name!r} cannot run on these data: {refused[name]}")
+        settings += able
+        skipped |= refused
+    if not settings:
+        reasons = "\n".join(f"{name}: {words}" for name, words in skipped.items())
+        raise UsageError(f"no method can run on these data:\n{reasons}")
+    return Plan(tuple(settings), skipped)
+
+
+def check_names(names: Sequence[str] | None) -> None:
+    """Refuse a method that does not exist, before anything is read."""
+    for name in names or ():
+        if name in BASELINES:
+            continue
+        try:
+            Method.of(name)
+        except UsageError as error:
+            near = closest(name, [*DENSE, *SPARSE, *BASELINES])
+            told = near is None or "Did you mean" in str(error)
+            meant = "" if told else f" Did you mean the method {near!r}?"
+            raise UsageError(
+                f"{error}{meant} Baselines are {', '.join(BASELINES)}; `all` is every method."
+            ) from error
+
+
+def spelled(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """Each method as it is called everywhere, so that none is run twice: sra/dense is sra."""
+    check_names(names)
+    found: dict[str, str] = {}
+    for name in names or ():
+        one = name if name in BASELINES else str(Method.of(name))
+        if one in found:
+            raise UsageError(f"--methods names {one} twice, as {found[one]} and {name}.")
+        found[one] = name
+    return tuple(found) or None
+
+
+def request_of(setting: Setting, held: Held, options: Mapping[str, Any]) -> Request:
+    """The request of a setting that is no baseline."""
+    method = Method.of(setting.method)
+    asked: dict[str, Any] = {**method.options, **taken_of(method, held.what, options)}
+    return make_request(
+        held.records, held.domain, epsilon=setting.epsilon, max_records=setting.max_records,
+        count=held.what, **asked,
+    )  # fmt: skip
+
+
+def taken_of(method: Method, what: What, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that a method takes, and the usual ones that it cannot do without."""
+    taken = _taken_by(method)
+    given = {name: value for name, value in options.items() if name in taken}
+    if "size" in taken and not {"size", "cut", "threshold"} & set(given):
+        given["size"] = USUAL_SIZE
+    if "cap" in taken and what == "records":
+        given.setdefault("cap", USUAL_CAP)
+    if "scalings" in taken and method.choice is None:
+        given.setdefault("scalings", USUAL_SCALING)
+    return given
+
+
+def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given beside what a comparison tries itself; ``count`` is a part of the records."""
+    complete = completed(options)
+    for name in DECIDED:
+        if options.get(name) is not None:
+            raise UsageError(
+                f"a comparison tries every {flag_of(name)} itself: pick methods with "
+                "--methods, such as sra,hpa+rank,sra/filter, and bounds with --max-records."
+            )
+    names = [name for name in declared() if name not in (*DECIDED, "count")]
+    return {name: complete[name] for name in names if is_given(complete, name)}
+
+
+def _usual(held: Held) -> tuple[str, ...]:
+    large = max(held.tables.values()) > LARGE
+    return SPARSE if large else DENSE
+
+
+def _settings(
+    name: str,
+    held: Held,
+    epsilons: Sequence[Epsilon],
+    bounds: Sequence[int],
+    options: Mapping[str, Any],
+) -> Iterator[tuple[Setting, str | None]]:
+    """Each setting of a method, with why it cannot run; None where it can."""
+    tried: Callable[[Setting], object]
+    if name in BASELINES:
+        limits: Sequence[int | None] = [None]
+        tried = partial(_spent, held=held)
+    else:
+        method = Method.of(name)
+        tried = partial(request_of, held=held, options=options)
+        limits = _limits(method, held, bounds)
+    chooses = "+" in name
+    for limit in sorted(limits, key=lambda one: one or 0, reverse=chooses):
+        found = [_tried(Setting(name, str(epsilon), limit), tried) for epsilon in epsilons]
+        yield from found
+        if chooses and all(words is None for _, words in found):
+            return  # a choice takes the largest that can be
+
+
+def _limits(method: Method, held: Held, bounds: Sequence[int]) -> Sequence[int | None]:
+    """The bounds of a method: what auto is bounded by, it finds itself."""
+    if method.bounding == AUTO:
+        return [None]
+    return [max(held.largest, 1)] if method.bounding == "declared" else bounds
+
+
+def _tried(setting: Setting, make: Callable[[Setting], object]) -> tuple[Setting, str | None]:
+    try:
+        make(setting)
+    except UsageError as error:
+        return setting, str(error)
+    return setting, None
+
+
+def baseline_of(setting: Setting, held: Held) -> Any:
+    """The baseline of a setting; its bound is M, read off the records."""
+    request = make_request(
+        held.records, held.domain, epsilon=1, count=held.what, max_records=max(held.largest, 1)
+    )
+    limit = max(held.largest, 1)
+    return BASELINES.load(setting.method).of(request.subject, limit=limit, is_uncut=True)
+
+
+def _spent(setting: Setting, held: Held) -> object:
+    """All that a baseline would spend: what public numbers rule out shows here."""
+    return baseline_of(setting, held).parts(Epsilon.of(setting.epsilon))
+
+
+def _taken_by(method: Method) -> frozenset[str]:
+    """The options that a method takes."""
+    taken: set[str] = {"guess_total"}
+    for registry, name in (
+        (BOUNDINGS, method.bounding),
+        (PUBLISHINGS, method.publishing),
+        (TRANSFORMS, method.transform),
+    ):
+        taken |= registry.load(name).takes
+    return frozenset(taken - set(DECIDED))
+
+
+def _check_taken(names: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Refuse an option that no method takes: it would be thought to have done something."""
+    methods = [Method.of(name) for name in names if name not in BASELINES]
+    taken = frozenset[str]().union(*(_taken_by(method) for method in methods))
+    for name in options:
+        if name not in taken:
+            raise UsageError(
+                f"no method that is compared takes {flag_of(name)}: remove it, or name "
+                f"one that does with --methods. Compared are: {', '.join(names)}."
+            )
+
+
+def _shown(setting: Setting) -> str:
+    bound = "" if setting.max_records is None else f" --max-records {setting.max_records}"
+    return f"{setting.method}{bound} --epsilon {setting.epsilon}"
+
+
+# What a comparison is asked for: ε's, bounds, runs, processes. All of it is checked first.
+
+USUAL_RUNS = 20
+USUAL_BOUNDS = (1, 3, 10, 30, 100)
+"""The bounds to try where none are given, up to the first that cuts nobody."""
+_MOST_RUNS = 10_000
+_MOST_JOBS = 1024
+_MOST_NOISES = 4
+_LARGEST_BOUND = 2**31
+
+One = TypeVar("One")
+
+
+@dataclass(frozen=True)
+class Runs:
+    """How often each setting is run: every key with as many noises."""
+
+    keys: int
+    """Draws of the sampling key, and of all that is released before the last noise."""
+    noises: int
+    """Draws of the last noise with each key."""
+
+    @classmethod
+    def of(cls, runs: object) -> Runs:
+        """Up to 4 noises with a key, as many as divide the runs and leave 2 keys or more.
+
+        >>> Runs.of(20), Runs.of(7), Runs.of(4)
+        (Runs(keys=5, noises=4), Runs(keys=7, noises=1), Runs(keys=2, noises=2))
+        """
+        if is_whole(runs) and int(str(runs)) < 2:
+            raise UsageError(
+                "--runs must be 2 or more, because a standard error needs two keys: received "
+                f"{runs}. 20 is usual."
+            )
+        number = whole_number(runs, "--runs", 2, _MOST_RUNS)
+        noises = next(n for n in range(_MOST_NOISES, 0, -1) if number % n == 0 and number // n >= 2)
+        return cls(number // noises, noises)
+
+    @property
+    def total(self) -> int:
+        """All runs of a setting."""
+        return self.keys * self.noises
+
+
+def epsilons_of(given: object) -> tuple[Epsilon, ...]:
+    """Each whole ε, exact: from ``"0.1,1"``, a number, or several of them.
+
+    >>> [str(epsilon) for epsilon in epsilons_of("0.1, 1/3")]
+    ['0.1', '1/3']
+    """
+    parts = _parts(given, "--epsilon", "0.1,1")
+    return _once(parts, Epsilon.of, "--epsilon")
+
+
+def bounds_of(given: object) -> tuple[int, ...] | None:
+    """Each bound of records per user, ascending; None where none is given."""
+    if given is None:
+        return None
+    parts = _parts(given, "--max-records", "1,10,100")
+    return tuple(sorted(_once(parts, _bound, "--max-records")))
+
+
+def jobs_of(given: object) -> int:
+    """How many processes; by default as many as there are cores."""
+    if given is None:
+        return cores()
+    return whole_number(given, "--jobs", 1, _MOST_JOBS)
+
+
+def names_of(given: object) -> tuple[str, ...] | None:
+    """The names of methods; None where all are meant that can run."""
+    if given is None:
+        return None
+    parts = [str(part).strip() for part in _parts(given, "--methods", "sra,hpa,lpa")]
+    if "all" in parts:
+        if len(parts) > 1:
+            raise UsageError("--methods all means every method: name no other beside it.")
+        return None
+    return _once(parts, str, "--methods")
+
+
+def _parts(given: object, option: str, example: str) -> list[object]:
+    """What a comma divides, or the members of a list."""
+    if isinstance(given, str):
+        parts: list[object] = [part.strip() for part in given.split(",")]
+    elif isinstance(given, Sequence) and not isinstance(given, bytes):
+        parts = list(given)
+    else:
+        parts = [given]
+    if not parts or any(isinstance(part, str) and not part for part in parts):
+        raise UsageError(
+            f"{option} has an empty entry: received {given!r}; type a list such as {example}."
+        )
+    return parts
+
+
+def _once(parts: Iterable[object], read: Callable[[object], One], option: str) -> tuple[One, ...]:
+    """Each part read, none of them twice."""
+    found: list[One] = []
+    for part in parts:
+        one = read(part)
+        if one in found:
+            raise UsageError(f"{option} names {one} twice: name it once.")
+        found.append(one)
+    return tuple(found)
+
+
+def _bound(part: object) -> int:
+    text = str(part) if isinstance(part, str | int | Fraction) else ""
+    if isinstance(part, bool) or not (text.isascii() and text.isdigit()):
+        raise UsageError(
+            "--max-records is one bound per user or a list of them, such as 1,10,100: received "
+            f"{received(part)}."
+        )
+    return whole_number(int(text), "--max-records", 1, _LARGEST_BOUND)

@@ -1,0 +1,163 @@
+"""The records of a comparison, read once: what is counted, its truth, and what they are known by.
+
+Sources may be frames, streams or databases that change: all processes count the same rows, from one
+file in a private temporary folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from crowdtally.core.counts import What
+from crowdtally.core.domain import Domain
+from crowdtally.core.records import Records
+from crowdtally.core.registry import quoted
+from crowdtally.curator.counting.bounded import dropped_in
+from crowdtally.curator.request.request import Subject, make_request
+from crowdtally.errors import UsageError
+from crowdtally.lab.rehearse import true_counts
+from crowdtally.records.duckdb import DuckDBEngine
+from crowdtally.records.engine import Dropped, Rows, places
+from crowdtally.records.prepare import Prepared, prepare
+
+_ROWS = "records.parquet"
+_TRUTH = "truth.npz"
+_COLUMNS = ("user", "cell", "id", "quantity")
+
+
+@dataclass(frozen=True)
+class Held:
+    """The records, within reach of every process."""
+
+    folder: Path
+    """A private folder, which goes with the comparison."""
+    records: Records
+    """The declaration, of which the rows are the outcome."""
+    domain: Domain
+    """The public lists."""
+    what: What
+    """Whether records or distinct users are counted."""
+    tables: Mapping[str, int]
+    """How many cells each table has, by its name."""
+    largest: int
+    """M: the most records of one user, or cells where users are counted; no bound beyond it cuts
+    anybody."""
+    dropped: Dropped
+    """The rows that are not counted."""
+    known_by: Mapping[str, Any]
+    """Numbers of records and users, and a digest of the rows."""
+
+    def prepared(self, engine: DuckDBEngine) -> Prepared:
+        """The rows, as a release's steps count them."""
+        path = str(self.folder / _ROWS).replace("'", "''")
+        engine.define("prepared", f"SELECT * FROM read_parquet('{path}')")
+        rows = engine.table("prepared")
+        return Prepared(rows, self.domain, rows, {})
+
+    def truth(self) -> dict[str, NDArray[np.int64]]:
+        """The exact counts of every table."""
+        with np.load(self.folder / _TRUTH) as arrays:
+            return {name: arrays[name] for name in self.tables}
+
+
+def hold(subject: Subject, folder: Path, engine: DuckDBEngine) -> Held:
+    """Read the records once, and find the truth."""
+    records, what = subject.records, subject.method.what
+    domain = _compared(subject)
+    tables = make_request(
+        records, domain, epsilon=1, count=what, max_records=1, sources=subject.sources,
+        publishing="filter", cut=1,
+    ).bounded  # fmt: skip
+    prepared = prepare(engine, records, domain, subject.sources)
+    dropped = dropped_in(engine, prepared.rows)
+    rows = folder / _ROWS
+    engine.store(_told_apart(prepared.rows, records), rows)
+    truth = true_counts(engine, prepared, what, tables)
+    np.savez(folder / _TRUTH, **truth)  # type: ignore[arg-type]  # names of tables
+    # What was joined, matched and selected is done: the rows are what it came to.
+    declared = replace(records, source=str(rows), joins=(), same_person=None, where=None)
+    return Held(
+        folder, declared, domain, what, {table.name: table.cells.size for table in tables},
+        _largest(rows, what), dropped, {**_known_by(rows), "truth": _digest(truth)},
+    )  # fmt: skip
+
+
+def _compared(subject: Subject) -> Domain:
+    """The lists, or a refusal of what has no methods, or no truth, to compare."""
+    method, domain = subject.method, subject.domain
+    if domain is None or method.discover:
+        raise UsageError(
+            "a comparison needs the public list of each column, because what is discovered differs "
+            "from run to run: remove --discover (or --discover-items), and give --items FILE and "
+            "--values."
+        )
+    if method.pairs:
+        raise UsageError("a comparison counts items and items in context: remove --pairs.")
+    if subject.records.user is None:
+        raise UsageError(
+            "with --user-per-row or --bounded-to there is nothing to bound, so there are no "
+            "methods to compare: give --user COL."
+        )
+    return domain
+
+
+def _told_apart(rows: Rows, records: Records) -> Rows:
+    """The rows that count, each told apart once and for all from the others of its user.
+
+    Without a record id a rule tells a user's records apart by their places in the order of their
+    cells: the same numbers, found once instead of in each run.
+    """
+    inside = rows.filter(rows.user.notnull(), rows.cell.notnull())
+    if "id" not in rows.columns:
+        told = inside.cell
+        if records.quantity is not None:
+            told = inside.cell * records.quantity.most + inside.quantity
+        inside = inside.mutate(id=places(inside.user, told))
+    return inside.select(*(name for name in _COLUMNS if name in inside.columns))
+
+
+def _known_by(path: Path) -> dict[str, Any]:
+    """What the rows are known by, in whatever order they lie: a sum of their hashes.
+
+    The hash is DuckDB's own, as is the one that draws samples: both may change with its version,
+    which is a setting of the comparison. A cryptographic one takes a minute for 10^8 records.
+    """
+    with duckdb.connect(":memory:") as connection:
+        file = [str(path)]
+        names = connection.execute("DESCRIBE FROM read_parquet(?)", file).fetchall()
+        columns = ", ".join(quoted(name) for name, *_ in names)
+        digest = f"sum(CAST(hash(hash({columns})) AS HUGEINT))"
+        ((number, users, total),) = connection.execute(
+            f'SELECT count(*), count(DISTINCT "user"), coalesce({digest}, 0) FROM read_parquet(?)',
+            file,
+        ).fetchall()
+    return {"records": number, "users": users, "digest": f"{int(total) % 2**64:016x}"}
+
+
+def _largest(path: Path, what: What) -> int:
+    """The most records, or different cells, of one user; 0 where there is nobody."""
+    counted = "count(*)" if what == "records" else "count(DISTINCT cell)"
+    with duckdb.connect(":memory:") as connection:
+        ((largest,),) = connection.execute(
+            f"SELECT coalesce(max(had), 0) FROM (SELECT {counted} AS had FROM read_parquet(?) "
+            'GROUP BY "user")',
+            [str(path)],
+        ).fetchall()
+    return int(largest)
+
+
+def _digest(truth: Mapping[str, NDArray[np.int64]]) -> str:
+    """What the true counts are known by; a quantity beyond its bound shows in them alone."""
+    digest = hashlib.sha256()
+    for name, counts in truth.items():
+        digest.update(f"{name} {len(counts)}\n".encode())
+        digest.update(np.ascontiguousarray(counts, dtype="<i8").tobytes())
+    return digest.hexdigest()

@@ -1,1 +1,0 @@
-"""One page about a comparison, without scripts."""

@@ -1,1 +1,0 @@
-"""Pictures of a comparison: Vega-Lite specifications, rendered to SVG without a browser."""
