@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.cli import answering
+from crowdtally.cli import output
 from kit.answered import top_list
 from kit.command import Ended, crowdtally
 from kit.stored import stored
@@ -151,10 +151,10 @@ def test_a_terminal_gets_csv_spelled_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = top_list(["a\x1b[2Jb"])
-    answering.Showing("csv", False, None).show(answer)
+    output.Showing("csv", False, None).show(answer)
     assert "\x1b" in capsys.readouterr().out
-    monkeypatch.setattr(answering.sys.stdout, "isatty", lambda: True, raising=False)
-    answering.Showing("csv", False, None).show(answer)
+    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: True, raising=False)
+    output.Showing("csv", False, None).show(answer)
     told = capsys.readouterr().out
     assert "\x1b" not in told
     assert "\\x1b" in told

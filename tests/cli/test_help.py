@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from crowdtally.cli.grouping import TITLES
+from crowdtally.cli.options import TITLES
 from kit.command import COMMANDS, crowdtally, installed
 from kit.town import Town
 

@@ -104,7 +104,7 @@ def test_what_it_prints_begins_with_the_warning(town: Town) -> None:
 
 
 def test_a_password_is_not_written_down(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
-    from crowdtally.cli.lab.compare import typed
+    from crowdtally.cli.lab import typed
 
     monkeypatch.setattr("sys.argv", ["x", "lab", "compare", "postgresql://me:secret@host/db#t"])
     assert typed() == "crowdtally lab compare 'postgresql://host/db#t'"

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from crowdtally.cli.progress import Progress
+from crowdtally.cli.output import Progress
 from kit.command import crowdtally
 from kit.terminal import Session, at_terminal
 from kit.town import SECRETS, Town

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from crowdtally.cli.grouping import GROUPED, by_group
+from crowdtally.cli.options import GROUPED, by_group
 from crowdtally.core.registry import Registry
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.request.options import declared, flag_of

@@ -18,9 +18,9 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from crowdtally.cli.grouping import GROUPED, GroupedCommand
+from crowdtally.cli.options import GROUPED, GroupedCommand
+from crowdtally.cli.output import printing, spelled_out
 from crowdtally.cli.plugins import as_command
-from crowdtally.cli.printing import printing, spelled_out
 from crowdtally.core import memory
 from crowdtally.errors import CrowdtallyError, StoppedError
 

@@ -1,13 +1,119 @@
-"""Options that several commands share, each with its group; ``docs/cli.md`` has them from here."""
+"""Shared options, help groups, completion."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-from crowdtally.cli import completing
+# Help in groups: what everyone needs first, then the rest by what it is about.
+#
+# The group of an option is declared with it; ``docs/cli.md`` has its tables from the same groups.
+
+TITLES = {
+    "first": "What everyone needs",
+    "what": "What is counted",
+    "who": "Who is protected",
+    "method": "Method (how a user is bounded)",
+    "form": "Form (what is published)",
+    "budget": "Budget",
+    "guess": "Public guesses",
+    "stop": "Before the charge",
+    "engine": "Engine",
+    "output": "Output",
+}
+"""Each group and how the help calls it, in the help's order."""
+GROUPED = ("release", "plan", "inspect")
+"""The commands that have so many options that their help has groups."""
+_OTHERS = "Options"
+
+
+class GroupedCommand(TyperCommand):
+    """A command whose help lists its options by their groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """The arguments, then each group that has an option."""
+        parameters = self.get_params(ctx)
+        arguments = [p for p in parameters if p.param_type_name == "argument"]
+        for title, members in [("Arguments", arguments), *by_group(parameters)]:
+            shown = [record for p in members if (record := p.get_help_record(ctx)) is not None]
+            if shown:
+                with formatter.section(title):
+                    formatter.write_dl(shown)
+
+
+def by_group(parameters: Iterable[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The options among parameters by the titles of their groups; those without a group last."""
+    options = [p for p in parameters if p.param_type_name == "option"]
+    for name, title in TITLES.items():
+        yield title, [p for p in options if getattr(p, "rich_help_panel", None) == name]
+    yield _OTHERS, [p for p in options if getattr(p, "rich_help_panel", None) not in TITLES]
+
+
+# What a shell offers for a value that is being typed. Whatever goes wrong, it offers nothing.
+#
+# Names of columns come from a look at the schema of what lies on this machine, and no record is
+# read.
+
+_QUICKLY_SEEN = ("parquet", "csv", "duckdb", "sqlite")
+"""Kinds of sources that lie in a file: a server is not asked between two keys."""
+
+
+def one_of(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """One of these words."""
+
+    def offered(incomplete: str) -> list[str]:
+        return [name for name in names if name.startswith(incomplete)]
+
+    return offered
+
+
+def column(ctx: typer.Context, incomplete: str) -> list[str]:
+    """A column of RECORDS or of a table that was joined before."""
+    return [name for name in _columns(ctx) if name.startswith(incomplete)]
+
+
+def columns(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The last of several columns, ``A,B,…``."""
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _columns(ctx) if name.startswith(last)]
+
+
+def dataset(ctx: typer.Context, incomplete: str) -> list[str]:
+    """A dataset that the ledger has; no ledger is made."""
+    found: list[str] = []
+    with suppress(Exception):  # between two keys nobody can be told
+        from crowdtally.ledger import Ledger
+
+        with Ledger.open(ctx.params.get("ledger"), create=False) as ledger:
+            found = ledger.names()
+    return [name for name in found if name.startswith(incomplete)]
+
+
+def _columns(ctx: typer.Context) -> list[str]:
+    names: list[str] = []
+    with suppress(Exception):
+        from crowdtally.cli.syntax import joined
+        from crowdtally.records.locate import locate
+        from crowdtally.records.start import can_look, without_rows
+
+        given: dict[str, Any] = ctx.params
+        # An option without its value, as here, leaves arguments unread.
+        records = given.get("records") or ctx.args[0]
+        tables = [records, *(joined(text)[0] for text in given.get("join") or ())]
+        with without_rows() as engine:
+            for number, table in enumerate(tables):
+                located = locate(table)
+                if located.kind in _QUICKLY_SEEN and can_look(located):
+                    names += engine.open(located, f"table_{number}")
+    return list(dict.fromkeys(names))
+
+
+# Options that several commands share, each with its group; ``docs/cli.md`` has them from here.
 
 
 def typed_whole(text: object) -> int:
@@ -36,7 +142,7 @@ UserOption = Annotated[
     str | None,
     typer.Option(
         "--user", metavar="COL[,COL…]", rich_help_panel="first",
-        autocompletion=completing.columns,
+        autocompletion=columns,
         help="Whose record it is; all of a user's records are protected together. Several columns "
         "make one id.",
     ),
@@ -59,7 +165,7 @@ PerRowOption = Annotated[
 WeightOption = Annotated[
     str | None,
     typer.Option(
-        "--weight", metavar="COL", rich_help_panel="who", autocompletion=completing.column,
+        "--weight", metavar="COL", rich_help_panel="who", autocompletion=column,
         help="With --user-per-row: how many persons a row stands for.",
     ),
 ]  # fmt: skip
@@ -83,7 +189,7 @@ ItemOption = Annotated[
     str | None,
     typer.Option(
         "--item", metavar="COL|NAME=EXPR", rich_help_panel="first",
-        autocompletion=completing.column,
+        autocompletion=column,
         help="What is counted: a column, also of a joined table, or a row-wise SQL expression.",
     ),
 ]  # fmt: skip
@@ -114,7 +220,7 @@ TypeOption = Annotated[
 QuantityOption = Annotated[
     str | None,
     typer.Option(
-        "--quantity", metavar="COL", rich_help_panel="what", autocompletion=completing.column,
+        "--quantity", metavar="COL", rich_help_panel="what", autocompletion=column,
         help="How often a record counts: a whole number of at least 1.",
     ),
 ]  # fmt: skip
@@ -129,7 +235,7 @@ AttributesOption = Annotated[
     str | None,
     typer.Option(
         "--attributes", metavar="A,B,…", rich_help_panel="what",
-        autocompletion=completing.columns,
+        autocompletion=columns,
         help="Instead of --item: the columns of one table of attributes.",
     ),
 ]  # fmt: skip
@@ -150,7 +256,7 @@ ContextOption = Annotated[
     list[str] | None,
     typer.Option(
         "--context", metavar="COL|NAME=EXPR", rich_help_panel="first",
-        autocompletion=completing.column,
+        autocompletion=column,
         help="Count items in this context too: a column, or a row-wise SQL expression. "
         "Repeatable: several make one joint table.",
     ),
@@ -173,7 +279,7 @@ JoinOption = Annotated[
 RecordIdOption = Annotated[
     str | None,
     typer.Option(
-        "--record-id", metavar="COL", rich_help_panel="who", autocompletion=completing.column,
+        "--record-id", metavar="COL", rich_help_panel="who", autocompletion=column,
         help="A stored column that tells a user's records apart; quicker than without.",
     ),
 ]  # fmt: skip
@@ -202,7 +308,7 @@ LedgerOption = Annotated[
 DatasetOption = Annotated[
     str | None,
     typer.Option(
-        "--dataset", metavar="NAME", rich_help_panel="budget", autocompletion=completing.dataset,
+        "--dataset", metavar="NAME", rich_help_panel="budget", autocompletion=dataset,
         help="The name to charge under, one for the same records wherever they lie; else the "
         "source's own.",
     ),
@@ -219,7 +325,7 @@ EngineOption = Annotated[
     str | None,
     typer.Option(
         "--engine", metavar="ENGINE", rich_help_panel="engine",
-        autocompletion=completing.one_of(("duckdb", "spark")),
+        autocompletion=one_of(("duckdb", "spark")),
         help="duckdb (default), spark, or Spark's spark://…, sc://…, yarn, local[N].",
     ),
 ]  # fmt: skip

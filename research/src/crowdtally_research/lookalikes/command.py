@@ -44,7 +44,7 @@ def lookalike(
     debug: options.DebugOption = False,
 ) -> None:
     """Make up records with the statistics that papers print of a dataset."""
-    from crowdtally.cli.progress import Progress
+    from crowdtally.cli.output import Progress
     from crowdtally.errors import StoppedError
     from crowdtally_research.lookalikes.writing import MADE_UP, plan, write
 

@@ -69,8 +69,8 @@ def recommend(
     debug: options.DebugOption = False,
 ) -> None:
     """Try whether histories perturbed on the person's own device still recommend."""
-    from crowdtally.cli.lab.compare import typed
-    from crowdtally.cli.progress import Progress
+    from crowdtally.cli.lab import typed
+    from crowdtally.cli.output import Progress
     from crowdtally.curator.request.declare import declare
     from crowdtally.lab.libraries import check_libraries
     from crowdtally.lab.methods import NOT_PRIVATE

@@ -56,8 +56,8 @@ def reproduce(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Make the tables and figures of the papers in our numbers, beside what the papers state."""
-    from crowdtally.cli.lab.compare import gone_on_with
-    from crowdtally.cli.progress import Progress
+    from crowdtally.cli.lab import gone_on_with
+    from crowdtally.cli.output import Progress
     from crowdtally.errors import UsageError
     from crowdtally.lab.libraries import check_libraries
 

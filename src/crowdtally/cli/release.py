@@ -1,8 +1,9 @@
-"""``crowdtally release``."""
+"""Release, plan, inspect."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,16 +14,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdtally.cli import options, syntax
-from crowdtally.cli.accounts import Account, first_use_words, is_first_use
-from crowdtally.cli.options import remark
-from crowdtally.cli.repeating import made_before, taken_up, unless_known, used_before
-from crowdtally.cli.requesting import takes_request
+from crowdtally.cli.options import positive, remark
+from crowdtally.cli.request import (
+    Account,
+    first_use_words,
+    is_first_use,
+    made_before,
+    taken_up,
+    takes_request,
+    takes_subject,
+    unless_known,
+    used_before,
+)
 
 if TYPE_CHECKING:
+    from crowdtally.curator.plan.plan import Plan
     from crowdtally.curator.publish import Outside
     from crowdtally.curator.request.request import Request
     from crowdtally.format import Published
     from crowdtally.ledger import Charged
+
+
+# ``crowdtally release``.
 
 
 @takes_request
@@ -103,8 +116,7 @@ def release(
     debug: options.DebugOption = False,
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
-    from crowdtally.cli.asking import asker, somebody_is_there
-    from crowdtally.cli.progress import Progress
+    from crowdtally.cli.output import Progress, asker, somebody_is_there
     from crowdtally.curator.publish import publish
     from crowdtally.curator.request.request import share_dropped
     from crowdtally.facade import surroundings
@@ -145,7 +157,6 @@ def _look(
     say: Callable[[str], None],
 ) -> None:
     """Show the plan of a release that is not made."""
-    from crowdtally.cli.planning import show_plan
     from crowdtally.curator.inspect import check_columns
     from crowdtally.curator.plan.plan import make_plan
 
@@ -244,3 +255,140 @@ def _found(metadata: Mapping[str, Any]) -> Iterator[str]:
 
 _KINDS_OF_CELLS = {"items": "items", "edges": "items in context", "cells": "cells"}
 """What the cells of a table that was discovered are called."""
+
+# ``crowdtally plan``.
+
+
+@takes_request
+def plan(
+    make_request: Callable[..., Any],
+    guess_users: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=positive,
+            rich_help_panel="guess",
+            help="A public guess of the number of users.",
+        ),
+    ] = None,
+    guess_records: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            parser=positive,
+            rich_help_panel="guess",
+            help="A public guess of the number of records.",
+        ),
+    ] = None,
+    query_cells: Annotated[
+        int | None,
+        typer.Option(
+            metavar="R",
+            parser=positive,
+            rich_help_panel="guess",
+            help="Cells that a question will sum over: compares ways of publishing for it.",
+        ),
+    ] = None,
+    epsilon: options.PerhapsEpsilonOption = None,
+    half_width: Annotated[
+        str | None,
+        typer.Option(
+            "--half-width",
+            metavar="N",
+            rich_help_panel="budget",
+            help="Instead of --epsilon: find the smallest one whose noise interval is at most ±N.",
+        ),
+    ] = None,
+    accuracy_of: Annotated[
+        str | None,
+        typer.Option(
+            "--accuracy-of",
+            metavar="item|cell|sum:R",
+            rich_help_panel="budget",
+            help="With --half-width: of one item's count (the default), of one cell of the "
+            "contexts' table, or of a sum of R cells of it.",
+        ),
+    ] = None,
+    ledger: options.LedgerOption = None,
+    dataset: options.DatasetOption = None,
+    new_dataset: options.NewDatasetOption = False,
+    as_json: options.JsonOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Show noise, size and cost of a release before anything is spent. Reads no record."""
+    from crowdtally.curator.inspect import check_columns
+    from crowdtally.curator.plan.accuracy import LARGEST, Target, check_either
+    from crowdtally.curator.plan.plan import make_plan
+
+    check_either(epsilon, half_width, accuracy_of)
+    account = Account(ledger, dataset, new_dataset, looks_only=True)
+    if epsilon is None:
+        target = Target.of(half_width, accuracy_of)
+        request = make_request(lambda *_: None, epsilon=str(LARGEST))
+    else:
+        target, request = None, make_request(account.check, epsilon=epsilon)
+    made = make_plan(
+        request, guess_users=guess_users, guess_records=guess_records, query_cells=query_cells,
+        target=target, unseen=check_columns(request.sources, request.lists),
+    )  # fmt: skip
+    show_plan(made, as_json, account)
+
+
+def show_plan(plan: Plan, as_json: bool, account: Account) -> None:
+    """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
+    from crowdtally.curator.plan.words import first_lines, lines
+
+    request = plan.request
+    standing = account.standing(request.sources, request.epsilon, request.delta, request.paid.rho)
+    facts = plan.as_dict()
+    if as_json:
+        if standing.is_new:
+            print(standing.new_words(), file=sys.stderr)
+        print(json.dumps(facts, ensure_ascii=False))
+        return
+    for line in first_lines(facts):
+        print(line)
+    delta = f", delta {request.delta}" if request.delta.value else ""
+    who = request.records.unit.who
+    said = " ".join(standing.sentences())
+    print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {said}")
+    for line in lines(facts):
+        print(line)
+
+
+# ``crowdtally inspect``.
+
+
+def _unused(*flags: str) -> Any:
+    """An option of a release, so that its command can be inspected as it is."""
+    return typer.Option(*flags, hidden=True, rich_help_panel="output", help="Taken and not used.")
+
+
+@takes_subject
+def inspect(
+    make_subject: Callable[[], Any],
+    output: Annotated[str | None, _unused("--output", "-o")] = None,
+    ledger: Annotated[str | None, _unused("--ledger")] = None,
+    dataset: Annotated[str | None, _unused("--dataset")] = None,
+    new_dataset: Annotated[bool, _unused("--new-dataset")] = False,
+    strict: Annotated[bool, _unused("--strict")] = False,
+    most_dropped: Annotated[str | None, _unused("--most-dropped")] = None,
+    yes: Annotated[bool, _unused("--yes", "-y")] = False,
+    engine: options.EngineOption = None,
+    engine_setting: options.EngineSettingOption = None,
+    as_json: options.JsonOption = False,
+    quiet: options.QuietOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Show, for your eyes only, what a release would drop and keep. Charges and writes nothing."""
+    from crowdtally.cli.output import Progress
+    from crowdtally.curator.inspect import inspect as look_into
+    from crowdtally.curator.inspect import lines, wrapped
+    from crowdtally.records.start import starter
+
+    settings = syntax.settings(engine_setting or [])
+    subject = make_subject()
+    start = starter(engine, settings, subject.sources.every)
+    with Progress.on_terminal(quiet=quiet) as progress:
+        found = look_into(subject, start, progress.stage).to_dict()
+    print(json.dumps(found, ensure_ascii=False) if as_json else wrapped("\n".join(lines(found))))

@@ -1,4 +1,4 @@
-"""``crowdtally lab compare``."""
+"""Lab audit, compare; plug-ins."""
 
 from __future__ import annotations
 
@@ -13,10 +13,137 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdtally.cli import options, syntax
-from crowdtally.cli.requesting import takes_counted
+from crowdtally.cli.options import GroupedCommand
+from crowdtally.cli.plugins import PluggableGroup
+from crowdtally.cli.request import takes_counted, takes_request
 
 if TYPE_CHECKING:
+    from crowdtally.lab.audit.certify import Audit
     from crowdtally.lab.compare.compare import Comparison
+
+
+# ``crowdtally lab audit`` and ``crowdtally lab audit-request``.
+
+SecondsOption = Annotated[
+    str,
+    typer.Option(
+        "--seconds", metavar="S", rich_help_panel="budget",
+        help="How long each row is attacked; longer certifies more.",
+    ),
+]  # fmt: skip
+PageOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", rich_help_panel="output",
+        help="Write the table as Markdown too; what was there is replaced.",
+    ),
+]  # fmt: skip
+
+
+def audit(
+    methods: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="METHOD",
+            help="BOUNDING[+CHOICE][/TRANSFORM][/PUBLISHING], such as sra, hpa/filter or "
+            "dpsense-s+dpsense; or contexts, discovery, pairs, quantity, rows.",
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every method, as without METHOD.")] = False,
+    epsilon: Annotated[
+        str, typer.Option("--epsilon", metavar="E", help="Of each release that is attacked.")
+    ] = "1",
+    seconds: SecondsOption = "20",
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", parser=options.positive, help="Rows at once; by default one a core."
+        ),
+    ] = None,
+    output: PageOption = None,
+    as_json: options.JsonOption = False,
+    quiet: options.QuietOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Attack methods on made-up databases: a certified lower bound on their epsilon."""
+    from crowdtally.lab.libraries import check_libraries
+
+    check_libraries()  # before what is imported below, which cannot do without them
+    from crowdtally.errors import UsageError
+    from crowdtally.lab.audit.attack import audit_methods
+
+    if every and methods:
+        raise UsageError("--all is every method: remove it, or the names beside it.")
+    _check(output)
+    with _interrupted():
+        found = audit_methods(methods or [], epsilon, seconds, processes, options.remark(quiet))
+    _show_audit(found, output, as_json)
+
+
+@takes_request
+def audit_request(
+    make_request: Callable[..., Any],
+    epsilon: options.PerhapsEpsilonOption = None,
+    seconds: SecondsOption = "20",
+    output: PageOption = None,
+    as_json: options.JsonOption = False,
+    quiet: options.QuietOption = False,
+    debug: options.DebugOption = False,
+) -> None:
+    """Attack a request of your own, typed as for release: its records are not read."""
+    from crowdtally.lab.libraries import check_libraries
+
+    check_libraries()
+    from crowdtally.errors import UsageError
+    from crowdtally.lab.audit.attack import attack_request, checked_seconds
+
+    if epsilon is None:
+        raise UsageError("say what your release would cost: --epsilon E.")
+    each = checked_seconds(seconds)
+    _check(output)
+    request = make_request(None, epsilon=epsilon)
+    with _interrupted():
+        found = attack_request(request, each, options.remark(quiet))
+    _show_audit(found, output, as_json)
+
+
+@contextmanager
+def _interrupted() -> Iterator[None]:
+    """An interruption says that there is nothing to look after."""
+    from crowdtally.errors import StoppedError
+
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise StoppedError(
+            "interrupted: an audit keeps nothing, and charges nothing. Fewer METHODs or --seconds "
+            "end sooner."
+        ) from error
+
+
+def _check(output: Path | None) -> None:
+    from crowdtally.errors import UsageError
+    from crowdtally.lab.methods import check_apart
+
+    if output is None:
+        return
+    check_apart(output)
+    if output.is_dir() or not output.absolute().parent.is_dir():
+        raise UsageError(f"-o names the file to write, in a folder that exists: received {output}.")
+
+
+def _show_audit(found: Audit, output: Path | None, as_json: bool) -> None:
+    """Print what was found; exit code 1 where a claim is refuted."""
+    if output is not None:
+        output.write_text(found.markdown(), encoding="utf-8")
+    print(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else found)
+    if found.leaks:
+        for row in found.leaks:
+            print(f"crowdtally: {row.sentence()}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+# ``crowdtally lab compare``.
 
 
 def _tried(flag: str) -> Any:
@@ -82,7 +209,7 @@ def compare(
     debug: options.DebugOption = False,
 ) -> None:  # fmt: skip
     """Compare methods on RECORDS beside the truth. Not private, and not to be published."""
-    from crowdtally.cli.progress import Progress
+    from crowdtally.cli.output import Progress
     from crowdtally.lab.compare.compare import Question, compared, write
     from crowdtally.lab.compare.run import check_folder
     from crowdtally.lab.libraries import check_libraries
@@ -108,7 +235,7 @@ def compare(
             )
         stages.stage("drawing the pictures")
         write(found, output)
-    _show(found, output, as_json)
+    _show_comparison(found, output, as_json)
 
 
 def _check_engine(engine: str | None, settings: Any) -> None:
@@ -171,7 +298,7 @@ def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         bar.stop()
 
 
-def _show(found: Comparison, output: Path, as_json: bool) -> None:
+def _show_comparison(found: Comparison, output: Path, as_json: bool) -> None:
     from crowdtally.lab.compare.advice import lines, recommendation
     from crowdtally.lab.compare.page import facts_as_json, rows
     from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
@@ -192,3 +319,24 @@ def _show(found: Comparison, output: Path, as_json: bool) -> None:
     for line in lines(found.summaries, found.facts):
         print(line)
     print(f"{advice}\n\nThe page: {page}")
+
+
+# ``crowdtally lab …``: what a researcher with the true data does. Nothing of it is private.
+
+app = typer.Typer(
+    cls=PluggableGroup,
+    help="For researchers who hold the true data: nothing that it prints is private.",
+    add_completion=False,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def lab() -> None:
+    """For researchers who hold the true data: nothing that it prints is private."""
+
+
+app.command("compare", cls=GroupedCommand)(compare)
+app.command("audit")(audit)
+app.command("audit-request", cls=GroupedCommand)(audit_request)

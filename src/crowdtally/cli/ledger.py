@@ -1,4 +1,4 @@
-"""``crowdtally ledger …``: what was spent, and what may be."""
+"""Ledger commands."""
 
 from __future__ import annotations
 
@@ -9,13 +9,93 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from crowdtally.cli import completing, granting, keeping, options, syntax
+from crowdtally.cli import options, syntax
 
 if TYPE_CHECKING:
     from crowdtally.core.privacy import PrivacyUnit
     from crowdtally.ledger import Ledger
     from crowdtally.ledger.charge import Json
     from crowdtally.ledger.show import Grouping, Shown
+
+
+# ``crowdtally ledger backup`` and ``import``: keeping the record over the years.
+
+
+def backup(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A new file.")],
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Copy the whole record into a new file, which can be read and verified, not charged."""
+    from crowdtally.ledger import Ledger
+
+    books = Ledger.open(ledger)
+    head = books.backup(file)
+    print(f"{file} is a whole copy of {books.location}: {head.number} entries, head {head}")
+    print("Keep that head elsewhere too: `crowdtally ledger verify --anchor` compares with it.")
+
+
+def bring(
+    source: Annotated[
+        str, typer.Argument(metavar="FROM", help="A backup or a ledger: a file or a URL.")
+    ],
+    anchor: Annotated[
+        str | None,
+        typer.Option(
+            "--anchor", metavar="HEAD", help="What `show --head` printed; refuses an older copy."
+        ),
+    ] = None,
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Bring a backup or a ledger to the place that --ledger names; the old one is closed for it."""
+    from crowdtally.ledger import Head, Ledger
+
+    books = Ledger.import_from(source, ledger, anchor=Head.of(anchor) if anchor else None)
+    head = books.head()
+    print(f"{books.location} holds the whole record: {head.number} entries, head {head}")
+    origin = Ledger.open(source)
+    print(f"Nothing can be charged to {origin.location}: {origin.closed()}")
+    print("Two ledgers with one record are two budgets: let no other copy be charged.")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Make them commands of ``crowdtally ledger``."""
+    app.command("backup")(backup)
+    app.command("import")(bring)
+
+
+# ``crowdtally ledger grant``: who may do what on a PostgreSQL server.
+
+
+def grant(
+    role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the PostgreSQL server.")],
+    officer: Annotated[
+        bool,
+        typer.Option("--officer", help="Let it change limits, make datasets and void, too."),
+    ] = False,
+    run: Annotated[
+        bool, typer.Option("--run", help="Carry the statements out, not only print them.")
+    ] = False,
+    ledger: options.LedgerOption = None,
+    debug: options.DebugOption = False,
+) -> None:
+    """Let a role charge to a ledger on PostgreSQL and read it, and nothing more."""
+    from crowdtally.ledger import Ledger
+
+    with Ledger.open(ledger) as books:
+        statements = books.grants(role, officer=officer, run=run)
+    for statement in statements:
+        print(f"{statement};")
+    if run:
+        print(
+            f"-- Done: {role} is {'an officer' if officer else 'an analyst'} of {books.location}."
+        )
+    else:
+        print("-- Nothing was changed. As an officer, run this with psql, or add --run.")
+
+
+# ``crowdtally ledger …``: what was spent, and what may be.
 
 app = typer.Typer(
     help="The privacy budget: create, limit, show, verify, export, void, backup, import.",
@@ -72,7 +152,7 @@ def create(
         typer.Option(
             "--accountant",
             metavar="sequential|zcdp",
-            autocompletion=completing.one_of(("sequential", "zcdp")),
+            autocompletion=options.one_of(("sequential", "zcdp")),
             help="How losses add up: epsilon (the default), or rho, for Gaussian noise.",
         ),
     ] = None,
@@ -181,7 +261,7 @@ def show(
         typer.Option(
             "--by",
             metavar="purpose|person|unit",
-            autocompletion=completing.one_of(("purpose", "person", "unit")),
+            autocompletion=options.one_of(("purpose", "person", "unit")),
             help="Only what was spent, summed by this.",
         ),
     ] = None,
@@ -288,5 +368,5 @@ def void(
     print(balance.describe(ledger))
 
 
-app.command("grant")(granting.grant)
-keeping.add_to(app)
+app.command("grant")(grant)
+add_to(app)

@@ -1,12 +1,10 @@
-"""The options that describe a release, put together: what ``release`` and ``plan`` share.
-
-Those that say where the records are stand here; those of the method and the form come from their
-one declaration, ``curator/request/options.py``.
-"""
+"""Request options; ledger and dataset."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import shlex
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
@@ -14,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from crowdtally.cli import syntax
-from crowdtally.cli.completing import one_of
 from crowdtally.cli.options import (
     AttributesOption,
     BoundedToOption,
@@ -38,6 +35,7 @@ from crowdtally.cli.options import (
     ValuesOption,
     WeightOption,
     WhereOption,
+    one_of,
     typed_whole,
 )
 from crowdtally.core.row_files import file_and_column
@@ -49,7 +47,14 @@ if TYPE_CHECKING:
     from crowdtally.records.locate import Sources
 
     Check = Callable[[Sources, Epsilon, Delta], None]
+    from crowdtally.core.privacy import Delta, Epsilon, Rho
+    from crowdtally.ledger import Balance, Charged, Ledger
 
+
+# The options that describe a release, put together: what ``release`` and ``plan`` share.
+#
+# Those that say where the records are stand here; those of the method and the form come from
+# their one declaration, ``curator/request/options.py``.
 
 Value = TypeVar("Value")
 
@@ -85,7 +90,7 @@ def request_of(
 
     Without ``epsilon``, where a command does not need it, what the request would count.
     """
-    from crowdtally.cli.domains import domain_of
+    from crowdtally.cli.syntax import domain_of
     from crowdtally.core.privacy import Delta, Epsilon
     from crowdtally.curator.request.declare import declare
     from crowdtally.curator.request.request import check_options, make_request, make_subject
@@ -240,3 +245,207 @@ def _parameter(name: str, kind: Any, option: Option) -> Parameter:
     kind = int if option.is_whole else str
     shown = Annotated[kind if default is not None else kind | None, typed]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=shown)
+
+
+# The ledger and the dataset that a request is charged to, as they were typed.
+#
+# Closed by default: a name that nobody made is refused, before any list or record is read, since
+# a slip in it would be a budget of its own. Only one's own ledger, at a terminal, is made on
+# first use.
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is charged, or would be."""
+
+    ledger: str | None
+    """``--ledger``."""
+    dataset: str | None
+    """``--dataset``."""
+    new: bool
+    """Whether it is meant that there may be no such ledger or dataset yet."""
+    looks_only: bool = False
+    """Whether nothing will be charged: a dataset that does not exist is then no slip yet."""
+
+    def check(self, sources: Sources, epsilon: Epsilon, delta: Delta) -> None:
+        """Refuse a request that the ledger does not allow, before any list is read.
+
+        With a δ it may be paid for in ρ, of which nothing is known yet: a dataset that counts it is
+        asked once the request is whole.
+        """
+        self.standing(sources, epsilon, delta, whole=False)
+
+    def standing(
+        self,
+        sources: Sources,
+        epsilon: Epsilon,
+        delta: Delta,
+        rho: Rho | None = None,
+        *,
+        whole: bool = True,
+    ) -> Standing:
+        """Where the dataset stands, if the request fits; looking makes no ledger.
+
+        Args:
+            sources: where the records are.
+            epsilon: ε of the request.
+            delta: its δ.
+            rho: what it is paid for in, where that is ρ.
+            whole: whether it is known what it is paid for in.
+        """
+        from crowdtally.curator.dataset import counts_rho, dataset_of
+        from crowdtally.ledger import Balance
+
+        books = self._books()
+        if books is None:
+            return Standing(Balance(dataset_of(sources, self.dataset, ()).name), self, None)
+        with books:
+            known = books.names()
+            found = dataset_of(sources, self.dataset, known)
+            by_rho = counts_rho(books, found.name)
+            if by_rho and found.name in known and delta.value and not whole:
+                return Standing(books.balance(found.name), self, known)
+            paid: dict[str, Any] = {"request": epsilon, "delta": delta}
+            if by_rho and rho is not None:
+                paid = {"rho": rho}
+            balance = books.check(
+                found.name, sources.declared.unit, **paid, sources=found.sources,
+                chosen=found.chosen, new_dataset=self.new or self.looks_only,
+            )  # fmt: skip
+        return Standing(balance, self, known)
+
+    def _books(self) -> Ledger | None:
+        """The ledger; None where there is none and there need not be."""
+        from crowdtally.ledger import Ledger, MissingLedgerError
+        from crowdtally.ledger.database.location import choose
+
+        try:
+            return Ledger.open(self.ledger)
+        except MissingLedgerError:
+            own = choose(self.ledger).by == "default"
+            if self.new or (own and self.looks_only):
+                return None
+            raise
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the ledger says before anything is charged."""
+
+    balance: Balance
+    """Where the dataset stands."""
+    account: Account
+    """What was typed."""
+    known: list[str] | None
+    """The datasets that there are; None where there is no ledger yet."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is no such dataset yet."""
+        return self.known is None or self.balance.dataset not in self.known
+
+    def sentences(self) -> Iterator[str]:
+        """For whoever plans a release."""
+        if not self.is_new:
+            yield self.balance.describe(self.account.ledger)
+            if (warning := self.balance.warning()) is not None:
+                yield f"Note: {warning}"
+            return
+        yield self.new_words()
+
+    def new_words(self) -> str:
+        """What it takes to charge a dataset that does not exist."""
+        from crowdtally.errors import closest
+
+        name, ledger = self.balance.dataset, self.account.ledger
+        meant = closest(name, self.known or ())
+        hint = f" Did you mean {meant!r}?" if meant is not None else ""
+        where = f" --ledger {shlex.quote(ledger)}" if ledger else ""
+        create = f"crowdtally ledger create {shlex.quote(name)} --epsilon E{where}"
+        return (
+            f"Dataset {name!r} does not exist yet, so nothing was spent.{hint} A release makes it "
+            f"with --new-dataset, without a limit; to give it one, first: {create}"
+        )
+
+
+def is_first_use(ledger: str | None) -> bool:
+    """Whether somebody at a terminal is about to charge their own ledger for the first time."""
+    from crowdtally.cli.output import somebody_is_there
+    from crowdtally.ledger import Ledger, MissingLedgerError
+    from crowdtally.ledger.database.location import choose
+
+    if not somebody_is_there() or choose(ledger).by != "default":
+        return False
+    try:
+        with Ledger.open(ledger) as books:
+            return not books.names()  # a first try that failed left it empty
+    except MissingLedgerError:
+        return True
+
+
+def first_use_words(ledger: Ledger, dataset: str) -> str:
+    """What a ledger is, told where one is made."""
+    from crowdtally.ledger import Balance
+
+    return (
+        f"This is the first release of this account, so a ledger was made: {ledger.location}\n"
+        "It records what each release spends (ε) of the privacy of the people in the records, so "
+        "that all releases about them can be kept within one limit. These records are its dataset "
+        f"{dataset!r}, without a limit so far. To set one:\n"
+        f"  {Balance(dataset).how_to_limit()}\n"
+        "Another ledger, such as one that a team shares, is named with --ledger PATH|URL or "
+        "$CROWDTALLY_LEDGER. From now on a dataset that is new needs --new-dataset."
+    )
+
+
+# ``--request-id``: whether the same request was made before, as the command line looks it up.
+
+
+def made_before(ledger: str | None, request_id: str | None) -> Charged | None:
+    """The charge of a request id that was used before; looking makes no ledger."""
+    from crowdtally.ledger import Ledger, MissingLedgerError
+
+    if request_id is None:
+        return None
+    try:
+        with Ledger.open(ledger) as books:
+            return books.request(request_id)
+    except MissingLedgerError:
+        return None
+
+
+def unless_known(
+    look_up: Callable[[], Charged | None], check: Callable[..., None]
+) -> Callable[..., None]:
+    """A check that holds nothing against a request that was charged before, or is just now.
+
+    Its own charge may be what leaves no budget, and its release what is in the way; what follows
+    from that is for the main line to say.
+    """
+    from crowdtally.errors import CrowdtallyError
+
+    def checked(*given: Any) -> None:
+        try:
+            check(*given)
+        except CrowdtallyError:
+            if look_up() is None:
+                raise
+
+    return checked
+
+
+def taken_up(earlier: Charged) -> str:
+    """What is said of a charge that an earlier run made, before its amount."""
+    return (
+        f"The charge was made by an earlier run of this request, on {earlier.time} (entry "
+        f"{earlier.id}): nothing more was charged now."
+    )
+
+
+def used_before(earlier: Charged) -> str:
+    """What a dry run says of a request that was made before."""
+    return (
+        f"The request id was used before: its charge is entry {earlier.id}, {earlier.state}. The "
+        "same request is not charged again; another one is refused. Which of them this is was not "
+        "compared."
+    )
