@@ -55,7 +55,7 @@ def group_by(records: Path, folder: Path, scale: str) -> float:
 @step
 def release(records: Path, folder: Path, scale: str) -> float:
     import crowdtally as ct
-    import crowdtally.facade
+    import crowdtally.api
     from crowdtally.lab.demo import DAYS
 
     items = ct.read_list(records.with_name(f"{records.stem}.items.parquet"), "item_id")

@@ -20,7 +20,7 @@ _start = time.perf_counter()
 import duckdb  # noqa: E402
 
 import crowdtally as ct  # noqa: E402
-import crowdtally.facade  # noqa: E402
+import crowdtally.api  # noqa: E402
 from made_up import DAYS, ITEMS, generate  # noqa: E402
 
 IMPORT_SECONDS = time.perf_counter() - _start

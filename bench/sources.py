@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 
 import crowdtally as ct
-import crowdtally.facade
+import crowdtally.api
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.locate import locate
 from made_up import DAYS, ITEMS, generate

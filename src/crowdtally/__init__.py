@@ -20,17 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from crowdtally import person
+    from crowdtally.api import inspect, plan, read, release, withdraw
     from crowdtally.core.domain import Axis, Domain
     from crowdtally.core.privacy import Delta, Epsilon, PrivacyUnit
     from crowdtally.core.records import Records
     from crowdtally.curator.request.declare import read_list
     from crowdtally.curator.request.options import ReleaseOptions
     from crowdtally.errors import BudgetError, CrowdtallyError, InputError, UsageError
-    from crowdtally.facade import inspect, plan, read, release
     from crowdtally.ledger import Ledger
     from crowdtally.reader.changes.changes import changes
     from crowdtally.reader.release import Release, load
-    from crowdtally.withdrawing import withdraw
 
 _HOMES = {
     "Axis": "values.domain",

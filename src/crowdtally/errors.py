@@ -1,21 +1,25 @@
-"""What can go wrong, and the exit code that says so.
-
-::
-
-    CrowdtallyError            1  a failure: disk, engine, database
-    ├── UsageError             2  a parameter or flag is wrong
-    ├── BudgetError            3  the privacy budget does not allow it
-    ├── InputError             4  the input breaks its declaration (columns, types, lists, files)
-    └── StoppedError         130  somebody interrupted it; the message says what is kept
-
-A message says what was wrong, what was received and what to type instead. It never contains a
-record's value or a user id: messages travel further than the records do.
-"""
+"""Exception tree, exit codes, did_you_mean."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import find_spec
+
+# What can go wrong, and the exit code that says so.
+#
+# ::
+#
+#     CrowdtallyError            1  a failure: disk, engine, database
+#     ├── UsageError             2  a parameter or flag is wrong
+#     ├── BudgetError            3  the privacy budget does not allow it
+#     ├── InputError             4  the input breaks its declaration (columns, types, lists,
+#     files)
+#     └── StoppedError         130  somebody interrupted it; the message says what is kept
+#
+# A message says what was wrong, what was received and what to type instead. It never contains a
+# record's value or a user id: messages travel further than the records do.
 
 _MOST_SHOWN = 40
 _LONGEST_SHOWN = 400
@@ -76,3 +80,30 @@ def closest(received: str, known: Iterable[str]) -> str | None:
     folded = {name.casefold(): name for name in reversed(list(known))}
     close = difflib.get_close_matches(received.casefold(), folded, n=1)
     return folded[close[0]] if close else None
+
+
+# Packages that only pages need: where one is missing, the message says what to install.
+
+
+def needs(module: str, what: str, extra: str) -> None:
+    """Refuse with what to install where a package of an extra is missing."""
+    try:
+        import_module(module)
+    except ImportError:
+        name = module.replace("_", "-")
+        raise UsageError(
+            f"{what} needs the package {name}, which is not installed: "
+            f"pip install 'crowdtally[{extra}]'."
+        ) from None
+
+
+# The libraries of the extra ``lab``: one check, before anything is begun.
+
+_NEEDED = ("jinja2", "pandas", "pyarrow", "scipy", "vl_convert")
+
+
+def check_libraries() -> None:
+    """Refuse, with what to install, where one of them is missing."""
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise UsageError(f"the lab needs {', '.join(missing)}: pip install 'crowdtally[lab]'.")

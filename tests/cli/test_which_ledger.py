@@ -102,9 +102,9 @@ def test_a_broken_setting_charges_no_other_ledger(town: Town, config: Path) -> N
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The self-test itself is tested elsewhere."""
-    from crowdtally import selftest
+    from crowdtally import check
 
-    monkeypatch.setattr(selftest, "run", lambda: {"exact noise": None})
+    monkeypatch.setattr(check, "run", lambda: {"exact noise": None})
 
 
 def checked() -> tuple[Ended, dict[str, object]]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally import withdrawing
+from crowdtally import api
 from crowdtally.core import files
 from crowdtally.core.privacy import Epsilon, PrivacyUnit
 from crowdtally.format.withdrawal import FILE
@@ -30,7 +30,7 @@ REASON = "a district was missing in the list"
 NOBODY = 65534
 DIES = """
 import os, signal, sys
-from crowdtally import cli, withdrawing
+from crowdtally import cli, api as withdrawing
 from crowdtally.ledger import Ledger
 
 owner, name = {"entry": (Ledger, "withdraw"), "note": (withdrawing, "write_note"),
@@ -127,13 +127,13 @@ def test_what_was_said_first_stands(place: Place) -> None:
 
 
 def test_the_entry_comes_before_the_note(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    write, seen = withdrawing.write_note, []
+    write, seen = api.write_note, []
 
     def look(*given: object) -> None:
         seen.append(place.recorded())
         write(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(withdrawing, "write_note", look)
+    monkeypatch.setattr(api, "write_note", look)
     assert place.withdraw().code == 0
     assert seen == [[REASON]]
 

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
+from crowdtally.api import surroundings
 from crowdtally.curator.publish import publish
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import CrowdtallyError
-from crowdtally.facade import surroundings
 from crowdtally.ledger import Ledger
 from crowdtally.records.engine import Dropped
 

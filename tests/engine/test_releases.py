@@ -11,8 +11,8 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
+from crowdtally.api import read
 from crowdtally.curator.request.request import make_request
-from crowdtally.facade import read
 from crowdtally.ledger import Ledger
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.cluster import engine_beside

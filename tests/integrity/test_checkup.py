@@ -13,7 +13,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally import format
-from crowdtally.checkup import check_release
+from crowdtally.check import check_release
 from crowdtally.core.privacy import Delta, Epsilon
 from crowdtally.ledger import Ledger, Loss
 from kit.command import Ended, crowdtally

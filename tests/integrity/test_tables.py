@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.checkup import check_release
+from crowdtally.check import check_release
 from crowdtally.core import files as regular
 from crowdtally.format import contents, load, tables
 from kit.command import crowdtally

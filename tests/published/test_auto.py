@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from crowdtally.checkup import check_release
+from crowdtally.check import check_release
 from crowdtally.core.numbers import show
 from crowdtally.format import Published, load
 from crowdtally.format.agreement import auto_disagreements

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import crowdtally as ct
-from crowdtally.checkup import check_release
+from crowdtally.check import check_release
 from crowdtally.core import files as durable
 from crowdtally.format import load, staging, tables
 from crowdtally.ledger import Ledger

@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 import crowdtally as ct
-from crowdtally.checkup import check_release
+from crowdtally.check import check_release
 from crowdtally.format import load
 from kit.damaged import edit
 from kit.made import made

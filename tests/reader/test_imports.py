@@ -14,7 +14,7 @@ from kit.damaged import of_kind
 from kit.stored import stored
 
 RELEASE = stored("sra-one-context")
-CURATORS = ("crowdtally.curator", "crowdtally.noise", "crowdtally.facade", "crowdtally.ledger")
+CURATORS = ("crowdtally.curator", "crowdtally.noise", "crowdtally.api", "crowdtally.ledger")
 HEAVY = ("ibis", "sqlalchemy", "pandas", "pyarrow", "polars", "pyspark", "cryptography", "scipy")
 ASKED = """
 import contextlib, io, sys

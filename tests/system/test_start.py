@@ -136,13 +136,13 @@ def test_check(tmp_path: Path) -> None:
 
 
 def test_check_fails_where_something_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    from crowdtally import selftest
+    from crowdtally import check
     from kit.command import crowdtally
 
     def broken(*_: object) -> None:
         raise ValueError("the noise does not follow its law")
 
-    monkeypatch.setattr(selftest, "_noise", broken)
+    monkeypatch.setattr(check, "_noise", broken)
     ended = crowdtally("check")
     assert ended.code == 1
     assert "FAIL  exact noise" in ended.out

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from crowdtally import errors
 from crowdtally.errors import UsageError
-from crowdtally.web import extras
 from crowdtally.web.charts import PALETTE, Chart, label, svg
 from crowdtally.web.pages import style
 
@@ -89,4 +89,4 @@ def test_a_label_is_short_and_cannot_break_a_line() -> None:
 
 def test_what_is_missing_is_named_with_what_to_type() -> None:
     with pytest.raises(UsageError, match=r"pip install 'crowdtally\[pdf\]'"):
-        extras.needs("no_such_package", "a report as PDF", "pdf")
+        errors.needs("no_such_package", "a report as PDF", "pdf")

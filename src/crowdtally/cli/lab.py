@@ -66,7 +66,7 @@ def audit(
     debug: options.DebugOption = False,
 ) -> None:
     """Attack methods on made-up databases: a certified lower bound on their epsilon."""
-    from crowdtally.lab.libraries import check_libraries
+    from crowdtally.errors import check_libraries
 
     check_libraries()  # before what is imported below, which cannot do without them
     from crowdtally.errors import UsageError
@@ -91,7 +91,7 @@ def audit_request(
     debug: options.DebugOption = False,
 ) -> None:
     """Attack a request of your own, typed as for release: its records are not read."""
-    from crowdtally.lab.libraries import check_libraries
+    from crowdtally.errors import check_libraries
 
     check_libraries()
     from crowdtally.errors import UsageError
@@ -210,9 +210,9 @@ def compare(
 ) -> None:  # fmt: skip
     """Compare methods on RECORDS beside the truth. Not private, and not to be published."""
     from crowdtally.cli.output import Progress
+    from crowdtally.errors import check_libraries
     from crowdtally.lab.compare.compare import Question, compared, write
     from crowdtally.lab.compare.run import check_folder
-    from crowdtally.lab.libraries import check_libraries
     from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)

@@ -116,10 +116,10 @@ def release(
     debug: options.DebugOption = False,
 ) -> None:
     """Make a differentially private release from RECORDS, and charge it to the ledger."""
+    from crowdtally.api import surroundings
     from crowdtally.cli.output import Progress, asker, somebody_is_there
     from crowdtally.curator.publish import publish
     from crowdtally.curator.request.request import share_dropped
-    from crowdtally.facade import surroundings
 
     settings = syntax.settings(engine_setting or [])
     first_use = is_first_use(ledger)

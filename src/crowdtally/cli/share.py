@@ -173,6 +173,6 @@ def withdraw(
     debug: options.DebugOption = False,
 ) -> None:
     """Mark a release as withdrawn, in the ledger and for its readers; the charge stays."""
-    from crowdtally.withdrawing import call_back
+    from crowdtally.api import call_back
 
     print(call_back(release, reason, ledger))

@@ -32,11 +32,11 @@ def demo(
     debug: options.DebugOption = False,
 ) -> None:
     """Invent a million visits, release who went where, and show the top places beside the truth."""
+    from crowdtally.api import read, release
     from crowdtally.core.domain import Domain
     from crowdtally.core.privacy import Epsilon
     from crowdtally.curator.request.declare import read_list
     from crowdtally.errors import UsageError
-    from crowdtally.facade import read, release
     from crowdtally.format import refuse_existing
     from crowdtally.lab.demo import DAYS, generate
     from crowdtally.reader.questions.text import believed_interval, whole
@@ -124,7 +124,7 @@ def check(
 
 def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
     from crowdtally import format
-    from crowdtally.checkup import check_release
+    from crowdtally.check import check_release
     from crowdtally.core.display import printable_json
 
     found, books = format.load(release), None
@@ -145,8 +145,8 @@ def _check_release(release: str, ledger: str | None, as_json: bool) -> None:
 
 
 def _self_test(as_json: bool) -> None:
+    from crowdtally.check import run
     from crowdtally.curator.manifest import versions
-    from crowdtally.selftest import run
 
     results, ledger = run(), _ledger_in_use()
     if as_json:

@@ -20,7 +20,7 @@ __all__ = list(_HOMES)
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'crowdtally.lab' has no attribute {name!r}")
-    from crowdtally.lab.libraries import check_libraries
+    from crowdtally.errors import check_libraries
 
     check_libraries()
     value = getattr(import_module(f"crowdtally.lab.{_HOMES[name]}"), name)

@@ -18,7 +18,7 @@ from typing import Any
 
 from crowdtally.core.deadline import go_on
 from crowdtally.core.display import plainly
-from crowdtally.web.extras import needs
+from crowdtally.errors import needs
 
 PALETTE: Mapping[str, str] = {
     "ink": "#1b1d21",

@@ -16,8 +16,8 @@ from math import floor, isfinite, log10
 from typing import Any
 
 from crowdtally.core.display import plainly, printable_json
+from crowdtally.errors import needs
 from crowdtally.web.charts import Chart, svg
-from crowdtally.web.extras import needs
 
 # A table of a page, as data: what a template needs to draw it so that it can also be heard.
 

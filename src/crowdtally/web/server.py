@@ -21,8 +21,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from crowdtally.core.deadline import Patience, having
-from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.web.extras import needs
+from crowdtally.errors import CrowdtallyError, UsageError, needs
 from crowdtally.web.gate import HEADERS, Refused, bracketed
 
 if TYPE_CHECKING:

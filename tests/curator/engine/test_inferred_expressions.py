@@ -106,7 +106,7 @@ def test_a_relation_over_csv(tmp_path: Path) -> None:
 
 def test_the_releases_of_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The issue itself, without noise."""
-    monkeypatch.setattr("crowdtally.facade.SystemDraws", SilentDraws)
+    monkeypatch.setattr("crowdtally.api.SystemDraws", SilentDraws)
     made = []
     for number, last in enumerate(([], [None])):
         frame = pd.DataFrame({"u": range(len(AGES) + len(last)), "age": [*AGES, *last]})

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from crowdtally.core import files
 from crowdtally.curator.request.options import python_words
-from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.lab.libraries import check_libraries
+from crowdtally.errors import CrowdtallyError, UsageError, check_libraries
 from crowdtally.lab.methods import check_apart
 from crowdtally_research.lookalikes.drawing import (
     SHAPES,

@@ -72,7 +72,7 @@ def recommend(
     from crowdtally.cli.lab import typed
     from crowdtally.cli.output import Progress
     from crowdtally.curator.request.declare import declare
-    from crowdtally.lab.libraries import check_libraries
+    from crowdtally.errors import check_libraries
     from crowdtally.lab.methods import NOT_PRIVATE
 
     print(NOT_PRIVATE, file=sys.stderr)

@@ -19,9 +19,8 @@ from crowdtally.core.row_files import file_and_column, opened
 from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.curator.failures import reading
 from crowdtally.curator.request.options import python_words
-from crowdtally.errors import InputError, UsageError, did_you_mean
+from crowdtally.errors import InputError, UsageError, check_libraries, did_you_mean
 from crowdtally.lab.compare.plan import epsilons_of
-from crowdtally.lab.libraries import check_libraries
 from crowdtally.noise.draws import Draws
 from crowdtally.person.catalogue import Catalogue, read_catalogue
 from crowdtally.records.duckdb import DuckDBEngine

@@ -58,8 +58,7 @@ def reproduce(
     """Make the tables and figures of the papers in our numbers, beside what the papers state."""
     from crowdtally.cli.lab import gone_on_with
     from crowdtally.cli.output import Progress
-    from crowdtally.errors import UsageError
-    from crowdtally.lab.libraries import check_libraries
+    from crowdtally.errors import UsageError, check_libraries
 
     check_libraries()  # before what is imported below, which cannot do without them
     from crowdtally_research.reproducing.reproduction import Question, listing, reproduced

@@ -21,7 +21,7 @@ from crowdtally.curator.failures import reading
 from crowdtally.curator.manifest import versions
 from crowdtally.curator.request.options import flag_of, python_words
 from crowdtally.curator.request.request import Subject, make_subject
-from crowdtally.errors import UsageError
+from crowdtally.errors import UsageError, check_libraries
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.compare.plan import (
     USUAL_BOUNDS,
@@ -51,7 +51,6 @@ from crowdtally.lab.compare.run import (
     tasks_of,
 )
 from crowdtally.lab.compare.summary import Facts, Measured, Setting, Summary
-from crowdtally.lab.libraries import check_libraries
 from crowdtally.lab.methods import Method
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.start import starter

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from crowdtally.errors import BudgetError, CrowdtallyError, UsageError
+from crowdtally.errors import BudgetError, CrowdtallyError, UsageError, needs
 from crowdtally.ledger import DrawnBeforeError
 from crowdtally.person.page.actions import (
     POLICY,
@@ -22,7 +22,6 @@ from crowdtally.person.page.actions import (
 from crowdtally.person.page.pages import Pages
 from crowdtally.person.store import Draw
 from crowdtally.web import gate
-from crowdtally.web.extras import needs
 from crowdtally.web.gate import FORM_HEADERS, STILL_POLICY, Gate, Hosts, Refused, Token
 from crowdtally.web.pages import of_reader, written_as
 from crowdtally.web.server import Finishing, Work, bound, fields, run, url_of

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from crowdtally.core.files import refuse_taken, write_new
 from crowdtally.core.privacy import Epsilon, Rho
-from crowdtally.errors import UsageError
+from crowdtally.errors import UsageError, needs
 from crowdtally.laws.conversion import percent as percent_of
 from crowdtally.reader.report.charts import Name, figures, noise_warning, steps_chart, top_numbers
 from crowdtally.reader.report.facts import Facts, Step, TableSize
-from crowdtally.web.extras import needs
 from crowdtally.web.pages import Shown, between, grouped, rendered, value
 
 # The report as a page: facts, charts and tables in one file, without scripts.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crowdtally.core import files
 from crowdtally.core.deadline import TooMuchError
 from crowdtally.core.numbers import show
-from crowdtally.errors import CrowdtallyError, InputError, UsageError
+from crowdtally.errors import CrowdtallyError, InputError, UsageError, needs
 from crowdtally.format import tables
 from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.answers.files import SUFFIXES
@@ -27,7 +27,6 @@ from crowdtally.reader.server.view import View
 from crowdtally.reader.server.views import VIEWS
 from crowdtally.web import gate
 from crowdtally.web.charts import drawing
-from crowdtally.web.extras import needs
 from crowdtally.web.gate import Gate, Hosts, Refused, is_loopback
 from crowdtally.web.pages import of_reader, written_as
 from crowdtally.web.server import Work, bound, run, url_of

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from crowdtally.errors import needs
 from crowdtally.reader.answers.answer import AnswerTable
 from crowdtally.reader.page_parts import Context, Source, further, special_numbers, top_picture
 from crowdtally.reader.questions.recommendations import Recommendations
@@ -38,7 +39,6 @@ from crowdtally.reader.site.site import (
     new_folder,
     released,
 )
-from crowdtally.web.extras import needs
 from crowdtally.web.pages import NO_NUMBER, Shown, between, grouped, moment, value
 
 # The tables of a site about its own pages and files.
