@@ -25,23 +25,23 @@ from crowdtally.core import memory
 from crowdtally.errors import CrowdtallyError, StoppedError
 
 _COMMANDS = {
-    "demo": "demonstrating:demo",
-    "release": "releasing:release",
-    "plan": "planning:plan",
-    "inspect": "inspecting:inspect",
-    "top": "reading:top",
-    "recommend": "recommending:recommend",
-    "sum": "reading:sum_cells",
-    "changes": "changing:changes",
-    "describe": "describing:describe",
-    "report": "reporting:report",
-    "serve": "serving:serve",
-    "export": "exporting:export",
-    "withdraw": "withdrawing:withdraw",
-    "ledger": "ledgering:app",
+    "demo": "start:demo",
+    "release": "release:release",
+    "plan": "release:plan",
+    "inspect": "release:inspect",
+    "top": "ask:top",
+    "recommend": "ask:recommend",
+    "sum": "ask:sum_cells",
+    "changes": "ask:changes",
+    "describe": "ask:describe",
+    "report": "share:report",
+    "serve": "share:serve",
+    "export": "share:export",
+    "withdraw": "share:withdraw",
+    "ledger": "ledger:app",
     "person": "person:app",
     "lab": "lab:app",
-    "check": "checking:check",
+    "check": "start:check",
 }
 """Where each command is defined, in the order of the help."""
 _COUNTING = {"demo", "release", "inspect", "lab"}

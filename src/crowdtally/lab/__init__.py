@@ -8,9 +8,9 @@ from typing import Any
 _HOMES: dict[str, str] = {
     "Compared": "metrics",
     "METRICS": "metrics",
-    "audit": "auditing.attack",
-    "audit_request": "auditing.own",
-    "compare": "comparing.comparison",
+    "audit": "audit.attack",
+    "audit_request": "audit.attack",
+    "compare": "compare.compare",
     "measured": "metrics",
 }
 

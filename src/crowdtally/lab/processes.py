@@ -46,7 +46,7 @@ def environment(jobs: int, folder: Path) -> dict[str, str]:
 
     What a process leaves behind when it is ended goes with the folder.
     """
-    home = str(Path(__file__).parents[3])
+    home = str(Path(__file__).parents[2])
     paths = [home, *(path for path in sys.path if path and path != home)]
     threads = str(max(1, cores() // jobs))
     return {

@@ -40,11 +40,11 @@ _HOMES = {
     "Catalogue": "catalogue",
     "Draw": "store",
     "Levels": "levels",
-    "Plan": "planning",
-    "Policy": "quantify",
+    "Plan": "plan",
+    "Policy": "plan",
     "Store": "store",
     "perturb": "device",
-    "read_catalogue": "catalogue_file",
+    "read_catalogue": "catalogue",
 }
 
 __all__ = [

@@ -7,12 +7,12 @@ _HERE = "crowdtally.curator.bounding"
 BOUNDINGS = Registry(
     "--bounding",
     {
-        "auto": Entry(f"{_HERE}.auto:Auto", "the least error: measures first, then decides"),
-        "sra": Entry(f"{_HERE}.sra:SRA", "a uniform sample of each user's records"),
-        "hpa": Entry(f"{_HERE}.hpa:HPA", "each user's records of the most popular items"),
-        "declared": Entry(f"{_HERE}.sra:Declared", "a bound that is meant to cut nobody"),
-        "dpsense": Entry(f"{_HERE}.dpsense:DPSense", "rows scaled down to a sum"),
-        "dpsense-s": Entry(f"{_HERE}.dpsense:DPSenseS", "the same, counts scaled up again"),
+        "auto": Entry(f"{_HERE}.scaling:Auto", "the least error: measures first, then decides"),
+        "sra": Entry(f"{_HERE}.sampling:SRA", "a uniform sample of each user's records"),
+        "hpa": Entry(f"{_HERE}.sampling:HPA", "each user's records of the most popular items"),
+        "declared": Entry(f"{_HERE}.sampling:Declared", "a bound that is meant to cut nobody"),
+        "dpsense": Entry(f"{_HERE}.scaling:DPSense", "rows scaled down to a sum"),
+        "dpsense-s": Entry(f"{_HERE}.scaling:DPSenseS", "the same, counts scaled up again"),
     },
 )
 CHOICES = Registry(

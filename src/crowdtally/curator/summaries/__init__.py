@@ -7,8 +7,8 @@ _HERE = "crowdtally.curator.summaries"
 PUBLISHINGS = Registry(
     "--publishing",
     {
-        "dense": Entry(f"{_HERE}.dense:Dense", "every cell"),
-        "filter": Entry(f"{_HERE}.filter:Filter", "noisy counts of a cut or more"),
+        "dense": Entry(f"{_HERE}.base:Dense", "every cell"),
+        "filter": Entry(f"{_HERE}.threshold:Filter", "noisy counts of a cut or more"),
         "threshold": Entry(f"{_HERE}.threshold:Threshold", "a sample in proportion to the counts"),
         "priority": Entry(f"{_HERE}.priority:Priority", "a sample of a fixed size"),
         "filter-priority": Entry(

@@ -7,9 +7,9 @@ _HERE = "crowdtally.curator.transforms"
 TRANSFORMS = Registry(
     "--transform",
     {
-        "none": Entry(f"{_HERE}.none:Untransformed", "cells as they are"),
-        "dyadic": Entry(f"{_HERE}.dyadic:DyadicTransform", "counts of ranges, as a tree"),
-        "haar": Entry(f"{_HERE}.haar:HaarTransform", "integer wavelet coefficients"),
-        "sketch": Entry(f"{_HERE}.sketch:SketchTransform", "a count sketch of a few buckets"),
+        "none": Entry(f"{_HERE}.base:Untransformed", "cells as they are"),
+        "dyadic": Entry(f"{_HERE}.trees:DyadicTransform", "counts of ranges, as a tree"),
+        "haar": Entry(f"{_HERE}.trees:HaarTransform", "integer wavelet coefficients"),
+        "sketch": Entry(f"{_HERE}.base:SketchTransform", "a count sketch of a few buckets"),
     },
 )

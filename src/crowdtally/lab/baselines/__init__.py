@@ -7,8 +7,8 @@ _HERE = "crowdtally.lab.baselines"
 BASELINES = Registry(
     "--methods",
     {
-        "lpa": Entry(f"{_HERE}.lpa:LPA", "noise for the largest user on every count"),
-        "alpa": Entry(f"{_HERE}.alpa:ALPA", "the noisy total, spread evenly over all cells"),
+        "lpa": Entry(f"{_HERE}.base:LPA", "noise for the largest user on every count"),
+        "alpa": Entry(f"{_HERE}.base:ALPA", "the noisy total, spread evenly over all cells"),
         "dft": Entry(f"{_HERE}.dft:DFT", "the first noisy coefficients of a cosine transform"),
         "gs": Entry(f"{_HERE}.gs:GS", "noisy means of groups of cells that look alike"),
     },

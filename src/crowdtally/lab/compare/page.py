@@ -228,7 +228,7 @@ def page(summaries: Sequence[Summary], facts: Facts) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    here = files("crowdtally.lab.compare.page")
+    here = files("crowdtally.lab.compare")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

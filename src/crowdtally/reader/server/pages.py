@@ -44,7 +44,7 @@ class Pages:
 
     @cached_property
     def _render(self) -> Callable[..., str]:
-        return rendering("crowdtally.reader.server", "crowdtally.reader.page_parts")
+        return rendering("crowdtally.reader.server", "crowdtally.reader")
 
     def _page(self, template: str, status: int = 200, **facts: Any) -> Response:
         from starlette.responses import HTMLResponse

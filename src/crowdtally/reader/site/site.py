@@ -250,7 +250,7 @@ class Site:
     @cached_property
     def render(self) -> Callable[..., str]:
         """Makes a page of a template and its facts."""
-        return rendering("crowdtally.reader.site", "crowdtally.reader.page_parts")
+        return rendering("crowdtally.reader.site", "crowdtally.reader")
 
     @property
     def title(self) -> str:
