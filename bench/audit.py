@@ -13,9 +13,9 @@ import time
 
 from crowdtally.curator.bounding import BOUNDINGS
 from crowdtally.curator.transforms import TRANSFORMS
-from crowdtally.lab.audit.attack import audit_methods
-from crowdtally.lab.audit.cases import every_name
-from crowdtally.lab.audit.certify import Row
+from crowdtally.lab.auditing.attack import audit_methods
+from crowdtally.lab.auditing.cases import every_name
+from crowdtally.lab.auditing.certify import Row
 from crowdtally.lab.methods import Method
 
 PUBLISHINGS = ("dense", "filter", "filter-priority")

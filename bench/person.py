@@ -91,7 +91,7 @@ def measured(mapping: dict[str, list[str]], repeats: int) -> dict[str, Any]:
     """Ours beside the general solver, and one whole perturbation."""
     from crowdtally.noise.draws import SystemDraws
     from crowdtally.person.catalogue import Catalogue
-    from crowdtally.person.perturb import perturb
+    from crowdtally.person.perturbation import perturb
     from crowdtally.person.plan import Plan
 
     catalogue = Catalogue.of(mapping)

@@ -17,7 +17,7 @@ import duckdb
 import crowdtally as ct
 from crowdtally.core.counts import What
 from crowdtally.curator.request.request import make_subject
-from crowdtally.lab.compare.records import Held, hold
+from crowdtally.lab.comparison.records import Held, hold
 from crowdtally.records.duckdb import DuckDBEngine
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")

@@ -10,7 +10,7 @@ from accurate.files import Subject
 from crowdtally.curator.bounding.scaling import AIMS
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.compare.plan import USUAL_CAP, USUAL_SCALING
+from crowdtally.lab.comparison.plan import USUAL_CAP, USUAL_SCALING
 from crowdtally.lab.methods import Method
 
 BOUNDS = (1, 5, 15, 30, 70, 150)

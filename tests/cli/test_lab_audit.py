@@ -15,8 +15,8 @@ import crowdtally as ct
 from crowdtally import lab
 from crowdtally.curator.summaries import base
 from crowdtally.errors import UsageError
-from crowdtally.lab.audit import attack
-from crowdtally.lab.audit.certify import ABOUT
+from crowdtally.lab.auditing import attack
+from crowdtally.lab.auditing.certify import ABOUT
 from kit.command import crowdtally
 
 

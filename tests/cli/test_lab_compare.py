@@ -69,7 +69,7 @@ def test_a_release_is_no_place_for_it(town: Town) -> None:
 
 def _compare(*words: str) -> Ended:
     """Without the pictures, which take longest."""
-    with mock.patch("crowdtally.lab.compare.compare.write"):
+    with mock.patch("crowdtally.lab.comparison.compare.write"):
         return crowdtally(*arguments(), *words)
 
 
@@ -96,7 +96,7 @@ def test_what_it_prints_begins_with_the_warning(town: Town) -> None:
 
     (town.folder / "records.parquet").rename(town.folder / "moved.parquet")
     town.refuses(arguments(), INPUT, "records.parquet")
-    with mock.patch("crowdtally.lab.compare.compare.write"):
+    with mock.patch("crowdtally.lab.comparison.compare.write"):
         assert crowdtally(*arguments("moved.parquet")).code == 0  # the same records elsewhere
     town.refuses(arguments("moved.parquet", count="users"), USAGE, "count: records there, users h")
     town.table("moved.parquet", user_id=["a", "b"], place=["bar", "cafe"])

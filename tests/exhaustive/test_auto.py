@@ -16,7 +16,7 @@ import pytest
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.request.request import Request, make_request
-from crowdtally.lab.audit.databases import Record, on_records
+from crowdtally.lab.auditing.databases import Record, on_records
 from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.paths import Followed, Wild, follow

@@ -17,7 +17,7 @@ import pytest
 
 from crowdtally.person.catalogue import ONE, Catalogue
 from crowdtally.person.history import History
-from crowdtally.person.perturb import measure, perturb
+from crowdtally.person.perturbation import measure, perturb
 from crowdtally.person.plan import Plan
 from kit.catalogues import PRINTED, histories, random_catalogue
 from kit.enumerated import Enumerated, Law, law

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from math import exp, nan
 
-from crowdtally.lab.compare.summary import Facts, Setting, Summary
+from crowdtally.lab.comparison.summary import Facts, Setting, Summary
 
 METHODS = ("sra", "hpa", "dpsense", "dpsense+rank")
 BASELINES = ("lpa", "gs")

@@ -10,7 +10,7 @@ import pyarrow.parquet
 import crowdtally as ct
 from crowdtally.core.records import Records
 from crowdtally.curator.request.request import make_subject
-from crowdtally.lab.compare.records import Held, hold
+from crowdtally.lab.comparison.records import Held, hold
 from crowdtally.records.duckdb import DuckDBEngine
 
 PLACES = ["bar", "cafe", "park", "pier", "zoo"]

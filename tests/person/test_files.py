@@ -17,7 +17,7 @@ from crowdtally.person.catalogue import Catalogue, read_catalogue
 from crowdtally.person.device import checked_target, hand_over
 from crowdtally.person.history import NoisyCategories, read_history
 from crowdtally.person.levels import read_levels, together, typed_levels
-from crowdtally.person.perturb import Perturbed
+from crowdtally.person.perturbation import Perturbed
 from crowdtally.person.plan import Plan
 
 

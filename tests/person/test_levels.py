@@ -10,7 +10,7 @@ from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History
-from crowdtally.person.perturb import counted, perturb
+from crowdtally.person.perturbation import counted, perturb
 from crowdtally.person.plan import Plan
 from kit.silent import SilentDraws
 

@@ -12,7 +12,7 @@ from crowdtally.errors import InputError, UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History, NoisyCategories
-from crowdtally.person.perturb import counted, measure, perturb, rebuild, relaxed
+from crowdtally.person.perturbation import counted, measure, perturb, rebuild, relaxed
 from crowdtally.person.plan import Plan
 from kit.catalogues import histories, printed, random_catalogue
 from kit.silent import SilentDraws

@@ -15,7 +15,7 @@ from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.person.catalogue import ONE, Catalogue, in_widths, shared, systematic, weights_of
 from crowdtally.person.history import NoisyCategories
-from crowdtally.person.perturb import bounded_least_squares, rebuild, relaxed
+from crowdtally.person.perturbation import bounded_least_squares, rebuild, relaxed
 from crowdtally.person.plan import Plan
 from crowdtally.person.solver import Incidence
 from kit.catalogues import printed, random_catalogue

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally_research.reproducing import writing
 from crowdtally_research.reproducing.figure import Number, Numbers, Panel
 from reproducing.made_up_paper import PAPER

@@ -18,8 +18,8 @@ from crowdtally.cli.plugins import PluggableGroup
 from crowdtally.cli.request import takes_counted, takes_request
 
 if TYPE_CHECKING:
-    from crowdtally.lab.audit.certify import Audit
-    from crowdtally.lab.compare.compare import Comparison
+    from crowdtally.lab.auditing.certify import Audit
+    from crowdtally.lab.comparison.compare import Comparison
 
 
 # ``crowdtally lab audit`` and ``crowdtally lab audit-request``.
@@ -70,7 +70,7 @@ def audit(
 
     check_libraries()  # before what is imported below, which cannot do without them
     from crowdtally.errors import UsageError
-    from crowdtally.lab.audit.attack import audit_methods
+    from crowdtally.lab.auditing.attack import audit_methods
 
     if every and methods:
         raise UsageError("--all is every method: remove it, or the names beside it.")
@@ -95,7 +95,7 @@ def audit_request(
 
     check_libraries()
     from crowdtally.errors import UsageError
-    from crowdtally.lab.audit.attack import attack_request, checked_seconds
+    from crowdtally.lab.auditing.attack import attack_request, checked_seconds
 
     if epsilon is None:
         raise UsageError("say what your release would cost: --epsilon E.")
@@ -211,8 +211,8 @@ def compare(
     """Compare methods on RECORDS beside the truth. Not private, and not to be published."""
     from crowdtally.cli.output import Progress
     from crowdtally.errors import check_libraries
-    from crowdtally.lab.compare.compare import Question, compared, write
-    from crowdtally.lab.compare.run import check_folder
+    from crowdtally.lab.comparison.compare import Question, compared, write
+    from crowdtally.lab.comparison.run import check_folder
     from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)
@@ -299,8 +299,8 @@ def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 
 
 def _show_comparison(found: Comparison, output: Path, as_json: bool) -> None:
-    from crowdtally.lab.compare.advice import lines, recommendation
-    from crowdtally.lab.compare.page import facts_as_json, rows
+    from crowdtally.lab.comparison.advice import lines, recommendation
+    from crowdtally.lab.comparison.page import facts_as_json, rows
     from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 
     advice = recommendation(found.summaries, found.facts)

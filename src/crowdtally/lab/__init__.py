@@ -8,9 +8,9 @@ from typing import Any
 _HOMES: dict[str, str] = {
     "Compared": "metrics",
     "METRICS": "metrics",
-    "audit": "audit.attack",
-    "audit_request": "audit.attack",
-    "compare": "compare.compare",
+    "audit": "auditing.attack",
+    "audit_request": "auditing.attack",
+    "compare": "comparison.compare",
     "measured": "metrics",
 }
 

@@ -20,7 +20,7 @@ from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.person.catalogue import Catalogue, Popularity, read_catalogue
 from crowdtally.person.history import History
 from crowdtally.person.levels import Levels
-from crowdtally.person.perturb import Perturbed
+from crowdtally.person.perturbation import Perturbed
 from crowdtally.person.plan import Plan, Policy, found_words, quantify
 from crowdtally.person.store import Draw, Store
 from crowdtally.person.words import guarantee

@@ -21,7 +21,7 @@ from crowdtally.errors import CrowdtallyError
 from crowdtally.ledger import Charged, LedgerError
 from crowdtally.person.catalogue import Popularity
 from crowdtally.person.history import History, NoisyCategories
-from crowdtally.person.perturb import Perturbed
+from crowdtally.person.perturbation import Perturbed
 from crowdtally.person.plan import Plan
 
 # A draw as it is kept: what leaves the device and what is public about it, never the history.

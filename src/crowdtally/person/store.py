@@ -33,7 +33,7 @@ from crowdtally.person.draws import (
 )
 from crowdtally.person.history import History
 from crowdtally.person.home import Home, drawing, marking, placing, reserving, starting
-from crowdtally.person.perturb import Perturbed, perturb
+from crowdtally.person.perturbation import Perturbed, perturb
 from crowdtally.person.plan import Plan
 from crowdtally.person.words import UNIT
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from crowdtally.lab.audit.certify import Certificate, Runs, certify
-from crowdtally.lab.audit.observe import ABSENT, Matrix
+from crowdtally.lab.auditing.certify import Certificate, Runs, certify
+from crowdtally.lab.auditing.observe import ABSENT, Matrix
 
 Mechanism = Callable[[np.random.Generator, int, bool], Matrix]
 """From the number of runs, and whether the user is there."""

@@ -12,11 +12,11 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.request.request import make_request
-from crowdtally.lab.audit import attack
-from crowdtally.lab.audit.cases import Case, cases_of, every_name
-from crowdtally.lab.audit.certify import ABOUT, NOTHING, WITHIN_DELTA, Audit, Row
-from crowdtally.lab.audit.databases import HER, Pair, Record, pairs_of
-from crowdtally.lab.audit.run import Attack, Shared
+from crowdtally.lab.auditing import attack
+from crowdtally.lab.auditing.cases import Case, cases_of, every_name
+from crowdtally.lab.auditing.certify import ABOUT, NOTHING, WITHIN_DELTA, Audit, Row
+from crowdtally.lab.auditing.databases import HER, Pair, Record, pairs_of
+from crowdtally.lab.auditing.run import Attack, Shared
 from kit.silent import SilentDraws
 
 ONE = Epsilon.of(1)

@@ -15,7 +15,7 @@ from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError
-from crowdtally.lab.audit.cases import (
+from crowdtally.lab.auditing.cases import (
     LARGE_CHOICE,
     SHAPES,
     Case,
@@ -23,8 +23,8 @@ from crowdtally.lab.audit.cases import (
     charged_parts,
     every_name,
 )
-from crowdtally.lab.audit.databases import HER, Pair, Record, on_records, pairs_of
-from crowdtally.lab.audit.run import Attack, Shared
+from crowdtally.lab.auditing.databases import HER, Pair, Record, on_records, pairs_of
+from crowdtally.lab.auditing.run import Attack, Shared
 from crowdtally.lab.methods import Method
 from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.records.duckdb import DuckDBEngine

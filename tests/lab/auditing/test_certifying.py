@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.audit.certify import (
+from crowdtally.lab.auditing.certify import (
     Runs,
     at_least,
     at_most,
@@ -15,7 +15,7 @@ from crowdtally.lab.audit.certify import (
     delta_bound,
     epsilon_bound,
 )
-from crowdtally.lab.audit.ratios import Expected
+from crowdtally.lab.auditing.ratios import Expected
 from lab.auditing.simulated import audited, chooser, cut, dense, discovery, laplace, shared
 
 RUNS = 30_000

@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 
-from crowdtally.lab.audit.certify import at_least, at_most
-from crowdtally.lab.audit.observe import ABSENT, LARGEST, Combined, Condition, Event, Single, Stakes
-from crowdtally.lab.audit.ratios import Expected, Histogram, LaplaceRatio, Linear, combinations
-from crowdtally.lab.audit.search import Coded, scan
+from crowdtally.lab.auditing.certify import at_least, at_most
+from crowdtally.lab.auditing.observe import (
+    ABSENT,
+    LARGEST,
+    Combined,
+    Condition,
+    Event,
+    Single,
+    Stakes,
+)
+from crowdtally.lab.auditing.ratios import Expected, Histogram, LaplaceRatio, Linear, combinations
+from crowdtally.lab.auditing.search import Coded, scan
 from lab.auditing.simulated import laplace
 
 NAMES = ("items[a]", "items[b]")

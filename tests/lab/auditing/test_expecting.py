@@ -8,9 +8,9 @@ import pytest
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.converse import Released
 from crowdtally.format import NoisyTable
-from crowdtally.lab.audit.cases import Case, cases_of
-from crowdtally.lab.audit.databases import Pair, pairs_of, seen_of
-from crowdtally.lab.audit.run import Attack, Shared
+from crowdtally.lab.auditing.cases import Case, cases_of
+from crowdtally.lab.auditing.databases import Pair, pairs_of, seen_of
+from crowdtally.lab.auditing.run import Attack, Shared
 from kit.silent import SilentDraws
 
 

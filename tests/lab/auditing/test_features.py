@@ -10,7 +10,7 @@ from crowdtally.core.domain import Axis
 from crowdtally.core.layout import Grid, Listed
 from crowdtally.curator.converse import Bound, Released
 from crowdtally.format import NoisyTable
-from crowdtally.lab.audit.observe import ABSENT, LARGEST, Columns
+from crowdtally.lab.auditing.observe import ABSENT, LARGEST, Columns
 from crowdtally.laws.laplace import DiscreteLaplace
 
 PLACES = Axis("place", np.array(["a", "b", "c"], dtype=object))

@@ -27,11 +27,11 @@ from crowdtally.curator.request import table_specs as request_tables
 from crowdtally.curator.summaries import base, sparse
 from crowdtally.curator.transforms.base import SketchTransform
 from crowdtally.curator.transforms.trees import DyadicTransform, HaarTransform
-from crowdtally.lab.audit.attack import carried_through
-from crowdtally.lab.audit.cases import Case, cases_of
-from crowdtally.lab.audit.certify import Row
-from crowdtally.lab.audit.databases import pairs_of
-from crowdtally.lab.audit.run import Attack, Shared
+from crowdtally.lab.auditing.attack import carried_through
+from crowdtally.lab.auditing.cases import Case, cases_of
+from crowdtally.lab.auditing.certify import Row
+from crowdtally.lab.auditing.databases import pairs_of
+from crowdtally.lab.auditing.run import Attack, Shared
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from kit.words import Seeded

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
-from crowdtally.lab.audit.certify import at_least, at_most
+from crowdtally.lab.auditing.certify import at_least, at_most
 
 CASES = [(k, n) for n in (1, 2, 7, 60) for k in sorted({0, 1, n // 3, n - 1, n}) if k <= n]
 ALPHAS = (0.25, 0.0005, 1e-7)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas
 import pytest
 
-from crowdtally.lab.compare.advice import recommendation
-from crowdtally.lab.compare.page import page, write_page, write_tables
-from crowdtally.lab.compare.summary import with_error
+from crowdtally.lab.comparison.advice import recommendation
+from crowdtally.lab.comparison.page import page, write_page, write_tables
+from crowdtally.lab.comparison.summary import with_error
 from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 from kit.compared import compared, summary
 

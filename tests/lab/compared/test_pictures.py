@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from crowdtally.lab.compare.charts import (
+from crowdtally.lab.comparison.charts import (
     COLOURS,
     OWN,
     WARNING,

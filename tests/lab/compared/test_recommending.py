@@ -7,8 +7,8 @@ from math import nan
 
 import pytest
 
-from crowdtally.lab.compare.advice import advise, recommendation
-from crowdtally.lab.compare.summary import WORDS, Setting, Summary, can_be_released, typed
+from crowdtally.lab.comparison.advice import advise, recommendation
+from crowdtally.lab.comparison.summary import WORDS, Setting, Summary, can_be_released, typed
 from crowdtally.lab.metrics import METRICS
 from kit.compared import FACTS, LARGEST, compared, summary
 

@@ -4,7 +4,7 @@ from math import nan
 
 import pytest
 
-from crowdtally.lab.compare.summary import alone, with_error
+from crowdtally.lab.comparison.summary import alone, with_error
 
 
 @pytest.mark.parametrize(

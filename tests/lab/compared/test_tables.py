@@ -11,7 +11,7 @@ import pandas
 import pytest
 from pyarrow import parquet
 
-from crowdtally.lab.compare.page import COLUMNS, as_frame, write_tables
+from crowdtally.lab.comparison.page import COLUMNS, as_frame, write_tables
 from crowdtally.lab.methods import CHOSEN_BY_LOOKING, NOT_PRIVATE
 from kit.compared import FACTS, summary
 

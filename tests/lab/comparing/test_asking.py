@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.compare.plan import (
+from crowdtally.lab.comparison.plan import (
     Runs,
     bounds_of,
     check_names,

@@ -13,9 +13,9 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.request.request import make_subject
 from crowdtally.errors import UsageError
-from crowdtally.lab.compare.advice import lines
-from crowdtally.lab.compare.compare import Question, compared
-from crowdtally.lab.compare.plan import DENSE
+from crowdtally.lab.comparison.advice import lines
+from crowdtally.lab.comparison.compare import Question, compared
+from crowdtally.lab.comparison.plan import DENSE
 
 ITEMS = 30
 

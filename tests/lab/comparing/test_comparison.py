@@ -23,11 +23,11 @@ from crowdtally.curator.methods.tables import SampledTables
 from crowdtally.curator.request.request import make_request
 from crowdtally.errors import UsageError
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.compare.compare import Question, options_beside
-from crowdtally.lab.compare.plan import DENSE, baseline_of, plan_of, request_of
-from crowdtally.lab.compare.records import Held
-from crowdtally.lab.compare.run import Bench, Given, Task, Unit
-from crowdtally.lab.compare.summary import Setting
+from crowdtally.lab.comparison.compare import Question, options_beside
+from crowdtally.lab.comparison.plan import DENSE, baseline_of, plan_of, request_of
+from crowdtally.lab.comparison.records import Held
+from crowdtally.lab.comparison.run import Bench, Given, Task, Unit
+from crowdtally.lab.comparison.summary import Setting
 from crowdtally.lab.methods import NOT_PRIVATE, Method
 from crowdtally.lab.rehearse import Rehearsal, largest_contribution
 from crowdtally.records.duckdb import DuckDBEngine
@@ -60,7 +60,7 @@ def engine() -> Iterator[DuckDBEngine]:
 @pytest.fixture
 def undrawn() -> Iterator[None]:
     """Pictures and the page take longer than all runs."""
-    with mock.patch("crowdtally.lab.compare.compare.write"):
+    with mock.patch("crowdtally.lab.comparison.compare.write"):
         yield
 
 
@@ -356,7 +356,7 @@ def test_every_method_runs_without_options_of_its_own(held: Held) -> None:
 
 
 def test_large_tables_are_published_in_part(held: Held) -> None:
-    with mock.patch("crowdtally.lab.compare.plan.LARGE", 9):
+    with mock.patch("crowdtally.lab.comparison.plan.LARGE", 9):
         plan = plan_of(held, [Epsilon.of(1)], None, [1, 3], {"cap": 2})
     assert not plan.skipped
     methods = {setting.method for setting in plan.settings} - set(BASELINES)

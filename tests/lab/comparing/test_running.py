@@ -17,8 +17,8 @@ import crowdtally as ct
 from crowdtally import lab
 from crowdtally.core.records import Records
 from crowdtally.errors import CrowdtallyError
-from crowdtally.lab.compare import run
-from crowdtally.lab.compare.run import Bench, Outcome, Task
+from crowdtally.lab.comparison import run
+from crowdtally.lab.comparison.run import Bench, Outcome, Task
 from crowdtally.lab.processes import Worker, answer
 from kit.command import crowdtally
 
@@ -66,7 +66,7 @@ def test_a_process_that_dies_loses_only_its_task(
 
     with (
         mock.patch.object(Bench, "run", noted),
-        mock.patch("crowdtally.lab.compare.compare.write"),
+        mock.patch("crowdtally.lab.comparison.compare.write"),
     ):
         frame = lab.compare(records, domain, jobs=1, output=folder, **USED)
     assert len(ran) == len(set(ran)) == 4 - len(kept)
@@ -120,7 +120,7 @@ def test_an_interrupted_comparison_goes_on(visits: Path, tmp_path: Path) -> None
     with pytest.raises(ProcessLookupError):
         os.killpg(program.pid, 0)  # nobody of the group is left
     assert 3 <= len(kept) < 200
-    with mock.patch("crowdtally.lab.compare.compare.write"):
+    with mock.patch("crowdtally.lab.comparison.compare.write"):
         ended = crowdtally(*_words(visits, folder), "--runs", "4", "--jobs", "1", "--json")
     assert ended.code == 0, str(ended)
     found = json.loads(ended.out)

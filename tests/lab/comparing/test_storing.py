@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.compare import run
-from crowdtally.lab.compare.run import Folder, Outcome, Unit, check_folder
-from crowdtally.lab.compare.summary import Setting
+from crowdtally.lab.comparison import run
+from crowdtally.lab.comparison.run import Folder, Outcome, Unit, check_folder
+from crowdtally.lab.comparison.summary import Setting
 
 DATA = {"records": 7, "users": 3, "digest": "ab"}
 SETTINGS = {"count": "records", "cap": "5"}

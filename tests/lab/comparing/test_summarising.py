@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from crowdtally.lab.compare.compare import summaries_of
-from crowdtally.lab.compare.summary import Measured, Setting
+from crowdtally.lab.comparison.compare import summaries_of
+from crowdtally.lab.comparison.summary import Measured, Setting
 
 SETTING = Setting("sra", "1", 10)
 

@@ -20,7 +20,7 @@ from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.curator.failures import reading
 from crowdtally.curator.request.options import python_words
 from crowdtally.errors import InputError, UsageError, check_libraries, did_you_mean
-from crowdtally.lab.compare.plan import epsilons_of
+from crowdtally.lab.comparison.plan import epsilons_of
 from crowdtally.noise.draws import Draws
 from crowdtally.person.catalogue import Catalogue, read_catalogue
 from crowdtally.records.duckdb import DuckDBEngine

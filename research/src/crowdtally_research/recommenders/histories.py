@@ -18,7 +18,7 @@ from crowdtally.noise.geometric import Integers
 from crowdtally.noise.source import WordSource
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History, NoisyCategories
-from crowdtally.person.perturb import chosen, measure, relaxed
+from crowdtally.person.perturbation import chosen, measure, relaxed
 from crowdtally.person.plan import Plan
 from crowdtally.person.scales import Rates
 from crowdtally_research.recommenders.models import Floats, Mask

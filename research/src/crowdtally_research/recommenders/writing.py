@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.errors import CrowdtallyError, UsageError
-from crowdtally.lab.compare.charts import COLOURS, Axis, as_svg, encoded, fitted, framed
-from crowdtally.lab.compare.summary import alone, with_error
+from crowdtally.lab.comparison.charts import COLOURS, Axis, as_svg, encoded, fitted, framed
+from crowdtally.lab.comparison.summary import alone, with_error
 from crowdtally.lab.methods import NOT_PRIVATE, check_apart
 from crowdtally_research.recommenders.histories import DRAWN, RANDOM, RAW, WORDS
 from crowdtally_research.recommenders.running import Aggregates, Facts, Found, Quality

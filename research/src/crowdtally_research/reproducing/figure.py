@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 from crowdtally.curator.manifest import versions
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 
 # What a figure is made of: means over runs, each at its place.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from crowdtally.curator.request.options import python_words
 from crowdtally.errors import UsageError, check_libraries, closest
-from crowdtally.lab.compare.plan import jobs_of
+from crowdtally.lab.comparison.plan import jobs_of
 from crowdtally.lab.methods import NOT_PRIVATE
 from crowdtally_research.reproducing.figure import Figure, Paper
 from crowdtally_research.reproducing.papers import papers

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from crowdtally.curator.manifest import versions
-from crowdtally.lab.compare.charts import (
+from crowdtally.lab.comparison.charts import (
     COLOURS,
     SHAPES,
     WARNING,
@@ -20,7 +20,7 @@ from crowdtally.lab.compare.charts import (
     fitted,
     framed,
 )
-from crowdtally.lab.compare.summary import NO_NUMBER, alone, with_error
+from crowdtally.lab.comparison.summary import NO_NUMBER, alone, with_error
 from crowdtally.lab.methods import NOT_PRIVATE, write_json, write_text
 from crowdtally_research.reproducing.figure import Figure, Number, Numbers, Panel, Place
 from crowdtally_research.reproducing.results import MANIFEST, VERDICTS, Result

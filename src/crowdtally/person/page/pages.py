@@ -22,7 +22,7 @@ from crowdtally.person.page.actions import (
     free_name,
     which,
 )
-from crowdtally.person.perturb import Perturbed, counted
+from crowdtally.person.perturbation import Perturbed, counted
 from crowdtally.person.plan import USUAL, Plan
 from crowdtally.person.store import Draw
 from crowdtally.person.words import leaves, own_counts, reveals, so_far

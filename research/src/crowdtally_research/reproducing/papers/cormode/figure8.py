@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from crowdtally.curator.summaries.priority import prioritised
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally.noise.draws import SystemDraws
 from crowdtally_research.reproducing.figure import (
     AUTO,

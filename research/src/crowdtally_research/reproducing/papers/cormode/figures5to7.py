@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from crowdtally.curator.summaries.base import Publishing
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally_research.reproducing.figure import (
     Claim,
     Data,

@@ -8,7 +8,7 @@ from math import hypot, log10
 import numpy as np
 
 from crowdtally.curator.summaries.base import Publishing
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally_research.reproducing.figure import (
     Claim,
     Data,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally_research.reproducing.figure import (
     Claim,
     Figure,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crowdtally.lab.compare.charts import Axis
-from crowdtally.lab.compare.summary import alone
+from crowdtally.lab.comparison.charts import Axis
+from crowdtally.lab.comparison.summary import alone
 from crowdtally_research.reproducing.figure import (
     AUTO,
     Claim,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally_research.reproducing.figure import Claim, Figure, Judged, Numbers, Panel
 from crowdtally_research.reproducing.papers.day_li import panels
 from crowdtally_research.reproducing.papers.day_li.experiment import SETS, SMALLER, Set, parts

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crowdtally.core.privacy import Epsilon
-from crowdtally.lab.compare.summary import alone
+from crowdtally.lab.comparison.summary import alone
 from crowdtally_research.reproducing.figure import Judged, Number, Verdict
 
 # The two ε of the paper, and what numbers at each of them are called.

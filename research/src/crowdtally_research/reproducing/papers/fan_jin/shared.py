@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import hypot
 from typing import Any
 
-from crowdtally.lab.compare.summary import alone, with_error
+from crowdtally.lab.comparison.summary import alone, with_error
 from crowdtally_research.reproducing.figure import Data, Judged, Number, Part
 from crowdtally_research.reproducing.papers.fan_jin.work import (
     EPSILON,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally.lab.estimates import estimate, estimate_auto
 from crowdtally.lab.metrics import in_ties
 from crowdtally.lab.rehearse import Rehearsal

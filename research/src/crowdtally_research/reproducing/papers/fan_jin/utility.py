@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally_research.reproducing.figure import Claim, Figure, Judged, Number, Numbers, Panel
 from crowdtally_research.reproducing.papers.fan_jin.shared import (
     ALL,

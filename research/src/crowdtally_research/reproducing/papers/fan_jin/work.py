@@ -22,8 +22,8 @@ from crowdtally.curator.converse import Released
 from crowdtally.curator.request.declare import read_list
 from crowdtally.curator.request.request import Subject, make_request, make_subject
 from crowdtally.curator.steps.auto.estimating import crowd_of
-from crowdtally.lab.compare.compare import Question, compared, standard_error
-from crowdtally.lab.compare.summary import Summary
+from crowdtally.lab.comparison.compare import Question, compared, standard_error
+from crowdtally.lab.comparison.summary import Summary
 from crowdtally.lab.estimates import estimate_auto
 from crowdtally.lab.metrics import precision
 from crowdtally.lab.processes import cores, engine_settings

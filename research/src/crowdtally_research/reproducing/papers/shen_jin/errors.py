@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from crowdtally.noise.draws import Draws
 from crowdtally.person.catalogue import ONE, in_widths
 from crowdtally.person.history import History, NoisyCategories
-from crowdtally.person.perturb import chosen, measure, relaxed
+from crowdtally.person.perturbation import chosen, measure, relaxed
 from crowdtally.person.plan import Plan, Policy, quantify
 from crowdtally_research.recommenders.histories import Posterior, Stock
 from crowdtally_research.reproducing.figure import Given, Number

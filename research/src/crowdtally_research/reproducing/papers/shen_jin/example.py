@@ -8,10 +8,10 @@ from math import sinh
 
 import numpy as np
 
-from crowdtally.lab.compare.charts import Axis
+from crowdtally.lab.comparison.charts import Axis
 from crowdtally.person.catalogue import Catalogue
 from crowdtally.person.history import History
-from crowdtally.person.perturb import counted, measure
+from crowdtally.person.perturbation import counted, measure
 from crowdtally.person.plan import Plan
 from crowdtally_research.recommenders.histories import Stock
 from crowdtally_research.reproducing.figure import (

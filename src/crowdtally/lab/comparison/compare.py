@@ -23,7 +23,7 @@ from crowdtally.curator.request.options import flag_of, python_words
 from crowdtally.curator.request.request import Subject, make_subject
 from crowdtally.errors import UsageError, check_libraries
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.compare.plan import (
+from crowdtally.lab.comparison.plan import (
     USUAL_BOUNDS,
     USUAL_RUNS,
     Plan,
@@ -37,8 +37,8 @@ from crowdtally.lab.compare.plan import (
     spelled,
     taken_of,
 )
-from crowdtally.lab.compare.records import Held, hold
-from crowdtally.lab.compare.run import (
+from crowdtally.lab.comparison.records import Held, hold
+from crowdtally.lab.comparison.run import (
     KS,
     Folder,
     Given,
@@ -50,7 +50,7 @@ from crowdtally.lab.compare.run import (
     run_tasks,
     tasks_of,
 )
-from crowdtally.lab.compare.summary import Facts, Measured, Setting, Summary
+from crowdtally.lab.comparison.summary import Facts, Measured, Setting, Summary
 from crowdtally.lab.methods import Method
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.start import starter
@@ -230,7 +230,7 @@ def compare(
         and its standard error, from the means of the keys. Its ``attrs`` have the ``warning``, the
         ``recommendation``, what was ``skipped`` and why, and ``notes``.
     """
-    from crowdtally.lab.compare.page import as_frame
+    from crowdtally.lab.comparison.page import as_frame
 
     with python_words():
         check_libraries()
@@ -247,7 +247,7 @@ def compare(
             if name in options
         }
         subject = make_subject(records, domain, **count, **asked)
-        called = "crowdtally.lab.compare(…)"
+        called = "crowdtally.lab.comparison(…)"
         with _placed(output) as folder:
             found = compared(subject, question, folder, called=called)
             if output is not None:
@@ -300,8 +300,8 @@ def compared(
 
 def write(found: Comparison, folder: Path) -> None:
     """Write tables, pictures and the page."""
-    from crowdtally.lab.compare.charts import write_pictures
-    from crowdtally.lab.compare.page import write_page, write_tables
+    from crowdtally.lab.comparison.charts import write_pictures
+    from crowdtally.lab.comparison.page import write_page, write_tables
 
     for part in (write_tables, write_pictures, write_page):
         part(folder, found.summaries, found.facts)

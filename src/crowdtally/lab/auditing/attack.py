@@ -16,12 +16,12 @@ from crowdtally.curator.request.method import CHOOSE
 from crowdtally.curator.request.options import python_words, with_options
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.errors import UsageError
-from crowdtally.lab.audit.cases import OWN, Case, cases_of, charged_parts, every_name
-from crowdtally.lab.audit.certify import CONFIDENCE, Audit, Row, Runs, certify
-from crowdtally.lab.audit.databases import Pair, pairs_of, swinging
-from crowdtally.lab.audit.observe import Stakes
-from crowdtally.lab.audit.run import Attack, Shared
-from crowdtally.lab.audit.search import search
+from crowdtally.lab.auditing.cases import OWN, Case, cases_of, charged_parts, every_name
+from crowdtally.lab.auditing.certify import CONFIDENCE, Audit, Row, Runs, certify
+from crowdtally.lab.auditing.databases import Pair, pairs_of, swinging
+from crowdtally.lab.auditing.observe import Stakes
+from crowdtally.lab.auditing.run import Attack, Shared
+from crowdtally.lab.auditing.search import search
 
 # The audit: each method attacked for a while, and what held-out runs certify about its ε.
 #

@@ -11,8 +11,8 @@ from math import ceil, floor, isfinite, log10
 from pathlib import Path
 from typing import Any
 
-from crowdtally.lab.compare.advice import best_of_each, by_size, main_epsilon, of_measure, ranked
-from crowdtally.lab.compare.summary import (
+from crowdtally.lab.comparison.advice import best_of_each, by_size, main_epsilon, of_measure, ranked
+from crowdtally.lab.comparison.summary import (
     TABLES,
     Facts,
     Measure,

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from crowdtally.errors import UsageError
-from crowdtally.lab.audit.observe import Aim, Matrix, Stakes
-from crowdtally.lab.audit.ratios import Expected
-from crowdtally.lab.audit.search import Found, search
+from crowdtally.lab.auditing.observe import Aim, Matrix, Stakes
+from crowdtally.lab.auditing.ratios import Expected
+from crowdtally.lab.auditing.search import Found, search
 
 # Exact bounds on a probability from how often an event was seen (Clopper and Pearson).
 #

@@ -17,11 +17,11 @@ import numpy as np
 from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.request.method import CHOOSE, TOTAL
-from crowdtally.lab.audit.cases import Case
-from crowdtally.lab.audit.certify import Runs
-from crowdtally.lab.audit.databases import Pair, Record, on_records, seen_of, touched_cells
-from crowdtally.lab.audit.observe import Columns, Matrix
-from crowdtally.lab.audit.ratios import (
+from crowdtally.lab.auditing.cases import Case
+from crowdtally.lab.auditing.certify import Runs
+from crowdtally.lab.auditing.databases import Pair, Record, on_records, seen_of, touched_cells
+from crowdtally.lab.auditing.observe import Columns, Matrix
+from crowdtally.lab.auditing.ratios import (
     Expected,
     Tables,
     every_cell,

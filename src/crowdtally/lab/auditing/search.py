@@ -9,7 +9,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.lab.audit.observe import (
+from crowdtally.lab.auditing.observe import (
     ABSENT,
     Comparison,
     Condition,
@@ -20,7 +20,7 @@ from crowdtally.lab.audit.observe import (
     Stakes,
     Statistic,
 )
-from crowdtally.lab.audit.ratios import (
+from crowdtally.lab.auditing.ratios import (
     Expected,
     LaplaceRatio,
     LearnedRatio,

@@ -25,7 +25,7 @@ from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
-from crowdtally.lab.audit.observe import Aim
+from crowdtally.lab.auditing.observe import Aim
 from crowdtally.lab.methods import Method
 
 CONTEXTS, DISCOVERY, PAIRS = "contexts", "discovery", "pairs"

@@ -15,7 +15,7 @@ from crowdtally.curator.request.request import Request
 from crowdtally.curator.summaries.base import Dense
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
-from crowdtally.lab.audit.observe import ABSENT, Column, Columns, Combined, Matrix
+from crowdtally.lab.auditing.observe import ABSENT, Column, Columns, Combined, Matrix
 from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.laws.balls import Rate
 from crowdtally.laws.laplace import DiscreteLaplace

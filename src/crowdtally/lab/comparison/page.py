@@ -16,7 +16,7 @@ from crowdtally.curator.bounding import BOUNDINGS, CHOICES
 from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.compare.advice import (
+from crowdtally.lab.comparison.advice import (
     USUAL_K,
     Advice,
     advise,
@@ -27,8 +27,8 @@ from crowdtally.lab.compare.advice import (
     recommendation,
     takes,
 )
-from crowdtally.lab.compare.charts import Picture, pictures
-from crowdtally.lab.compare.summary import (
+from crowdtally.lab.comparison.charts import Picture, pictures
+from crowdtally.lab.comparison.summary import (
     NO_NUMBER,
     TABLES,
     Facts,
@@ -90,7 +90,7 @@ def _time(moment: datetime) -> str:
 def meanings(summaries: Sequence[Summary]) -> list[tuple[str, str]]:
     """Each part of a method's name that occurs, and what it means.
 
-    >>> from crowdtally.lab.compare.summary import Setting
+    >>> from crowdtally.lab.comparison.summary import Setting
     >>> meanings([Summary(Setting("sra/filter", "1", 3), "items", "mae", None, 1.0, 0.1, 5, 20)])[0]
     ('sra', "a uniform sample of each user's records")
     """
@@ -228,7 +228,7 @@ def page(summaries: Sequence[Summary], facts: Facts) -> str:
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    here = files("crowdtally.lab.compare")
+    here = files("crowdtally.lab.comparison")
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )

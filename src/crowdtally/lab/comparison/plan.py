@@ -18,8 +18,8 @@ from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, closest
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.compare.records import Held
-from crowdtally.lab.compare.summary import Setting
+from crowdtally.lab.comparison.records import Held
+from crowdtally.lab.comparison.summary import Setting
 from crowdtally.lab.methods import Method
 from crowdtally.lab.processes import cores
 

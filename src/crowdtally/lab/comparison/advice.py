@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cache
 from math import hypot, isfinite
 
-from crowdtally.lab.compare.summary import (
+from crowdtally.lab.comparison.summary import (
     Facts,
     Measure,
     Setting,

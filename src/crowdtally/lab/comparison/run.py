@@ -25,9 +25,9 @@ from crowdtally.curator.method import steps_of
 from crowdtally.errors import UsageError
 from crowdtally.format import NoisyTable
 from crowdtally.lab.baselines import BASELINES
-from crowdtally.lab.compare.plan import baseline_of, request_of
-from crowdtally.lab.compare.records import Held
-from crowdtally.lab.compare.summary import Measured, Setting
+from crowdtally.lab.comparison.plan import baseline_of, request_of
+from crowdtally.lab.comparison.records import Held
+from crowdtally.lab.comparison.summary import Measured, Setting
 from crowdtally.lab.estimates import estimate, estimate_auto, range_answers
 from crowdtally.lab.methods import (
     ANOTHER_FOLDER,
