@@ -247,7 +247,7 @@ def compare(
             if name in options
         }
         subject = make_subject(records, domain, **count, **asked)
-        called = "crowdtally.lab.comparison(…)"
+        called = "crowdtally.lab.compare(…)"
         with _placed(output) as folder:
             found = compared(subject, question, folder, called=called)
             if output is not None:
