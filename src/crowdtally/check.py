@@ -76,7 +76,7 @@ def _release(folder: Path) -> None:
 
 # A release looked at as a whole: every file, every row, and what the ledger says of it.
 #
-# On top of curator's ledger and reader's release, like the facade; nothing private is seen here.
+# On top of curator's ledger and reader's release, like the api; nothing private is seen here.
 
 
 @dataclass(frozen=True)

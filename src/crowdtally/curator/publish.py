@@ -5,7 +5,7 @@ The order is the guarantee: nothing is drawn before the charge and the entry tha
 durable, nobody can find the folder before the ledger has it marked as published, and a failure in
 between stays charged. The exact counts of the first step come before the charge: they draw nothing,
 and they read every record, so that a damaged source costs nothing. A request with an id is looked
-up before all that: made again, it is charged once and drawn once. ``budget/ledger.md`` argues why.
+up before all that: made again, it is charged once and drawn once. ``ledger/ledger.md`` argues why.
 """
 
 from __future__ import annotations

@@ -255,7 +255,7 @@ class Everyone:
 # The top items are selected by their numbers of distinct users: nobody is bounded.
 #
 # That is private because a user changes every number by 0 or 1, all the same way: for the
-# selection see ``selecting/top_items.md``, for the noise of the numbers ``noise/interval.md``.
+# selection see ``choices/top_items.md``, for the noise of the numbers ``noise/interval.md``.
 
 
 @dataclass(frozen=True)

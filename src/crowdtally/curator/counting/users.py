@@ -61,7 +61,7 @@ def _by(met: Rows, width: int) -> Rows:
     return met.select("user", cell=(met.cell // width).cast("int64")).distinct()
 
 
-# What a choice of a bound looks at: the sums of the users' rows. See ``choosing/rows.py``.
+# What a choice of a bound looks at: the sums of the users' rows. See ``choices/bounds.py``.
 
 
 def record_sums(engine: Engine, prepared: Prepared, what: What) -> Read[RowSums]:

@@ -2,8 +2,8 @@
 -- which run with the rights of the tables' owner and judge what they are asked to write.
 --
 -- Whoever may call crowdtally_append may call it with anything. So it reads the whole entry again,
--- follows balance.py, zcdp.py, tracing.py and parsing.py of budget/record, and leaves to the officers
--- (the members of the owner's role) what budget/ leaves to them. Two rules keep it safe:
+-- follows balance.py, accountants.py, history.py and events.py of ledger/, and leaves to the officers
+-- (the members of the owner's role) what ledger/ leaves to them. Two rules keep it safe:
 --
 -- * A condition that is null holds nobody back, so every condition goes through crowdtally_require,
 --   which refuses null too.
