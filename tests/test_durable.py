@@ -22,7 +22,7 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     writable: dict[int, bool] = {}
 
     def open_file(path: Path, flags: int) -> int:
-        if path.is_dir():
+        if Path(path).is_dir():
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
         found = os.open(path, flags)
         writable[found] = bool(flags & os.O_RDWR)

@@ -24,8 +24,9 @@ from crowdtally.curator.plan.accuracy import LARGEST, Target, check_either
 from crowdtally.curator.plan.plan import Plan, make_plan
 from crowdtally.curator.publish import Outside, publish
 from crowdtally.curator.request.declare import declare
-from crowdtally.curator.request.options import ReleaseOptions, python_words, with_options
+from crowdtally.curator.request.options import ReleaseOptions, with_options
 from crowdtally.curator.request.request import make_request, make_subject
+from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.format import Published, WithdrawalNote, check_target, temporary_target, write_note
 from crowdtally.format.manifest import is_text

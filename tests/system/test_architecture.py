@@ -81,7 +81,7 @@ def test_the_house_does_not_grow(capsys: pytest.CaptureFixture[str]) -> None:
     used = Counter(Path(name).name for name in modules)
     with capsys.disabled():
         print(f"\n{len(modules)} modules and {len(names) - len(modules)} of auto, {lines} lines")
-    assert len(modules) <= 247
-    assert lines <= 73_100
+    assert len(modules) <= 249
+    assert lines <= 73_110
     assert max(folders.values()) <= 15, folders.most_common(3)
     assert max(used.values()) <= 4, used.most_common(3)

@@ -184,13 +184,13 @@ def test_a_file_that_appears_meanwhile_is_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "k.parquet"
-    flush = writing.durable.flush
+    flush = writing.files.flush
 
     def late(written: Path) -> None:
         flush(written)
         path.write_text("somebody's")
 
-    monkeypatch.setattr(writing.durable, "flush", late)
+    monkeypatch.setattr(writing.files, "flush", late)
     with pytest.raises(UsageError, match="never replaces"):
         crowdtally_research.lookalike("kosarak", path, scale="0.001")
     assert path.read_text() == "somebody's"

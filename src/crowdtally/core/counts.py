@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.core.numbers import Integers, as_kind, integers, is_whole, largest, show
+from crowdtally.core.integers import Integers, as_kind, integers, largest
+from crowdtally.core.numbers import is_whole, show
 from crowdtally.errors import UsageError
 
 # Exact counts on their way to the noise, with the bound that makes noise sufficient.

@@ -19,8 +19,8 @@ from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.curator.counting.users import record_sums, scaled_sums
 from crowdtally.curator.failures import reading
 from crowdtally.curator.request.method import Method
-from crowdtally.curator.request.options import in_python
 from crowdtally.curator.request.request import Subject
+from crowdtally.curator.request.wording import in_python
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Column, Dropped, Engine, cell_parts
 from crowdtally.records.locate import Located, Sources

@@ -18,7 +18,8 @@ from fractions import Fraction
 import numpy as np
 
 from crowdtally.core.counts import Counts
-from crowdtally.core.numbers import exact_sum, show, within_64_bits
+from crowdtally.core.integers import exact_sum, within_64_bits
+from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Rho
 from crowdtally.curator.table import Table
 from crowdtally.errors import CrowdtallyError

@@ -12,8 +12,9 @@ import numpy as np
 
 from crowdtally.core.counts import Counts, Keeping, Memberships
 from crowdtally.core.hierarchy import Dyadic
+from crowdtally.core.integers import exact_product, exact_sum, within_64_bits
 from crowdtally.core.layout import Layout
-from crowdtally.core.numbers import exact_product, exact_sum, show, within_64_bits
+from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.curator.pricing import noise_of, noise_part, pure
 from crowdtally.curator.summaries.base import Charged, Dense, Publishing

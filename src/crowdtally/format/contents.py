@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core import files
 from crowdtally.core.hierarchy import DyadicAxis
+from crowdtally.core.integers import saturating_sum
 from crowdtally.core.layout import HEADS
-from crowdtally.core.numbers import saturating_sum
 from crowdtally.errors import InputError
 from crowdtally.format import tables
 from crowdtally.format.manifest import PublicDomain, PublicList, TableFacts, TransformFacts, damaged

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from crowdtally.core import files
 from crowdtally.core.deadline import TooMuchError, stoppable
+from crowdtally.core.integers import saturating_sum, within_64_bits
 from crowdtally.core.layout import KINDS, Layout
-from crowdtally.core.numbers import saturating_sum, show, within_64_bits
+from crowdtally.core.numbers import show
 from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError
 from crowdtally.format.manifest import CHOSEN, damaged, promise

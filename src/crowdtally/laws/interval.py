@@ -15,7 +15,8 @@ from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.core.counts import Keeping
-from crowdtally.core.numbers import exact_product, exact_sum, is_whole, recorded, show
+from crowdtally.core.integers import exact_product, exact_sum
+from crowdtally.core.numbers import is_whole, recorded, show
 from crowdtally.core.privacy import Epsilon, Price
 from crowdtally.errors import UsageError
 from crowdtally.laws.base import (

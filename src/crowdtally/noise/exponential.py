@@ -14,7 +14,8 @@ import numpy as np
 from flint import arb, fmpq, fmpz_poly
 from numpy.typing import NDArray
 
-from crowdtally.core.numbers import is_whole, repeated
+from crowdtally.core.integers import repeated
+from crowdtally.core.numbers import is_whole
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import precision, rational
 from crowdtally.laws.interval import MOST_CELLS

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from crowdtally.core.counts import Counts, Keeping
-from crowdtally.core.numbers import exact_product, exact_sum, integers
+from crowdtally.core.integers import exact_product, exact_sum, integers
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.summaries import sparse as sampling
 from crowdtally.curator.summaries.priority import priority_summary

@@ -17,7 +17,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.counts import Counts, Keeping
-from crowdtally.core.numbers import exact_product, repeated
+from crowdtally.core.integers import exact_product, repeated
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.choices.bounds import RowTable
 from crowdtally.curator.choices.dpsense_s import DPSenseSChoice

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.request.options import completed, declared, flag_of, in_python
+from crowdtally.curator.request.options import completed, declared, flag_of
+from crowdtally.curator.request.wording import in_python
 from crowdtally.errors import UsageError
 from kit.command import COMMANDS
 

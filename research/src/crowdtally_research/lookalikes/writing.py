@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core import files
-from crowdtally.curator.request.options import python_words
+from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import CrowdtallyError, UsageError, check_libraries
 from crowdtally.lab.methods import check_apart
 from crowdtally_research.lookalikes.drawing import (

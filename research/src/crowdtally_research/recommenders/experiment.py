@@ -18,7 +18,7 @@ from crowdtally.core.records import Records
 from crowdtally.core.row_files import file_and_column, opened
 from crowdtally.curator.counting.bounded import dropped_in
 from crowdtally.curator.failures import reading
-from crowdtally.curator.request.options import python_words
+from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import InputError, UsageError, check_libraries, did_you_mean
 from crowdtally.lab.comparison.plan import epsilons_of
 from crowdtally.noise.draws import Draws

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from crowdtally.curator.request.options import python_words
+from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError, check_libraries, closest
 from crowdtally.lab.comparison.plan import jobs_of
 from crowdtally.lab.methods import NOT_PRIVATE

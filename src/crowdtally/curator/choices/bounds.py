@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.core.numbers import Integers, is_whole, whole_number
+from crowdtally.core.integers import Integers
+from crowdtally.core.numbers import is_whole, whole_number
 from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws

@@ -11,7 +11,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Memberships
-from crowdtally.core.numbers import is_whole, show, within_64_bits
+from crowdtally.core.integers import within_64_bits
+from crowdtally.core.numbers import is_whole, show
 from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
 from crowdtally.curator.pricing import noise_of, noise_part
 from crowdtally.errors import UsageError

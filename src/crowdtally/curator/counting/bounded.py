@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, What
 from crowdtally.core.domain import Domain
+from crowdtally.core.integers import group_equal
 from crowdtally.core.layout import Pairs, grid
-from crowdtally.core.numbers import group_equal
 from crowdtally.curator.bounding.rules import EveryRow, SamplingRule, pairs_l1, pairs_l2_squared
 from crowdtally.curator.bounding.scaling import DPSense
 from crowdtally.records.engine import (

@@ -33,9 +33,9 @@ from crowdtally.curator.plan.compare import (
 from crowdtally.curator.plan.guesses import PlannedCourse, planned_course
 from crowdtally.curator.plan.words import counted_words, first_lines, lines, plan_line, plan_table
 from crowdtally.curator.request.discover import UnknownTable
-from crowdtally.curator.request.options import in_python
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import unspent_words
+from crowdtally.curator.request.wording import in_python
 from crowdtally.curator.table import AnyTable, Measured, Table
 from crowdtally.format import INTERVAL_LEVEL
 from crowdtally.laws.base import NoiseLaw, as_counts

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Keeping, Sides
 from crowdtally.core.hierarchy import Dyadic
-from crowdtally.core.numbers import Integers, exact_sum, show, whole_number, within_64_bits
+from crowdtally.core.integers import Integers, exact_sum, within_64_bits
+from crowdtally.core.numbers import show, whole_number
 from crowdtally.core.privacy import Price
 from crowdtally.curator.pricing import cost_facts, noise_of
 from crowdtally.laws.base import CellNoise

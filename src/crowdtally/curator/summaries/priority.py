@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Keeping, Sides
-from crowdtally.core.numbers import Integers, exact_product
+from crowdtally.core.integers import Integers, exact_product
 from crowdtally.core.privacy import Price
 from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.summaries.base import (

@@ -14,15 +14,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts, Keeping, Sides
 from crowdtally.core.hierarchy import Dyadic
-from crowdtally.core.numbers import (
-    Integers,
-    exact,
-    exact_product,
-    exact_sum,
-    is_whole,
-    positions,
-    repeated,
-)
+from crowdtally.core.integers import Integers, exact_product, exact_sum, positions, repeated
+from crowdtally.core.numbers import exact, is_whole
 from crowdtally.curator.summaries.base import Summary
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import Probability, Real, as_ball, precision

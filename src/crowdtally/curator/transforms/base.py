@@ -13,8 +13,9 @@ import numpy as np
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis
 from crowdtally.core.hierarchy import Dyadic, Sketching
+from crowdtally.core.integers import group_equal, integers
 from crowdtally.core.layout import Buckets, Grid, Layout
-from crowdtally.core.numbers import group_equal, integers, whole_number
+from crowdtally.core.numbers import whole_number
 from crowdtally.errors import UsageError
 
 # What every transform answers: what is counted instead of cells, and what that costs.

@@ -11,8 +11,8 @@ import numpy as np
 
 from crowdtally.core.counts import Counts
 from crowdtally.core.hierarchy import Dyadic, DyadicAxis, fitted_squares, range_weights
+from crowdtally.core.integers import Integers, as_kind, group_equal, integers
 from crowdtally.core.layout import Coefficients, Grid, Layout, Nodes
-from crowdtally.core.numbers import Integers, as_kind, group_equal, integers
 from crowdtally.curator.transforms.base import box_squares, mean_over_starts
 from crowdtally.errors import UsageError
 

@@ -13,8 +13,9 @@ from crowdtally.core.numbers import exact, show
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.curator.request.method import CHOOSE
-from crowdtally.curator.request.options import python_words, with_options
+from crowdtally.curator.request.options import with_options
 from crowdtally.curator.request.request import Request, make_request
+from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.cases import OWN, Case, cases_of, charged_parts, every_name
 from crowdtally.lab.auditing.certify import CONFIDENCE, Audit, Row, Runs, certify

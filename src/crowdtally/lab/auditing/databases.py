@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Axis, OpenDomain
+from crowdtally.core.integers import positions
 from crowdtally.core.layout import Crossed, Pairs, Picked
-from crowdtally.core.numbers import positions
 from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.bounding.scaling import Auto, DPSense, DPSenseS
 from crowdtally.curator.converse import Released

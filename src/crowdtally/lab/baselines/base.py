@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts
-from crowdtally.core.numbers import Integers, exact_sum, integers
+from crowdtally.core.integers import Integers, exact_sum, integers
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.converse import Reading, Released, Step
 from crowdtally.curator.counting.bounded import Read

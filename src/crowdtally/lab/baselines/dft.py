@@ -14,7 +14,7 @@ from flint import arb, fmpq
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts
-from crowdtally.core.numbers import Integers, largest
+from crowdtally.core.integers import Integers, largest
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.converse import Reading
 from crowdtally.curator.request.request import Subject

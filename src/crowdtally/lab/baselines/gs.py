@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.counts import Counts
-from crowdtally.core.numbers import Integers
+from crowdtally.core.integers import Integers
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.converse import Reading
 from crowdtally.curator.request.request import Subject

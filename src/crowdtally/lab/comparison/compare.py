@@ -19,8 +19,9 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.curator.failures import reading
 from crowdtally.curator.manifest import versions
-from crowdtally.curator.request.options import flag_of, python_words
+from crowdtally.curator.request.options import flag_of
 from crowdtally.curator.request.request import Subject, make_subject
+from crowdtally.curator.request.wording import python_words
 from crowdtally.errors import UsageError, check_libraries
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.comparison.plan import (
