@@ -33,6 +33,7 @@ def table_of(facts: dict[str, Any], scale: Fraction, cells: int) -> TableFacts:
     law = DiscreteLaplace(scale)
     noise = {"std": law.std(), "interval_level": show(INTERVAL_LEVEL), "interval_half_width": 0}
     named = {"name": "cells", "file": "cells.parquet", "columns": ["a"], "cells": cells}
+    named |= {"rows": cells, "sha256": "0" * 64}
     domain = PublicDomain((PublicList("a", "integer", cells, range(cells)),), has_items=False)
     return TableFacts.from_json(named | facts | {"noise": law.to_json() | noise}, domain)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.ledger.amounts import for_people
@@ -23,11 +24,13 @@ from crowdtally.ledger.chain import (
     read,
 )
 from crowdtally.ledger.charge import Charge
-from crowdtally.ledger.database.store import Page
 from crowdtally.ledger.errors import DrawnBeforeError
 from crowdtally.ledger.events import AboutReservation, Event, Reserved
 from crowdtally.ledger.history import Charged, Record, follow, made
 from crowdtally.ledger.provenance import Sources, normal, shelf, this_author
+
+if TYPE_CHECKING:
+    from crowdtally.ledger.database.store import Page
 
 # The ledger open at its last page: read with checks, written at the end only.
 #

@@ -329,7 +329,7 @@ def _bound(setting: Setting, facts: Facts) -> str:
 def _short_number(value: float) -> str:
     """Three digits, as people write them.
 
-    >>> _number(1234.5), _number(0.01234), _number(0.0)
+    >>> _short_number(1234.5), _short_number(0.01234), _short_number(0.0)
     ('1,230', '0.0123', '0')
     """
     if value == 0 or not math.isfinite(value):
