@@ -8,7 +8,12 @@ export SPARK_LOCAL_IP ?= 127.0.0.1
 # Hundreds of processes start in a run: none should compile again what another has compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all mutants lint java browser bench bench-spark clean
+# What belongs to one file of the source: make near FILE=src/crowdtally/ledger/chain.py
+near: $(VENV)/test
+	@$(BIN)/python tools/near.py $(FILE) > .near
+	$(PYTEST) -m "not long" -q @.near
+
+.PHONY: demo test test-all near mutants lint java browser bench bench-spark clean
 
 demo: $(VENV)/base
 	$(BIN)/crowdtally demo

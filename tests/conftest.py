@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import secrets
@@ -15,14 +16,14 @@ from kit import repeatable
 if TYPE_CHECKING:
     from crowdtally.records.engine import Engine
 
-ON_SHARED_SPARK = ("tests/engine/", "tests/spark/")
+ON_SHARED_SPARK = "tests/engines/"
 IN_BROWSER = "tests/browser/"
 """Tests that share one browser."""
-APART = "tests/spark/apart/"
+APART = "tests/engines/apart/"
 """Tests that start a Spark of their own, or none."""
 _ON_SPARK = re.compile(r"\[spark[-\]]")
 """In a test's name: ``start_engine`` opens Spark, wherever the test stands."""
-_LONGEST = (APART, "tests/system/", "tests/mutants/", "tests/exhaustive/", "tests/statistical/")
+_LONGEST = (APART, "tests/system/", "tests/mutants/", "tests/guarantees/", "tests/ledger/")
 """Where files take longest: begun first, so that none is left to one worker in the end."""
 SEED = "CROWDTALLY_MUTANT_SEED"
 """Decides which mutants are tried, and at which of many equal writes processes are killed.
@@ -31,6 +32,7 @@ Set here, before workers start, so that all know the same.
 """
 os.environ.setdefault(SEED, str(secrets.randbelow(10**6)) if repeatable.is_searching() else "0")
 repeatable.begin()
+gc.disable()  # until all tests are collected: what they are made of stays
 
 
 def pytest_report_header() -> str:
@@ -62,6 +64,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     )
 
 
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over the half a million objects that tests are made of."""
+    gc.freeze()
+    gc.enable()
+
+
 def _is_quick_on_spark(item: pytest.Item) -> bool:
     """Whether its marker, if there is one, names the case."""
     marker = item.get_closest_marker("quick_on_spark")
@@ -88,7 +96,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 def cluster() -> Iterator[Any]:
     """A Spark session whose executors are two processes of their own."""
     from crowdtally.records.spark.session import join
-    from kit.cluster import LOCAL_CLUSTER, QUICK, need_spark
+    from kit.spark import LOCAL_CLUSTER, QUICK, need_spark
 
     need_spark()
     joined = join(LOCAL_CLUSTER, QUICK)
@@ -99,7 +107,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a Connect server in another process."""
-    from kit.cluster import connect_server
+    from kit.spark import connect_server
 
     with connect_server(tmp_path_factory.mktemp("connect")) as url:
         yield url
@@ -112,7 +120,7 @@ def start_engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
         from crowdtally.records.duckdb import DuckDBEngine  # Ibis: not for every test
 
         return DuckDBEngine
-    from kit.cluster import engine_beside
+    from kit.spark import engine_beside
 
     cluster = request.getfixturevalue("cluster")
     return lambda: engine_beside(cluster)

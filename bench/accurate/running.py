@@ -18,7 +18,8 @@ from accurate.scores import Floats, context_scores, item_scores
 from accurate.ways import Way, request_of
 from crowdtally.core.layout import EDGES, ITEMS
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.converse import Released
+from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.lab.estimates import estimate, estimate_auto

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit import repeatable
-from kit.town import Town
+from kit.command import Town
 
 repeatable.begin()
 

@@ -15,7 +15,7 @@ from crowdtally.core.display import plainly
 from crowdtally.core.domain import Domain
 from crowdtally.core.numbers import Number
 from crowdtally.core.records import Records
-from crowdtally.curator.converse import Stage
+from crowdtally.curator.converse import Progress
 from crowdtally.curator.dataset import dataset_of
 from crowdtally.curator.dropped_rows import Confirm, Tell
 from crowdtally.curator.inspect import Inspection, check_columns
@@ -182,7 +182,7 @@ def surroundings(
     dataset: str | None,
     tell: Tell,
     confirm: Confirm | None = None,
-    stage: Stage = lambda _: None,
+    stage: Progress = lambda _: None,
     engine: str | None = None,
     engine_settings: Mapping[str, str] | None = None,
     new_dataset: bool = False,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crowdtally.core.numbers import show
 from crowdtally.errors import InputError
-from crowdtally.format import Published, TableFacts, WithdrawalNote
+from crowdtally.format import Published, WithdrawalNote
 from crowdtally.format.contents import check_contents
 from crowdtally.format.datapackage import FILE as PACKAGE
 from crowdtally.format.datapackage import check_footer, check_package
@@ -98,7 +98,6 @@ class Checkup:
     """What the folder lacks so that its readers are told; None where it lacks nothing."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         return {
             "release": self.release,
             "ledger": self.ledger,
@@ -120,7 +119,8 @@ def check_release(published: Published, ledger: Ledger | None = None) -> Checkup
     for table in published.tables:
         check_contents(published.folder, published.domain, table)
         check_footer(published.folder / table.file, published.metadata)
-        checked.append(_table(table))
+        rows = f"{table.published_cells} rows, each a cell of the lists"
+        checked.append(f"{table.file}: SHA-256, columns, types, and {rows}")
     check_package(published.folder, published.metadata)
     checked.append(f"{PACKAGE}: SHA-256, and the same promise, tables, hashes, columns and types")
     note = _note(published)
@@ -139,11 +139,6 @@ def _note(published: Published) -> WithdrawalNote | None:
             "write the note anew."
         )
     return note
-
-
-def _table(table: TableFacts) -> str:
-    rows = table.published_cells
-    return f"{table.file}: SHA-256, columns, types, and {rows} rows, each a cell of the lists"
 
 
 def _with_ledger(published: Published, ledger: Ledger, found: Checkup) -> Checkup:

@@ -14,8 +14,7 @@ from importlib.util import find_spec
 #     CrowdtallyError            1  a failure: disk, engine, database
 #     ├── UsageError             2  a parameter or flag is wrong
 #     ├── BudgetError            3  the privacy budget does not allow it
-#     ├── InputError             4  the input breaks its declaration (columns, types, lists,
-#     files)
+#     ├── InputError             4  the input breaks its declaration (columns, types, lists, files)
 #     └── StoppedError         130  somebody interrupted it; the message says what is kept
 #
 # A message says what was wrong, what was received and what to type instead. It never contains a
@@ -82,9 +81,6 @@ def closest(received: str, known: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
-# Packages that only pages need: where one is missing, the message says what to install.
-
-
 def needs(module: str, what: str, extra: str) -> None:
     """Refuse with what to install where a package of an extra is missing."""
     try:
@@ -96,8 +92,6 @@ def needs(module: str, what: str, extra: str) -> None:
             f"pip install 'crowdtally[{extra}]'."
         ) from None
 
-
-# The libraries of the extra ``lab``: one check, before anything is begun.
 
 _NEEDED = ("jinja2", "pandas", "pyarrow", "scipy", "vl_convert")
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from crowdtally.person.page.actions import Choice, Desk
 from kit.browsing import PHONE, chromium
-from kit.person_page import desk_in, page_of
+from kit.person import desk_in, page_of
 
 GENRES = {
     "action": 9, "comedy": 16, "crime": 8, "documentary": 4, "drama": 20, "fantasy": 4,

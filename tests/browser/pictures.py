@@ -16,7 +16,7 @@ if __name__ == "__main__":
 import crowdtally as ct
 from crowdtally.lab.demo import DAYS, generate
 from kit.browsing import DESK, PHONE, chromium
-from kit.served import serving
+from kit.pages import serving
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,7 @@ import pytest
 
 import crowdtally as ct
 from kit.browsing import DESK, PHONE, Browser, Looked
-from kit.hostile import CONTEXT, SCRIPT, hostile
-from kit.served import Served, of_kind, serving
+from kit.pages import CONTEXT, SCRIPT, Served, hostile, of_kind, serving
 from kit.stored import stored
 
 QUICK = (

@@ -15,8 +15,8 @@ import pytest
 from crowdtally.person import store as storing
 from crowdtally.person.page.actions import Choice
 from kit.browsing import DESK, PHONE, Browser
-from kit.person_page import PageServed, content, desk_in, page_of
-from kit.served import PATIENCE
+from kit.pages import PATIENCE
+from kit.person import PageServed, content, desk_in, page_of
 
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.town import Town
+from kit.command import Town
 
 
 @pytest.fixture

@@ -10,10 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import crowdtally as ct
-from kit.command import Ended, crowdtally
-from kit.town import SECRETS, Town
-
-USAGE, INPUT = 2, 4
+from kit.command import INPUT, SECRETS, USAGE, Ended, Town, crowdtally
 
 
 def inspected(town: Town, *more: str, **options: str | None) -> Ended:

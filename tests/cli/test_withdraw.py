@@ -21,11 +21,10 @@ from crowdtally.core.privacy import Epsilon, PrivacyUnit
 from crowdtally.format.withdrawal import FILE
 from crowdtally.ledger import Charge, Ledger, Part
 from crowdtally.ledger.events import Withdrawn
-from kit.command import Ended, crowdtally
-from kit.damaged import edit
-from kit.hamlet import hamlet
+from kit.command import FAILURE, INPUT, USAGE, Ended, crowdtally
+from kit.damage import edit
+from kit.stored import hamlet
 
-FAILURE, USAGE, INPUT = 1, 2, 4
 REASON = "a district was missing in the list"
 NOBODY = 65534
 DIES = """

@@ -30,7 +30,7 @@ from crowdtally.curator.choices.bounds import (
 from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choices.selection import TopItems, UnknownCells
 from crowdtally.noise.draws import SystemDraws
-from kit.made import GivenNoise, made
+from kit.publishing import GivenNoise, made
 
 ONE, RHO = Epsilon.of(1), Rho.of("0.01")
 

@@ -1,12 +1,13 @@
-"""One small table in every kind of source, and what is counted of it."""
+"""One small table in every kind of source, where they are written, and what is counted of it."""
 
 from __future__ import annotations
 
 import gzip
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,39 @@ import pyarrow.parquet
 import pytest
 
 import crowdtally as ct
-from budget.ledger_kit import PostgresServer
 from crowdtally.curator.bounding.sampling import SRA
 from crowdtally.curator.counting.bounded import count
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Dropped
 from crowdtally.records.prepare import prepare
+from kit.kinds import Place
+from kit.ledgers import PostgresServer, running_server
+
+# ---- A place for sources of every kind, shared by the tests of a run -----------------------------
+
+
+@contextmanager
+def place_in(folder: Path, session: Callable[[], Any] | None = None) -> Iterator[Place]:
+    """A place in this folder; what a source reads through is closed at the end."""
+
+    @cache
+    def database() -> str:
+        server = running_server()
+        return server.url(server.new_database())
+
+    place = Place(folder, database, session or _no_session)
+    yield place
+    for held in place.held:
+        close = getattr(held, "disconnect", None) or held.close
+        close()
+
+
+def _no_session() -> Any:
+    raise AssertionError("tests with Spark stand where the session of a run is shared")
+
+
+# ---- One small table in every kind of source, and what is counted of it --------------------------
+
 
 PLACES = ["park", "007", "cafe", "7", "nobody goes here"]
 DAYS = ["Mon", "Tue"]

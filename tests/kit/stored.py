@@ -1,4 +1,4 @@
-"""Small releases of every kind, made when a test first asks for one; the same in each run."""
+"""Small real releases: of a hamlet, and of every kind, made when a test first asks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,25 @@ import crowdtally as ct
 from crowdtally.curator.request.request import make_request
 from crowdtally.ledger import Ledger
 from crowdtally.noise.draws import SystemDraws
-from kit.publishing import publish
-from kit.words import Seeded
+from kit.draws import Seeded, SilentDraws
+from kit.publishing import made, publish, visits
+
+# ---- A few visits to three places on two days, released: what tests of a release's folder
+#      share
+
+
+PLACES, DAYS = ["zoo", "arena", "mill"], ["Tue", "Mon"]
+CELLS = {("zoo", "Mon"): 5, ("arena", "Tue"): 3, ("mill", "Mon"): 1, ("arena", "Mon"): 4}
+
+
+def hamlet(folder: Path, **options: Any) -> ct.Release:
+    """Its release, without noise unless draws are given."""
+    domain = ct.Domain(PLACES, {"day": DAYS})
+    return made(folder, visits(CELLS, "day"), domain, **({"draws": SilentDraws()} | options))
+
+
+# ---- Small releases of every kind, made when a test first asks for one; the same in each run -----
+
 
 WIDE = [f"a{n:02}" for n in range(20)]
 LISTS: dict[str, list[Any]] = {

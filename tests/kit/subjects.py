@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import count
+from itertools import count as numbers
 from typing import Any, Self
 from unittest.mock import patch
 
@@ -15,16 +15,15 @@ import pyarrow as pa
 
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Quantity, Records, SamePerson
-from crowdtally.curator.converse import Reading, Released
-from crowdtally.curator.method import steps_of
+from crowdtally.curator.counting.count import Reading, count
+from crowdtally.curator.method import method_of
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.format import NoisyTable
 from crowdtally.noise.draws import Draws
-from kit.losses import Law, Loss, losses
+from kit.databases import USERS, Database, Ids, RememberingEngine, Space, neighbours
+from kit.draws import Form, Tracer, Unreadable, every_choice
+from kit.exact import LawLoss, Loss, losses
 from kit.publishing import run_steps
-from kit.remembering import RememberingEngine
-from kit.tiny import USERS, Database, Ids, Space, neighbours
-from kit.tracing import Form, Tracer, Unreadable, every_choice
 
 _SCHEMA = {"user": pa.int64(), "item": pa.int64(), "context": pa.int64(), "id": pa.int64()}
 
@@ -77,7 +76,7 @@ class Subject:
 @contextmanager
 def known_keys(first: int) -> Iterator[None]:
     """Sampling keys and seeds that a release draws from the OS, one after the other, from here."""
-    keys = count(first)
+    keys = numbers(first)
     with patch("secrets.randbits", lambda bits: next(keys) % 2**bits):
         yield
 
@@ -106,16 +105,16 @@ class Bench:
         self._engine.replace(self.subject.space.rows(database, self.subject.ids))
         return Reading(self._engine, self._prepared)
 
-    def law(self, database: Database, key: int) -> dict[object, Law]:
+    def law(self, database: Database, key: int) -> dict[object, LawLoss]:
         """The law of every path, under the path's name: what was chosen, and what steered."""
         if not self.subject.steering:
             return {law_path(law): law for law in self._paths(database, key, {}, ())}
-        laws: dict[object, Law] = {}
+        laws: dict[object, LawLoss] = {}
         tracer = self._tracer()
-        first, *_ = steps_of(self.subject.request)
+        first = next(method_of(self.subject.request).ask())
         with known_keys(key):
-            counted = first.count(self._reading(database), Released())
-            (popularity,) = first.release(counted, Released(), tracer).tables
+            counted = count(first, self._reading(database))
+            (popularity,) = first.draw(counted.found, tracer).tables
         forms = [tracer.read(int(value)) for value in popularity.values]
         for values in self.subject.steering:
             steering = tuple(zip(forms, values, strict=True))
@@ -132,7 +131,7 @@ class Bench:
         key: int,
         pinned: Mapping[int, int],
         steering: tuple[tuple[Form, int], ...],
-    ) -> Iterator[Law]:
+    ) -> Iterator[LawLoss]:
         released: list[Sequence[NoisyTable]] = []
 
         def run(script: tuple[int, ...]) -> Tracer:
@@ -148,10 +147,10 @@ class Bench:
                 tables = tables[1:]
             forms = tuple(tracer.read(int(v)) for table in tables for v in table.values)
             rates = tuple(tracer.rates)
-            yield Law(forms, rates, tuple(tracer.choices), steering, rates)
+            yield LawLoss(forms, rates, tuple(tracer.choices), steering, rates)
 
 
-def law_path(law: Law) -> tuple[int, ...]:
+def law_path(law: LawLoss) -> tuple[int, ...]:
     return tuple(choice.picked for choice in law.choices)
 
 

@@ -138,8 +138,7 @@ def _live(
 
 def _release() -> None:
     """Make a release: what it needs is then imported."""
-    from kit.command import crowdtally
-    from kit.town import Town
+    from kit.command import Town, crowdtally
 
     with tempfile.TemporaryDirectory() as elsewhere:
         town = Town.build(Path(elsewhere))

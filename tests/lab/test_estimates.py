@@ -24,10 +24,10 @@ from crowdtally.lab.rehearse import Rehearsal
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.reader.release import Release
 from crowdtally.records.duckdb import DuckDBEngine
+from kit.draws import Seeded
 from kit.loud import LOUD
-from kit.made import GivenNoise, made, visits
+from kit.publishing import GivenNoise, made, visits
 from kit.releases import GUARANTEE, METHOD, RECORDS, axes_of, counts_of, named_form, write
-from kit.words import Seeded
 
 LISTS = {"age": list(range(5)), "sex": ["F", "M"]}  # five values are padded to eight
 WHOLE = {"sex": ["F", "M"], "age": list(range(4))}  # four are not

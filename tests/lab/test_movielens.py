@@ -19,7 +19,7 @@ from crowdtally.lab.metrics import kl, mae, mse, precision
 from crowdtally.lab.rehearse import Rehearsal, largest_contribution, true_counts
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
-from kit.words import Seeded
+from kit.draws import Seeded
 
 FOLDER = Path(os.environ.get("CROWDTALLY_DATA", ""))
 RATINGS, MOVIES = FOLDER / "ml1m_ratings.parquet", FOLDER / "ml1m_movies.parquet"

@@ -22,7 +22,7 @@ from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
 from crowdtally.laws.registry import fault_of, law_of
 from crowdtally.noise.draws import SystemDraws
-from kit.words import Seeded
+from kit.draws import Seeded
 
 LAWS: list[NoiseLaw] = [
     DiscreteLaplace(Fraction(7, 2)),

@@ -19,7 +19,7 @@ from crowdtally.laws.base import Combination, Terms
 from crowdtally.laws.interval import IntervalNoise, mean_square, phantoms_for
 from crowdtally.laws.registry import fault_of, law_of
 from crowdtally.noise.draws import SystemDraws
-from kit.words import Seeded
+from kit.draws import Seeded
 
 LEVEL = Fraction(19, 20)
 

@@ -21,14 +21,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from mutants.entries import Invalid, Mutant, chosen, problem, read, tests_of
 from mutants.trials import (
     TIME_LIMIT,
+    Invalid,
+    Mutant,
     Processes,
     Verdict,
+    chosen,
     copy_again,
     copy_project,
+    problem,
+    read,
     run_tests,
+    tests_of,
     try_out,
 )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mutants.entries import problem, read
+from mutants.trials import problem, read
 
 RUNNER = Path(__file__).with_name("run.py")
 SEED = os.environ["CROWDTALLY_MUTANT_SEED"]

@@ -1,21 +1,161 @@
-"""Running tests against a copy of the project, in processes that end when they are told to."""
+"""Mutants as data: reading their entries, and trying each in a copy of the project."""
 
 from __future__ import annotations
 
+import ast
 import compileall
+import json
 import os
 import py_compile
+import random
+import select
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Sequence
+import time
+import tomllib
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from mutants.entries import Mutant
+# ---- Mutants as data: what an entry says, and whether it still applies ---------------------------
+
+
+FOLDERS = ("tests/mutants", "research/tests/mutants")
+"""Where the files of entries are, from the root of the project."""
+_KINDS: dict[str, type] = {
+    "name": str, "file": str, "old": str, "new": str, "tests": list, "may_hang": bool,
+}  # fmt: skip
+_NEEDED = _KINDS.keys() - {"may_hang"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One wrong line, and the tests that must notice it."""
+
+    source: str
+    """The TOML file that lists it."""
+    name: str
+    """What is wrong, in words."""
+    file: str
+    """What it changes, from the root of the project."""
+    old: str
+    """The right text, which occurs once."""
+    new: str
+    """The wrong one."""
+    tests: tuple[str, ...]
+    """At least one of them fails with the mutant; all pass without."""
+    may_hang: bool = False
+    """Whether running out of time is a way to notice it."""
+
+    def __str__(self) -> str:
+        return f"{self.source}: {self.name}"
+
+    def applied(self, text: str) -> str:
+        """The file's text with the mutant in it."""
+        return text.replace(self.old, self.new)
+
+
+class Invalid(Exception):
+    """An entry that says nothing, or that the project has outgrown."""
+
+
+def read(root: Path) -> list[Mutant]:
+    """All entries of all files of a project, in order; a wrong one is an :class:`Invalid`."""
+    found: list[Mutant] = []
+    for path in [path for folder in FOLDERS for path in sorted((root / folder).glob("*.toml"))]:
+        try:
+            content = tomllib.loads(path.read_text(encoding="utf-8"))
+        except tomllib.TOMLDecodeError as error:
+            raise Invalid(f"{path.name} is not TOML: {error}") from None
+        if content.keys() - {"mutant"}:
+            raise Invalid(f"{path.name} holds something beside [[mutant]].")
+        found += [_entry(path.name, given) for given in content.get("mutant", [])]
+    names = [str(mutant) for mutant in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise Invalid(f"{twice[0]}: two entries have this name.")
+    return found
+
+
+def _entry(source: str, given: dict[str, Any]) -> Mutant:
+    name = f"{source}: {given.get('name', 'an entry without a name')}"
+    for key in sorted(given.keys() ^ _NEEDED):
+        if key not in _KINDS:
+            raise Invalid(f"{name}: unknown key {key!r}.")
+        if key in _NEEDED:
+            raise Invalid(f"{name}: the key {key!r} is missing.")
+    for key, value in given.items():
+        empty = value in ("", []) and key != "new"
+        if not isinstance(value, _KINDS[key]) or empty:
+            raise Invalid(f"{name}: {key!r} must be a {_KINDS[key].__name__} and not empty.")
+    return Mutant(source, **(given | {"tests": tuple(given["tests"])}))
+
+
+def problem(mutant: Mutant, root: Path) -> str | None:
+    """Why the entry does not apply to the project as it is; None where it does."""
+    path = root / mutant.file
+    if not path.is_file():
+        return f"there is no file {mutant.file}"
+    text = path.read_text(encoding="utf-8")
+    if mutant.old == mutant.new:
+        return "old and new are the same"
+    if text.count(mutant.old) != 1:
+        return f"old occurs {text.count(mutant.old)} times in {mutant.file}, not once"
+    if path.suffix == ".py" and not _compiles(mutant.applied(text)):
+        return "with the mutant the file does not compile"
+    unknown = [test for test in mutant.tests if not _exists(test, root)]
+    return f"there is no test {unknown[0]}" if unknown else None
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "mutant", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _exists(test: str, root: Path) -> bool:
+    """Whether the file has a test of that name; its parameters are known to pytest alone."""
+    file, _, rest = test.partition("::")
+    path = root / file
+    if not path.is_file():
+        return False
+    return not rest or rest.partition("[")[0].split("::")[-1] in _functions(path)
+
+
+@cache
+def _functions(path: Path) -> frozenset[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def chosen(
+    mutants: Sequence[Mutant], only: str | None, sample: int | None, seed: int
+) -> list[Mutant]:
+    """Those of one file or with a word in their name; of these, so many at random."""
+    kept = [m for m in mutants if only is None or only == m.source or only in m.name]
+    if not kept:
+        raise Invalid(f"no mutant is in a file or has a name like {only!r}.")
+    if sample is None or sample >= len(kept):
+        return kept
+    return random.Random(seed).sample(kept, sample)
+
+
+def tests_of(mutants: Iterable[Mutant]) -> list[str]:
+    """Every listed test, once."""
+    return sorted({test for mutant in mutants for test in mutant.tests})
+
+
+# ---- Running tests against a copy of the project, in processes that end when they are told to ----
+
 
 TIME_LIMIT = 120.0
 """Seconds for the tests of one mutant; the listed ones take a few."""
@@ -59,49 +199,118 @@ class Verdict:
     """Why, where it was not killed."""
 
 
+_LIBRARIES = (
+    "pytest", "hypothesis", "hypothesis.extra.numpy", "duckdb", "ibis.backends.duckdb", "sqlglot",
+    "sqlalchemy.dialects.sqlite", "cryptography.hazmat.primitives.ciphers", "flint", "pandas",
+    "pyarrow.parquet", "scipy.stats", "rich.console", "typer.main", "jinja2",
+    "starlette.applications",
+)  # fmt: skip
+"""What most tests import and no mutant changes: as long to import as a test takes."""
+_FORKING = f"""
+import contextlib, importlib, json, os, sys
+for name in sys.argv[1:]:
+    with contextlib.suppress(ImportError):
+        importlib.import_module(name)
+trial = compile({_TRIAL!r}, "trial", "exec")
+for line in sys.stdin:
+    output, *arguments = json.loads(line)
+    pid = os.fork()
+    if not pid:
+        break
+    print(pid, flush=True)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+else:
+    sys.exit()
+os.setsid()
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+os.dup2(os.open(output, os.O_WRONLY | os.O_APPEND), 1)
+os.dup2(1, 2)
+sys.argv[1:] = arguments
+exec(trial)
+"""
+
+
+class _Interpreter:
+    """A Python that has imported the libraries, and forks for each trial in one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        ours = (folder / "src" / "crowdtally").is_dir()  # a toy project needs no more than pytest
+        libraries = _LIBRARIES if ours else _LIBRARIES[:1]
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _FORKING, *libraries], cwd=folder, env=_environment(folder),
+            start_new_session=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
+        )  # fmt: skip
+        self._read, self._trial = b"", 0
+
+    def run(self, arguments: Sequence[str], seconds: float) -> tuple[int | None, str]:
+        """Exit code and output; no code where the time ran out. All its children end with it."""
+        with tempfile.NamedTemporaryFile("r", errors="replace") as output:
+            asked = json.dumps([output.name, *arguments]) + "\n"
+            assert self._process.stdin is not None
+            self._process.stdin.write(asked.encode())
+            self._trial = int(self._line(TIME_LIMIT) or 0)
+            code = self._line(seconds)
+            _end_group(self._trial)
+            if code is None:
+                self._line(TIME_LIMIT)
+                return None, ""
+            return int(code), output.read()
+
+    def _line(self, seconds: float) -> str | None:
+        """The next line of what it says; None after so many seconds."""
+        ends, said = time.monotonic() + seconds, self._process.stdout
+        assert said is not None
+        while b"\n" not in self._read:
+            ready, _, _ = select.select([said], [], [], max(ends - time.monotonic(), 0))
+            if not ready:
+                return None
+            got = said.read(1 << 10)
+            if not got:
+                raise KeyboardInterrupt  # it was ended
+            self._read += got
+        line, _, self._read = self._read.partition(b"\n")
+        return line.decode()
+
+    def end(self) -> None:
+        """End it and what it runs."""
+        if self._trial:
+            _end_group(self._trial)
+        _end_group(self._process.pid)
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+
 @dataclass
 class Processes:
-    """What is running, so that an interruption ends it."""
+    """What is running, so that an interruption ends it: one interpreter for each copy."""
 
-    running: set[subprocess.Popen[str]] = field(default_factory=set)
+    running: dict[Path, _Interpreter] = field(default_factory=dict)
     stopped: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, command: Sequence[str], folder: Path, seconds: float) -> tuple[int | None, str]:
-        """Exit code and output; no code where the time ran out. All its children end with it."""
+    def run(self, arguments: Sequence[str], folder: Path, seconds: float) -> tuple[int | None, str]:
+        """Run a trial in a copy, which serves one at a time: its exit code and output."""
         with self._lock:
             if self.stopped:
                 raise KeyboardInterrupt
-            process = subprocess.Popen(
-                command, cwd=folder, env=_environment(folder), text=True, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
-            self.running.add(process)
-        try:
-            output, _ = process.communicate(timeout=seconds)
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            return None, ""
-        finally:
-            _end(process)
-            with self._lock:
-                self.running.discard(process)
+            if folder not in self.running:
+                self.running[folder] = _Interpreter(folder)
+        return self.running[folder].run(arguments, seconds)
 
     def stop(self) -> None:
         """End everything that runs; nothing new starts."""
         with self._lock:
             self.stopped = True
-            for process in self.running:
-                _end(process)
+            while self.running:
+                self.running.popitem()[1].end()
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """The process and those it started: they are a group of their own."""
+def _end_group(leader: int) -> None:
+    """A process and those it started: they are a group of their own."""
     with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -142,8 +351,7 @@ def run_tests(
     """Run tests in the copy ``folder``, after importing ``module`` from it."""
     # Plain assertions: nobody reads how two long lists differ, and finding it takes minutes.
     options = ("-x", "-q", "-p", "no:cacheprovider", "--tb=short", "--assert=plain")
-    command = (sys.executable, "-c", _TRIAL, str(folder), module, *options, *tests)
-    return processes.run(command, folder, seconds)
+    return processes.run((str(folder), module, *options, *tests), folder, seconds)
 
 
 def try_out(mutant: Mutant, folder: Path, processes: Processes, seconds: float) -> Verdict:

@@ -12,9 +12,9 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.balls import Real, as_ball
 from crowdtally.noise.bernoulli import bernoulli, bernoulli_each
 from crowdtally.noise.source import system_words
-from kit.chisquare import SIGNIFICANCE
-from kit.exactly import PLACES, exp_neg
-from kit.words import ONES, Scripted
+from kit.draws import ONES, Scripted
+from kit.exact import PLACES, exp_neg
+from kit.sampler_checks import SIGNIFICANCE
 
 
 def exp_real(y: Fraction) -> Real:

@@ -18,9 +18,9 @@ from crowdtally.noise.draws import SystemDraws
 from crowdtally.noise.gaussian import CellLaw, discrete_gaussian, gaussian_beyond
 from crowdtally.noise.geometric import Table, table
 from crowdtally.noise.source import system_words
-from kit.bells import ExactCells
-from kit.exactly import ONE, PLACES, exp_neg
-from kit.words import ONES, Scripted, Seeded
+from kit.draws import ONES, Scripted, Seeded
+from kit.exact import ONE, PLACES, exp_neg
+from kit.sampler_checks import ExactCells
 
 CASES = [
     ("1/8", (0, 1), 0),

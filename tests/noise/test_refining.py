@@ -15,8 +15,8 @@ import pytest
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
 from crowdtally.noise.refining import refined
-from kit.chisquare import goodness
-from kit.words import Seeded
+from kit.draws import Seeded
+from kit.sampler_checks import goodness
 
 P, Q = Fraction(1, 16), Fraction(1, 256)
 """e^(−1/b) as a letter: the sampler never sees it, only the rates 1 and 2 (b = 1)."""

@@ -1,4 +1,4 @@
-"""Skip sampling: the joint law of the cells, the ends, huge domains."""
+"""Cells that are reached by skipping: their joint law, and hits that are very rare."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from crowdtally.errors import UsageError
 from crowdtally.laws.balls import Rate, Real, as_ball
 from crowdtally.noise import skip
 from crowdtally.noise.geometric import geometric
-from crowdtally.noise.skip import hit_blocks, hits
+from crowdtally.noise.skip import hit_blocks, hits, rare_hits
 from crowdtally.noise.source import system_words
-from kit.chisquare import SIGNIFICANCE, goodness
-from kit.words import Seeded
+from kit.draws import Scripted, Seeded
+from kit.sampler_checks import SIGNIFICANCE, goodness
+
+# ---- Skip sampling: the joint law of the cells, the ends, huge domains ---------------------------
+
 
 IRRATIONAL = Real.ball("e^-1", lambda bits: (-as_ball(1)).exp())
 
@@ -143,3 +146,44 @@ def test_what_is_no_probability_is_refused(p):
 def test_what_is_no_number_of_cells_is_refused(cells):
     with pytest.raises(UsageError):
         hits(Fraction(1, 2), cells, system_words())
+
+
+# ---- Hits so rare that their gaps could not be written down --------------------------------------
+
+
+FEW = Seeded(5).words(50).tolist()
+TINY = Real.ball("e^-10^6", lambda bits: (-as_ball(10**6)).exp())
+
+
+@pytest.mark.parametrize("p", [TINY, Fraction(1, 10**30000)])
+def test_nothing_is_found_with_few_words(p):
+    for cells in (1, 10**18, 10**40):
+        found = hits(p, cells, Scripted(*FEW))
+        assert found.size == 0
+        assert found.dtype == (np.int64 if cells < 2**63 else object)
+
+
+@pytest.mark.parametrize("p", [Fraction(1, 3), Real.ball("e^-1", lambda bits: (-as_ball(1)).exp())])
+@pytest.mark.parametrize("cells", [1, 4])
+def test_halving_has_the_joint_law(p, cells):
+    chance = float(p) if isinstance(p, Fraction) else float(np.exp(-1))
+    source = Seeded(11)
+    masks = [sum(1 << hit for hit in rare_hits(p, cells, source)) for _ in range(2000)]
+    sizes = np.array([mask.bit_count() for mask in range(1 << cells)])
+    law = chance**sizes * (1 - chance) ** (cells - sizes)
+    verdict = goodness(np.bincount(masks, minlength=1 << cells), law)
+    assert verdict.fits, verdict
+
+
+def test_a_hit_is_possible_however_rare():
+    """Four words of 0 say that there is a hit; words of one half, that no first half holds it."""
+    found = hits(Fraction(1, 2**200), 8, Scripted(*[0] * 4, *[2**63] * 60))
+    assert found.tolist() == [7]
+
+
+def test_hits_come_sorted():
+    source = Seeded(12)
+    for _ in range(100):
+        found = rare_hits(Fraction(1, 2), 9, source)
+        assert found == sorted(set(found))
+        assert all(0 <= hit < 9 for hit in found)

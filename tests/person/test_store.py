@@ -24,9 +24,9 @@ from crowdtally.person.draws import Unfinished
 from crowdtally.person.home import Home
 from crowdtally.person.plan import Plan
 from crowdtally.person.store import DATASET, Store
-from person.dying import FILMS, OWN, STEPS, plan
+from kit.dying import FILMS, OWN, STEPS, plan
 
-DYING = Path(__file__).with_name("dying.py")
+DYING = Path(__file__).parents[1] / "kit" / "dying.py"
 
 
 @pytest.fixture

@@ -21,10 +21,9 @@ from crowdtally.format import load
 from crowdtally.reader.axes import Axes
 from crowdtally.reader.estimates.estimator import Estimator
 from crowdtally.reader.estimates.facts import counts
-from kit import auto_made
-from kit.auto_made import AGES, FAVOURITES, SEXES, SPARSE, WAYS, release_way, truth
+from kit import auto
+from kit.auto import AGES, COMMON, FAVOURITES, SEXES, SPARSE, WAYS, release_way, truth
 from kit.command import crowdtally
-from kit.long_tail import COMMON
 
 QUICK = [name for name in WAYS if name != "sparse"]
 Way = Callable[[str], ct.Release]
@@ -382,12 +381,10 @@ def test_a_list_too_long_to_publish_all(tmp_path: Path, monkeypatch: pytest.Monk
     """With a lower limit for what is long."""
     size = 60_000
     monkeypatch.setattr(asked_tables, "LARGEST_DENSE_AUTO", 50_000)
-    monkeypatch.setattr(auto_made, "SPARSE", size)
-    monkeypatch.setattr(auto_made, "FAVOURITES", (5, 40_000))
-    changed = auto_made.Way(
-        WAYS["sparse"].rows, {"items": range(size)}, options=WAYS["sparse"].options
-    )
-    with patch.dict(auto_made.WAYS, {"sparse": changed}):  # type: ignore[arg-type]
+    monkeypatch.setattr(auto, "SPARSE", size)
+    monkeypatch.setattr(auto, "FAVOURITES", (5, 40_000))
+    changed = auto.Way(WAYS["sparse"].rows, {"items": range(size)}, options=WAYS["sparse"].options)
+    with patch.dict(auto.WAYS, {"sparse": changed}):  # type: ignore[arg-type]
         check_sparse(release_way(tmp_path, "sparse"), size, (5, 40_000))
 
 

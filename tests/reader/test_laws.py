@@ -22,9 +22,9 @@ from crowdtally.format import NoisyTable, staging
 from crowdtally.laws import registry
 from crowdtally.laws.base import ONE_CELL, ONE_LINE, Combination, EmptyCell, Terms
 from crowdtally.laws.laplace import DiscreteLaplace
-from kit.damaged import edit
-from kit.made import made, visits
-from kit.silent import SilentDraws
+from kit.damage import edit
+from kit.draws import SilentDraws
+from kit.publishing import made, visits
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The program as installed: quick to start, explained, completed by the shell, in order."""
+"""The program as installed: quick to start, with the libraries that it needs and no other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,15 @@ from pathlib import Path
 
 import pytest
 
+import crowdtally as ct
+from crowdtally.reader import tables
 from kit.command import COMMANDS, INSTALLED, PLUGGED, installed
+from kit.damage import of_kind
+from kit.ledgers import running_server
+from kit.stored import stored
+
+# ---- The program as installed: quick to start, explained, completed by the shell, in order -------
+
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "cli.md"
 HEAVY = set(
@@ -155,3 +163,149 @@ def test_a_reader_that_goes_away_is_no_failure_to_talk_about() -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.stderr == ""
+
+
+# ---- Who reads a release does not wait for what only who makes one needs -------------------------
+
+
+RELEASE = stored("sra-one-context")
+CURATORS = ("crowdtally.curator", "crowdtally.noise", "crowdtally.api", "crowdtally.ledger")
+HEAVY_IMPORTS = (
+    "ibis",
+    "sqlalchemy",
+    "pandas",
+    "pyarrow",
+    "polars",
+    "pyspark",
+    "cryptography",
+    "scipy",
+)
+ASKED = """
+import contextlib, io, sys
+with contextlib.redirect_stdout(io.StringIO()):
+    {asked}
+print("\\n".join(sorted(sys.modules)))
+"""
+COMMAND = """
+    import crowdtally.cli
+    sys.argv = ["crowdtally", {words}]
+    with contextlib.suppress(SystemExit):
+        crowdtally.cli.main()
+"""
+
+
+def loaded(asked: str) -> set[str]:
+    """The modules that a fresh process has after this."""
+    code = ASKED.format(asked=asked.strip())
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr == ""
+    return set(done.stdout.split())
+
+
+def command(*words: str) -> str:
+    return COMMAND.format(words=", ".join(map(repr, words)))
+
+
+QUESTIONS = {
+    "top": command("top", str(RELEASE)),
+    "sum": command("sum", str(RELEASE)),
+    "sum of a condition": command("sum", str(RELEASE), "--where", "day = 'Mon'"),
+    "check": command("check", str(RELEASE)),
+    "describe": command("describe", str(RELEASE)),
+    "load": f"import crowdtally as ct; release = ct.load({str(RELEASE)!r}); release.top(3)",
+    "sum of values": f"import crowdtally as ct; ct.load({str(RELEASE)!r}).sum(day='Mon')",
+}
+
+
+@pytest.mark.parametrize("asked", QUESTIONS)
+def test_a_reader_imports_nothing_of_the_curator(asked: str) -> None:
+    found = loaded(QUESTIONS[asked])
+    assert {"crowdtally.format.load", "crowdtally.format.tables"} <= found, "it was asked"
+    unwanted = (*CURATORS, *HEAVY_IMPORTS, "sqlglot")
+    assert [name for name in found if name.startswith(unwanted)] == []
+
+
+LIBRARIES = """
+    numpy duckdb ibis sqlglot sqlalchemy psycopg pandas pyarrow polars pyspark cryptography scipy
+    flint rich typer jinja2 starlette uvicorn babel platformdirs vl_convert weasyprint
+""".split()
+READS = "numpy duckdb flint"
+MAKES = f"{READS} ibis sqlglot cryptography rich"
+NEEDS = {
+    "": (
+        "BudgetError CrowdtallyError Delta Epsilon InputError PrivacyUnit Records ReleaseOptions "
+        "UsageError person errors core laws noise records curator inference reader web lab"
+    ),
+    "numpy": "Axis Domain",
+    "flint": "Ledger ledger",
+    "typer": "cli",
+    READS: "Release changes load format check",
+    MAKES: "inspect plan read read_list release withdraw api",
+}
+"""By the libraries that they may load: public names, and packages on their own."""
+
+
+def test_every_public_name_has_its_libraries() -> None:
+    packages = {path.parent.name for path in Path(ct.__file__).parent.glob("*/__init__.py")}
+    listed = {name for names in NEEDS.values() for name in names.split()}
+    assert (set(ct.__all__) | packages) - {"__version__"} <= listed
+
+
+@pytest.mark.parametrize("libraries", NEEDS)
+def test_a_public_name_loads_its_libraries_and_no_other(libraries: str) -> None:
+    uses = [
+        f"crowdtally.{name}" if name in ct.__all__ else f"importlib.import_module({module!r})"
+        for name in NEEDS[libraries].split()
+        for module in [f"crowdtally.{name}"]
+    ]
+    found = loaded(f"import importlib, crowdtally; {'; '.join(uses)}")
+    assert found & set(LIBRARIES) == set(libraries.split())
+
+
+def test_a_long_list_of_items_is_not_read_for_a_top_list(tmp_path: Path) -> None:
+    release = ct.load(of_kind(tmp_path, "long list"))
+    read: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        column = tables.column
+        patch.setattr(tables, "column", lambda p, name: (read.append(name), column(p, name))[1])
+        assert len(release.top(3)) == 3
+        assert release.sum().cells == 10_005
+        assert set(read) <= {"count"}  # estimates need all counts, and no name
+        release.sum(item="zoo")
+    assert [name for name in read if name != "count"] == ["item"]
+
+
+# ---- A budget costs nothing until a ledger is opened; its bench prints what it promises ----------
+
+
+BENCH = Path(__file__).parents[2] / "bench" / "ledger.py"
+
+
+def test_sqlalchemy_is_imported_when_a_ledger_is_opened_not_before(tmp_path: Path) -> None:
+    code = (
+        "import sys, crowdtally.ledger as b\n"
+        "heavy = {'sqlalchemy', 'psycopg', 'sqlite3', 'platformdirs'}\n"
+        "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()\n"
+        f"b.Ledger.open({str(tmp_path / 'ledger.sqlite')!r}, create=True)\n"
+        "assert 'sqlalchemy' in sys.modules and 'psycopg' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_bench_runs_and_ends_in_json() -> None:
+    running_server()  # skips where PostgreSQL cannot be started
+    small = ["--entries", "50", "--charges", "2", "--repeats", "1", "--records", "1000"]
+    done = subprocess.run(
+        [sys.executable, str(BENCH), *small], check=True, capture_output=True, text=True
+    )
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert figures["entries"] == 50
+    assert figures["ratio"] == min(figures["ratio_sqlite"], figures["ratio_postgresql"]) > 0
+    assert 0 < figures["charge_share"] < 1
+    for kind in ("sqlite", "postgresql"):
+        for name in ("show", "verify"):
+            seconds, floor = figures[f"{kind}_{name}_seconds"], figures[f"{kind}_floor_seconds"]
+            assert seconds > floor > 0
+            assert figures[f"{kind}_{name}_ratio"] > 1

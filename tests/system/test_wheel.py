@@ -1,8 +1,4 @@
-"""The package as it is installed: a wheel in an environment that does not know the checkout.
-
-The environment is new and has the libraries of the tests' own, but not what is installed there as
-editable: a ``.pth`` file adds a folder of libraries and reads no other ``.pth`` file in it.
-"""
+"""The package as it is installed: what it carries, and what it may be installed with."""
 
 from __future__ import annotations
 
@@ -12,11 +8,21 @@ import sysconfig
 import tomllib
 import venv
 import zipfile
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from kit.documents import ROOT, Place, marked, sessions, shape
+
+# ---- The package as it is installed: a wheel in an environment that does not know the checkout
+#
+# The environment is new and has the libraries of the tests' own, but not what is installed there
+# as editable: a ``.pth`` file adds a folder of libraries and reads no other ``.pth`` file in it.
+
 
 PACKAGE = ROOT / "src" / "crowdtally"
 RESEARCH = ROOT / "research" / "src" / "crowdtally_research"
@@ -151,3 +157,60 @@ def test_research_is_a_wheel_of_its_own_whose_commands_join_the_lab(
     assert "fan-jin" in place.run(["crowdtally", "lab", "reproduce"])
     made = ["lab", "lookalike", "gowalla", "-o", "gowalla.parquet", "--scale", "0.01"]
     assert place.run(["crowdtally", *made]) == "gowalla.parquet\n"
+
+
+# ---- What the package must carry besides its code, and what it may be installed with -------------
+
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+RESEARCH_PACKAGE = tomllib.loads((ROOT / "research" / "pyproject.toml").read_text("utf-8"))
+ADVISORIES = tomllib.loads((ROOT / "tests" / "advisories.toml").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "told", [PROJECT, RESEARCH_PACKAGE], ids=lambda told: told["project"]["name"]
+)
+def test_types_are_shipped_as_the_metadata_say(told: dict[str, Any]) -> None:
+    assert "Typing :: Typed" in told["project"]["classifiers"]
+    package = told["project"]["name"].replace("-", "_")
+    assert files(package).joinpath("py.typed").is_file()
+
+
+def test_research_needs_the_crowdtally_that_it_lies_beside() -> None:
+    (needed,) = (one for one in required() if one.name == PROJECT["project"]["name"])
+    assert needed.extras == {"lab"}
+    assert least(needed) <= Version(PROJECT["project"]["version"])
+    for one in required():
+        same = {least(other) for other in required() if other.name == one.name}
+        assert len(same) == 1, f"{one.name} has several lower bounds"
+
+
+def required() -> list[Requirement]:
+    """Of both packages, of each extra and of the build; not a package's own extras."""
+    found: list[Requirement] = []
+    for told in (PROJECT, RESEARCH_PACKAGE):
+        project = told["project"]
+        lists = [project["dependencies"], *project["optional-dependencies"].values()]
+        every = [Requirement(one) for one in sum(lists, told["build-system"]["requires"])]
+        found += [one for one in every if one.name != project["name"]]
+    return found
+
+
+def least(requirement: Requirement) -> Version:
+    (bound,) = requirement.specifier
+    assert bound.operator == ">=", f"{requirement}: one lower bound, and no upper one"
+    return Version(bound.version)
+
+
+@pytest.mark.parametrize("advisory", ADVISORIES["advisory"], ids=lambda one: one["id"])
+def test_no_version_with_a_known_advisory_is_admitted(advisory: dict[str, Any]) -> None:
+    """By a stored list with its date: a test asks nobody."""
+    bounds = [least(one) for one in required() if one.name.lower() == advisory["package"]]
+    assert bounds, f"{advisory['package']} is no dependency any more: take its advisories away"
+    assert min(bounds) >= Version(advisory["fixed_in"]), advisory["what"]
+
+
+def test_every_requirement_has_a_lower_bound_alone() -> None:
+    assert len({one.name for one in required()}) > 30
+    for one in required():
+        assert least(one)

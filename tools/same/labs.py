@@ -1,4 +1,7 @@
-"""The lab: comparisons, attacks, rehearsals, look-alikes, recommendations, reproductions."""
+"""The lab: comparisons, attacks, rehearsals, look-alikes, reproductions.
+
+Not ``lab recommend``: the factorisation of the library that it uses depends on the processor.
+"""
 
 from __future__ import annotations
 
@@ -82,18 +85,9 @@ def _made_up(stage: Stage) -> None:
     stage.case("demo", "demo", "--records", "20000", "-o", "demo", files=("demo",), quick=False)
 
 
-def _recommend(stage: Stage) -> None:
-    _town(stage)
-    stage.case("recommend", "lab", "recommend", "visits.csv", "--user", "who", "--item", "place",
-               "--catalogue", "features.csv", "--category", "genre", "-o", "out", "--people", "12",
-               "--hidden", "1", "--length", "3", "--draws", "2", "--epsilon", "1,4", "--json",
-               files=("out",))  # fmt: skip
-
-
 def scenes() -> Iterator[Scene]:
     """One scene for each command."""
     yield Scene("lab compare", _compare, quick=True)
     yield Scene("lab audit", _audit, quick=True)
     yield Scene("lab rehearse", _rehearse, quick=True)
     yield Scene("lab made up", _made_up, quick=True)
-    yield Scene("lab recommend", _recommend)

@@ -10,9 +10,7 @@ import pytest
 
 from crowdtally_research.lookalikes import writing
 from crowdtally_research.lookalikes.statistics import LOOKALIKES
-from kit.command import COMMANDS, crowdtally
-from kit.terminal import at_terminal
-from kit.town import Town
+from kit.command import COMMANDS, Town, at_terminal, crowdtally
 
 USAGE = 2
 REFUSED = {

@@ -9,8 +9,7 @@ from unittest import mock
 import pytest
 
 from crowdtally.lab.methods import NOT_PRIVATE
-from kit.command import Ended, crowdtally
-from kit.town import Town
+from kit.command import Ended, Town, crowdtally
 
 USAGE, INPUT = 2, 4
 PLACES = "place,kind\nbar,evening\ncafe,day\ncafe,food\npark,day\n"

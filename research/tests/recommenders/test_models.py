@@ -1,17 +1,81 @@
-"""The recommenders are implicit's, and know the public people alone."""
+"""Recommenders on people that are split and judged by hand."""
 
 from __future__ import annotations
 
 import warnings
+from math import log2
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, vstack
 
+from crowdtally.errors import InputError
 from crowdtally_research.recommenders import models
 from crowdtally_research.recommenders.histories import split
-from crowdtally_research.recommenders.models import Factors, ItemBased, Popular
+from crowdtally_research.recommenders.models import (
+    Factors,
+    ItemBased,
+    Popular,
+    best,
+    hit_rate,
+    ndcg,
+)
 from kit import tastes
+
+# ---- Nobody is both learned from and recommended to, and a history has nothing of what is
+#      hidden
+
+
+def numbered(people: int, length: int = 6) -> csr_matrix:
+    """Person n has the items n·length and those after it: a row says whose it is."""
+    rows = np.repeat(np.arange(people), length)
+    return csr_matrix((np.ones(len(rows), np.float32), (rows, np.arange(len(rows)))))
+
+
+def test_everybody_is_public_or_held_out_and_nobody_both() -> None:
+    made = split(numbered(50), 20, 2, seed=1)
+    public = {row.indices[0] // 6 for row in made.public}
+    held_out = {row.indices[0] // 6 for row in made.histories}
+    assert (len(public), len(held_out), made.people) == (30, 20, 20)
+    assert public | held_out == set(range(50))
+
+
+def test_history_and_hidden_items_are_the_persons_and_do_not_overlap() -> None:
+    made = split(numbered(50), 20, 2, seed=1)
+    assert made.histories.multiply(made.hidden).nnz == 0
+    assert (np.diff(made.hidden.indptr) == 2).all()
+    for row in made.histories + made.hidden:
+        (whose,) = set(row.indices // 6)
+        assert sorted(row.indices) == list(range(whose * 6, whose * 6 + 6))
+        assert set(row.data) == {1.0}
+
+
+def test_the_seed_decides_who_and_what() -> None:
+    visits = tastes.people(60)
+    one, again, other = (split(visits, 20, 3, seed) for seed in (1, 1, 2))
+    assert (one.hidden != again.hidden).nnz == (one.public != again.public).nnz == 0
+    assert (one.hidden != other.hidden).nnz
+
+
+def test_who_has_too_little_is_learned_from_and_not_held_out() -> None:
+    few = csr_matrix((np.ones(3, np.float32), ([0, 0, 1], [0, 1, 2])), shape=(3, 120))
+    made = split(vstack([few, numbered(20)]).tocsr(), 10, 2, seed=1)
+    assert (np.diff(made.histories.indptr) == 4).all()
+    assert sorted(np.diff(made.public.indptr))[:2] == [1, 2]  # and nobody without an item
+    assert made.public.shape[0] == 12
+
+
+@pytest.mark.parametrize(("people", "hidden", "words"), [
+    (41, 2, "--people 40 or fewer"), (51, 2, "--people 40 or fewer"), (5, 4, "more people"),
+])  # fmt: skip
+def test_too_few_people_are_refused_with_what_would_do(
+    people: int, hidden: int, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        split(numbered(50), people, hidden, seed=1)
+
+
+# ---- The recommenders are implicit's, and know the public people alone ---------------------------
 
 
 @pytest.fixture(scope="module")
@@ -80,3 +144,56 @@ def test_recommenders_see_no_held_out_person() -> None:
     given = np.eye(100, dtype=np.float32)
     for make in (Popular, ItemBased, lambda public: Factors(public, 1)):
         assert (make(made.public).scores(given) == make(changed.public).scores(given)).all()
+
+
+# ---- Lists and their metrics, worked out by hand -------------------------------------------------
+
+
+NOBODY_CARES = np.zeros(5)
+
+
+def test_what_the_person_has_is_left_out_and_nothing_else() -> None:
+    scores = np.array([[5.0, 4.0, 3.0, 2.0, 1.0]] * 2)
+    had = np.array([[1, 0, 1, 0, 0], [0, 0, 0, 0, 0]], dtype=bool)
+    assert best(scores, had, NOBODY_CARES, 2).tolist() == [[1, 3], [0, 1]]
+
+
+def test_lists_are_in_the_order_of_the_scores() -> None:
+    scores = np.random.default_rng(3).random((20, 50))
+    had = np.zeros(scores.shape, dtype=bool)
+    for row, listed in zip(scores, best(scores, had, np.zeros(50), 7), strict=True):
+        assert listed.tolist() == np.argsort(-row)[:7].tolist()
+
+
+def test_whoever_gave_nothing_gets_the_popular_list() -> None:
+    popularity = np.array([3.0, 9.0, 1.0, 7.0, 5.0])
+    scores, had = np.zeros((1, 5)), np.array([[0, 1, 0, 0, 0]], dtype=bool)
+    assert best(scores, had, popularity, 3).tolist() == [[3, 4, 0]]
+
+
+def test_popularity_decides_between_equals_only() -> None:
+    scores = np.array([[0.2, 0.2, 0.3, 0.1, 0.0]])
+    had = np.zeros((1, 5), dtype=bool)
+    assert best(scores, had, np.array([1.0, 2.0, 0, 0, 1e6]), 5).tolist() == [[2, 1, 0, 3, 4]]
+
+
+def test_a_list_may_be_as_long_as_the_catalogue() -> None:
+    scores, had = np.array([[1.0, 3.0, 2.0]]), np.zeros((1, 3), dtype=bool)
+    assert best(scores, had, np.zeros(3), 3).tolist() == [[1, 2, 0]]
+
+
+def test_a_hit_is_one_however_many_are_found() -> None:
+    hidden = np.array([[1, 1, 0, 0], [0, 0, 0, 1]], dtype=bool)
+    assert hit_rate(np.array([[0, 1], [0, 1]]), hidden).tolist() == [1.0, 0.0]
+
+
+def test_ndcg_by_hand() -> None:
+    hidden = np.array([[1, 1, 0, 0, 0]] * 3, dtype=bool)
+    listed = np.array([[0, 1, 2], [2, 0, 3], [2, 3, 4]])
+    ideal = 1 + 1 / log2(3)
+    assert ndcg(listed, hidden) == pytest.approx([1.0, (1 / log2(3)) / ideal, 0.0])
+
+
+def test_more_hidden_items_than_the_list_is_long_can_still_be_all_found() -> None:
+    hidden = np.ones((1, 6), dtype=bool)
+    assert ndcg(np.array([[4, 2]]), hidden).tolist() == [1.0]

@@ -10,7 +10,7 @@ import pytest
 import crowdtally as ct
 from crowdtally_research.recommenders.experiment import Question, catalogue_of, read_visits, tried
 from crowdtally_research.recommenders.histories import Stock
-from kit.words import Seeded
+from kit.draws import Seeded
 
 FOLDER = Path(os.environ.get("CROWDTALLY_DATA", ""))
 RATINGS, GENRES = FOLDER / "ml1m_ratings.parquet", FOLDER / "ml1m_movie_genres.parquet"

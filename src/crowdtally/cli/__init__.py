@@ -52,7 +52,6 @@ class _Commands(TyperGroup):
     """Imports a command when it is asked for: a reader needs nothing of the curator's."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """All names, in order."""
         return list(_COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

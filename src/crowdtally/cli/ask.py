@@ -55,19 +55,12 @@ def sum_cells(
     debug: options.DebugOption = False,
 ) -> None:
     """Print the sum over the cells that satisfy a condition, and how far off it may be."""
-    showing = answering.Showing(wanted, as_json, output)
-    showing.show(answering.opened(release, labels).sum(where))
+    answering.Showing(wanted, as_json, output).show(answering.opened(release, labels).sum(where))
 
 
 # ``crowdtally recommend``: what to show, in a context or beside an item.
 
 _BY = ("popular", "special")
-
-
-def _by(text: object) -> str:
-    if text not in _BY:
-        raise typer.BadParameter(f"{str(text)!r} is none of {', '.join(_BY)}.")
-    return str(text)
 
 
 def recommend(
@@ -83,7 +76,8 @@ def recommend(
     by: Annotated[
         str,
         typer.Option(
-            "--by", metavar="popular|special", parser=_by, autocompletion=options.one_of(_BY),
+            "--by", metavar="popular|special", parser=options.word_of(_BY),
+            autocompletion=options.one_of(_BY),
             help="What most have there, or what has a larger share there than overall.",
         ),
     ] = "popular",
@@ -113,9 +107,7 @@ def recommend(
     contexts = syntax.several_values(context or [])
     left_out = list(_items(without or []))
     found = answering.opened(release, labels)
-    showing.show(
-        found.recommend(k, by=by, without=left_out, item=like, raw=raw, context=contexts)
-    )  # fmt: skip
+    showing.show(found.recommend(k, by=by, without=left_out, item=like, raw=raw, context=contexts))
 
 
 def _items(texts: Iterable[str]) -> Iterable[str]:
@@ -194,10 +186,8 @@ def changes(
 
     showing = answering.Showing(wanted, as_json, output)
     before, after = answering.opened(earlier), answering.opened(later, labels)
-    found = compare(
-        before, after, fdr=fdr, of=of, k=k, context=syntax.several_values(context or [])
-    )
-    showing.show(found)
+    contexts = syntax.several_values(context or [])
+    showing.show(compare(before, after, fdr=fdr, of=of, k=k, context=contexts))
 
 
 # ``crowdtally describe``: a release in plain words.

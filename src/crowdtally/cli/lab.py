@@ -217,14 +217,12 @@ def compare(
 
     print(f"{NOT_PRIVATE}\n{CHOSEN_BY_LOOKING}", file=sys.stderr)
     make_subject, given = counted
-    tried = {
-        "bounding": bounding, "choose": choose, "transform": transform, "publishing": publishing
-    }  # fmt: skip
+    tried = {"bounding": bounding, "choose": choose, "transform": transform}
     _check_engine(engine, syntax.settings(engine_setting or []))
     check_libraries()
     question = Question.of(
         epsilon=epsilon, methods=methods, max_records=max_records, runs=runs, jobs=jobs,
-        options=given | tried,
+        options=given | tried | {"publishing": publishing},
     )  # fmt: skip
     check_folder(output)
     with gone_on_with(output), Progress.on_terminal(quiet=quiet) as stages:
@@ -280,9 +278,7 @@ def _bar(stages: Any, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-    )  # fmt: skip
+    columns = (TextColumn("comparing"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(file=sys.stderr), transient=True)
     task = bar.add_task("comparing")
 

@@ -59,20 +59,13 @@ def bring(
     print("Two ledgers with one record are two budgets: let no other copy be charged.")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Make them commands of ``crowdtally ledger``."""
-    app.command("backup")(backup)
-    app.command("import")(bring)
-
-
 # ``crowdtally ledger grant``: who may do what on a PostgreSQL server.
 
 
 def grant(
     role: Annotated[str, typer.Argument(metavar="ROLE", help="A role of the PostgreSQL server.")],
     officer: Annotated[
-        bool,
-        typer.Option("--officer", help="Let it change limits, make datasets and void, too."),
+        bool, typer.Option("--officer", help="Let it change limits, make datasets and void, too.")
     ] = False,
     run: Annotated[
         bool, typer.Option("--run", help="Carry the statements out, not only print them.")
@@ -111,8 +104,7 @@ EachDeltaOption = Annotated[
     ),
 ]
 EachRhoOption = Annotated[
-    str | None,
-    typer.Option("--each-rho", metavar="R", help="As --each, as rho of zCDP."),
+    str | None, typer.Option("--each-rho", metavar="R", help="As --each, as rho of zCDP.")
 ]
 
 
@@ -314,19 +306,12 @@ def _facts(books: Ledger, datasets: list[Shown], way: Grouping | None) -> dict[s
     from crowdtally.ledger.show import grouped
 
     if way is None:
-        return {
-            "ledger": books.location,
-            "head": str(books.head()),
-            "datasets": [showing.as_json(dataset) for dataset in datasets],
-        }
-    return {
-        "ledger": books.location,
-        "by": way,
-        "datasets": [
-            showing.groups_json(dataset.balance.dataset, grouped(dataset, way))
-            for dataset in datasets
-        ],
-    }
+        every: list[Json] = [showing.as_json(one) for one in datasets]
+        return {"ledger": books.location, "head": str(books.head()), "datasets": every}
+    groups: list[Json] = [
+        showing.groups_json(one.balance.dataset, grouped(one, way)) for one in datasets
+    ]
+    return {"ledger": books.location, "by": way, "datasets": groups}
 
 
 @app.command("verify")
@@ -364,9 +349,9 @@ def void(
     debug: options.DebugOption = False,
 ) -> None:
     """Give a charge back: only if you are certain that nothing left this machine."""
-    balance = _open(ledger).void(entry, reason, delete_staged=delete_staged)
-    print(balance.describe(ledger))
+    print(_open(ledger).void(entry, reason, delete_staged=delete_staged).describe(ledger))
 
 
 app.command("grant")(grant)
-add_to(app)
+app.command("backup")(backup)
+app.command("import")(bring)

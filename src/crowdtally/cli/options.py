@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from inspect import Parameter, Signature
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
+
+from crowdtally.errors import UsageError
 
 # Help in groups: what everyone needs first, then the rest by what it is about.
 #
@@ -64,8 +67,6 @@ _QUICKLY_SEEN = ("parquet", "csv", "duckdb", "sqlite")
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """One of these words."""
-
     def offered(incomplete: str) -> list[str]:
         return [name for name in names if name.startswith(incomplete)]
 
@@ -116,6 +117,9 @@ def _columns(ctx: typer.Context) -> list[str]:
 # Options that several commands share, each with its group; ``docs/cli.md`` has them from here.
 
 
+_HIGHEST_PORT = 65535
+
+
 def typed_whole(text: object) -> int:
     """A whole number as typed; the option's own range is checked with the others."""
     try:
@@ -130,6 +134,30 @@ def positive(text: object) -> int:
     if number < 1:
         raise typer.BadParameter(f"{number} is not a whole number of 1 or more.")
     return number
+
+
+def word_of(words: Sequence[str]) -> Callable[[object], str]:
+    """A parser that takes one of these words."""
+
+    def parsed(text: object) -> str:
+        if text not in words:
+            raise typer.BadParameter(f"{str(text)!r} is none of {', '.join(words)}.")
+        return str(text)
+
+    return parsed
+
+
+def check_port(port: int) -> None:
+    """Refuse what is no port."""
+    if not 0 <= port <= _HIGHEST_PORT:
+        raise UsageError(f"a port is a number from 0 to {_HIGHEST_PORT}: received {port}.")
+
+
+def declare(run: Any, parameters: list[Parameter]) -> None:
+    """Make these the keywords that Typer sees of a function, those without a default first."""
+    ordered = sorted(parameters, key=lambda one: one.default is not Parameter.empty)
+    run.__annotations__ = {one.name: one.annotation for one in ordered}
+    run.__signature__ = Signature([one.replace(kind=one.KEYWORD_ONLY) for one in ordered])
 
 
 RecordsArgument = Annotated[

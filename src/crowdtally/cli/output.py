@@ -101,12 +101,6 @@ FORMATS = ("table", "csv", "json")
 """How an answer is printed."""
 
 
-def _format(text: object) -> str:
-    if text not in FORMATS:
-        raise typer.BadParameter(f"{str(text)!r} is none of {', '.join(FORMATS)}.")
-    return str(text)
-
-
 HowManyOption = Annotated[
     int,
     typer.Option("-k", "--top", metavar="K", parser=options.typed_whole, help="How many items."),
@@ -117,7 +111,8 @@ RawOption = Annotated[
 FormatOption = Annotated[
     str | None,
     typer.Option(
-        "--format", metavar="table|csv|json", parser=_format, rich_help_panel="output",
+        "--format", metavar="table|csv|json", parser=options.word_of(FORMATS),
+        rich_help_panel="output",
         autocompletion=options.one_of(FORMATS),
         help="How to print the answer: a table for people (default), CSV or JSON.",
     ),

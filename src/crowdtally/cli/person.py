@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -191,18 +191,14 @@ def _takes(command: Callable[..., None], make: Callable[..., Any]) -> Callable[.
 
     @wraps(command)
     def run(**given: Any) -> None:
-        options = {name: given.pop(name) for name in shared}
-        command(lambda: make(**options), **given)
+        public = {name: given.pop(name) for name in shared}
+        command(lambda: make(**public), **given)
 
     # The plan's own type would import the solver, and the command line does not need it.
     hints = get_type_hints(plan_from, {**globals(), "Plan": object}, include_extras=True)
     hints |= get_type_hints(command, include_extras=True)
     together = [p.replace(annotation=hints[p.name]) for p in (*shared.values(), *mine)]
-    together.sort(key=lambda parameter: parameter.default is not Parameter.empty)
-    run.__annotations__ = {p.name: p.annotation for p in together}
-    run.__signature__ = Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=Parameter.KEYWORD_ONLY) for p in together]
-    )
+    options.declare(run, together)
     return run
 
 
@@ -272,8 +268,6 @@ def _read(file: str, item: str | None, category: str | None, separator: str | No
 
 # ``crowdtally person page``.
 
-_HIGHEST = 65535
-
 
 @takes_public
 def page(
@@ -310,8 +304,7 @@ def page(
     from crowdtally.person.store import Store
 
     remark = options.remark(quiet)
-    if not 0 <= port <= _HIGHEST:
-        raise UsageError(f"a port is a number from 0 to {_HIGHEST}: received {port}.")
+    options.check_port(port)
     folder = Path(output_folder).absolute()
     if not folder.is_dir():
         raise UsageError(f"{output_folder!r} is not a folder: create it first.")
@@ -515,9 +508,7 @@ def _facts(draw: Draw) -> dict[str, object]:
     return {
         "draw": draw.number,
         "items": list(draw.perturbed.items),
-        "noisy_counts": dict(
-            zip(draw.perturbed.noisy.categories, draw.perturbed.noisy.values, strict=True)
-        ),
+        "noisy_counts": draw.perturbed.noisy.by_category,
     }
 
 
@@ -525,21 +516,12 @@ def _print(said: list[str], rows: list[CategoryRow], draws: list[Draw]) -> None:
     for words in said:
         print(words)
     print()
-    drawn = [
-        dict(zip(draw.perturbed.noisy.categories, draw.perturbed.noisy.values, strict=True))
-        for draw in draws
-    ]
+    drawn = [draw.perturbed.noisy.by_category for draw in draws]
     titles = ("category", "items", "level", "noise ±", *(f"draw {draw.number}" for draw in draws))
-    shown = [
-        (
-            row.category,
-            row.items,
-            row.level,
-            row.half_width,
-            *(one.get(row.category) for one in drawn),
-        )
-        for row in rows
-    ]
+    shown = []
+    for row in rows:
+        noisy = (one.get(row.category) for one in drawn)
+        shown.append((row.category, row.items, row.level, row.half_width, *noisy))
     print("\n".join(table(titles, shown)))
     if not draws:
         print(
@@ -547,8 +529,7 @@ def _print(said: list[str], rows: list[CategoryRow], draws: list[Draw]) -> None:
             "beforehand. `crowdtally person perturb` draws once, and is charged."
         )
     for draw in draws:
-        many = len(draw.perturbed.items)
-        print(f"\nDraw {draw.number} is stored. It has {many:,} items:")
+        print(f"\nDraw {draw.number} is stored. It has {len(draw.perturbed.items):,} items:")
         print(", ".join(map(str, draw.perturbed.items)))
 
 

@@ -14,18 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from crowdtally.cli import options, syntax
+from crowdtally.cli import request as requesting
 from crowdtally.cli.options import positive, remark
-from crowdtally.cli.request import (
-    Account,
-    first_use_words,
-    is_first_use,
-    made_before,
-    taken_up,
-    takes_request,
-    takes_subject,
-    unless_known,
-    used_before,
-)
 
 if TYPE_CHECKING:
     from crowdtally.curator.plan.plan import Plan
@@ -35,19 +25,22 @@ if TYPE_CHECKING:
     from crowdtally.ledger import Charged
 
 
+_first, _budget, _stop, _guess = (
+    partial(typer.Option, rich_help_panel=group) for group in ("first", "budget", "stop", "guess")
+)
+
 # ``crowdtally release``.
 
 
-@takes_request
+@requesting.takes_request
 def release(
     make_request: Callable[[Any], Any],
     output: Annotated[
         Path | None,
-        typer.Option(
+        _first(
             "--output",
             "-o",
             metavar="DIR",
-            rich_help_panel="first",
             help="The folder to write; it must not exist, the folder around it must.",
         ),
     ] = None,
@@ -56,55 +49,46 @@ def release(
     new_dataset: options.NewDatasetOption = False,
     purpose: Annotated[
         str | None,
-        typer.Option(
+        _budget(
             "--purpose",
             metavar="TEXT",
-            rich_help_panel="budget",
             help="What the release is for, in your words; the ledger keeps it.",
         ),
     ] = None,
     request_id: Annotated[
         str | None,
-        typer.Option(
+        _budget(
             "--request-id",
             metavar="KEY",
-            rich_help_panel="budget",
             help="A name for this one request: made again with it, it is charged once, and the "
             "release that it made is shown.",
         ),
     ] = None,
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict",
-            rich_help_panel="stop",
-            help="Stop, uncharged, if a row would be dropped: --most-dropped 0.",
-        ),
+        _stop("--strict", help="Stop, uncharged, if a row would be dropped: --most-dropped 0."),
     ] = False,
     most_dropped: Annotated[
         str | None,
-        typer.Option(
+        _stop(
             "--most-dropped",
             metavar="SHARE",
-            rich_help_panel="stop",
             help="Stop, uncharged, if more than this share of all rows would be dropped, exact: "
             "0.1, 1/10. Readers see whether there is a release.",
         ),
     ] = None,
     yes: Annotated[
         bool,
-        typer.Option(
+        _stop(
             "--yes",
             "-y",
-            rich_help_panel="stop",
             help="Do not ask, on a terminal, where more than half of all rows would be dropped.",
         ),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option(
+        _stop(
             "--dry-run",
-            rich_help_panel="stop",
             help="Check parameters, columns and budget, and show the plan; read no record, charge "
             "and write nothing.",
         ),
@@ -122,13 +106,14 @@ def release(
     from crowdtally.curator.request.request import share_dropped
 
     settings = syntax.settings(engine_setting or [])
-    first_use = is_first_use(ledger)
-    account = Account(ledger, dataset, new_dataset or first_use, looks_only=dry_run)
-    look_up = partial(made_before, ledger, request_id)
+    first_use = requesting.is_first_use(ledger)
+    account = requesting.Account(ledger, dataset, new_dataset or first_use, looks_only=dry_run)
+    look_up = partial(requesting.made_before, ledger, request_id)
     earlier = look_up()
-    with _together(unless_known(look_up, lambda: _check_output(output, dry_run))):
+    with _together(requesting.unless_known(look_up, lambda: _check_output(output, dry_run))):
         most = share_dropped(most_dropped, strict=strict)
-        request = replace(make_request(unless_known(look_up, account.check)), most_dropped=most)
+        request = make_request(requesting.unless_known(look_up, account.check))
+        request = replace(request, most_dropped=most)
     say = remark(quiet)
     if dry_run:
         _look(request, earlier, account, as_json, say)
@@ -142,7 +127,7 @@ def release(
             new_dataset=account.new, purpose=purpose, request_id=request_id,
         )  # fmt: skip
         if first_use:
-            progress.between(say)(first_use_words(outside.ledger, outside.dataset.name))
+            progress.between(say)(requesting.first_use_words(outside.ledger, outside.dataset.name))
         made = publish(request, outside)
     for words in (*_made(made), *_charged(made, earlier, outside, ledger)):
         say(words)
@@ -152,7 +137,7 @@ def release(
 def _look(
     request: Request,
     earlier: Charged | None,
-    account: Account,
+    account: requesting.Account,
     as_json: bool,
     say: Callable[[str], None],
 ) -> None:
@@ -161,7 +146,7 @@ def _look(
     from crowdtally.curator.plan.plan import make_plan
 
     if earlier is not None:
-        say(used_before(earlier))
+        say(requesting.used_before(earlier))
         return
     unseen = check_columns(request.sources, request.lists)
     show_plan(make_plan(request, unseen=unseen), as_json, account)
@@ -183,7 +168,7 @@ def _charged(
     if earlier is not None and earlier.state == "published":
         return
     if earlier is not None:
-        yield taken_up(earlier)
+        yield requesting.taken_up(earlier)
     from crowdtally.core.numbers import show
 
     charged, dataset = made.charged, outside.dataset.name
@@ -259,52 +244,39 @@ _KINDS_OF_CELLS = {"items": "items", "edges": "items in context", "cells": "cell
 # ``crowdtally plan``.
 
 
-@takes_request
+@requesting.takes_request
 def plan(
     make_request: Callable[..., Any],
     guess_users: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=positive,
-            rich_help_panel="guess",
-            help="A public guess of the number of users.",
-        ),
+        _guess(metavar="N", parser=positive, help="A public guess of the number of users."),
     ] = None,
     guess_records: Annotated[
         int | None,
-        typer.Option(
-            metavar="N",
-            parser=positive,
-            rich_help_panel="guess",
-            help="A public guess of the number of records.",
-        ),
+        _guess(metavar="N", parser=positive, help="A public guess of the number of records."),
     ] = None,
     query_cells: Annotated[
         int | None,
-        typer.Option(
+        _guess(
             metavar="R",
             parser=positive,
-            rich_help_panel="guess",
             help="Cells that a question will sum over: compares ways of publishing for it.",
         ),
     ] = None,
     epsilon: options.PerhapsEpsilonOption = None,
     half_width: Annotated[
         str | None,
-        typer.Option(
+        _budget(
             "--half-width",
             metavar="N",
-            rich_help_panel="budget",
             help="Instead of --epsilon: find the smallest one whose noise interval is at most ±N.",
         ),
     ] = None,
     accuracy_of: Annotated[
         str | None,
-        typer.Option(
+        _budget(
             "--accuracy-of",
             metavar="item|cell|sum:R",
-            rich_help_panel="budget",
             help="With --half-width: of one item's count (the default), of one cell of the "
             "contexts' table, or of a sum of R cells of it.",
         ),
@@ -321,7 +293,7 @@ def plan(
     from crowdtally.curator.plan.plan import make_plan
 
     check_either(epsilon, half_width, accuracy_of)
-    account = Account(ledger, dataset, new_dataset, looks_only=True)
+    account = requesting.Account(ledger, dataset, new_dataset, looks_only=True)
     if epsilon is None:
         target = Target.of(half_width, accuracy_of)
         request = make_request(lambda *_: None, epsilon=str(LARGEST))
@@ -334,7 +306,7 @@ def plan(
     show_plan(made, as_json, account)
 
 
-def show_plan(plan: Plan, as_json: bool, account: Account) -> None:
+def show_plan(plan: Plan, as_json: bool, account: requesting.Account) -> None:
     """Print a plan and what the ledger says of it; raises where the budget does not allow it."""
     from crowdtally.curator.plan.words import first_lines, lines
 
@@ -350,8 +322,7 @@ def show_plan(plan: Plan, as_json: bool, account: Account) -> None:
         print(line)
     delta = f", delta {request.delta}" if request.delta.value else ""
     who = request.records.unit.who
-    said = " ".join(standing.sentences())
-    print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {said}")
+    print(f"Cost: epsilon {request.epsilon}{delta} per {who}. {' '.join(standing.sentences())}")
     for line in lines(facts):
         print(line)
 
@@ -364,7 +335,7 @@ def _unused(*flags: str) -> Any:
     return typer.Option(*flags, hidden=True, rich_help_panel="output", help="Taken and not used.")
 
 
-@takes_subject
+@requesting.takes_subject
 def inspect(
     make_subject: Callable[[], Any],
     output: Annotated[str | None, _unused("--output", "-o")] = None,

@@ -6,48 +6,22 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
+from crowdtally.cli import options as typed
 from crowdtally.cli import syntax
-from crowdtally.cli.options import (
-    AttributesOption,
-    BoundedToOption,
-    CellsOnceOption,
-    ContextOption,
-    DeltaOption,
-    ItemOption,
-    ItemsOption,
-    JoinOption,
-    MaxQuantityOption,
-    PerhapsEpsilonOption,
-    PerRowOption,
-    QuantityOption,
-    RecordIdOption,
-    RecordsArgument,
-    SamePersonOption,
-    SplitOption,
-    TimezoneOption,
-    TypeOption,
-    UserOption,
-    ValuesOption,
-    WeightOption,
-    WhereOption,
-    one_of,
-    typed_whole,
-)
 from crowdtally.core.row_files import file_and_column
 from crowdtally.curator.request.options import Option, declared, flag_of
 
 if TYPE_CHECKING:
-    from crowdtally.core.privacy import Delta, Epsilon
+    from crowdtally.core.privacy import Delta, Epsilon, Rho
     from crowdtally.curator.request.request import Request, Subject
     from crowdtally.records.locate import Sources
 
     Check = Callable[[Sources, Epsilon, Delta], None]
-    from crowdtally.core.privacy import Delta, Epsilon, Rho
     from crowdtally.ledger import Balance, Charged, Ledger
 
 
@@ -60,28 +34,28 @@ Value = TypeVar("Value")
 
 
 def request_of(
-    records: RecordsArgument,
-    epsilon: PerhapsEpsilonOption,
-    user: UserOption = None,
-    user_per_row: PerRowOption = False,
-    weight: WeightOption = None,
-    bounded_to: BoundedToOption = None,
-    cells_once: CellsOnceOption = False,
-    item: ItemOption = None,
-    attributes: AttributesOption = None,
-    items: ItemsOption = None,
-    context: ContextOption = None,
-    values: ValuesOption = None,
-    where: WhereOption = None,
-    timezone: TimezoneOption = "UTC",
-    type_: TypeOption = None,
-    join: JoinOption = None,
-    same_person: SamePersonOption = None,
-    quantity: QuantityOption = None,
-    max_quantity: MaxQuantityOption = None,
-    record_id: RecordIdOption = None,
-    split: SplitOption = None,
-    delta: DeltaOption = "0",
+    records: typed.RecordsArgument,
+    epsilon: typed.PerhapsEpsilonOption,
+    user: typed.UserOption = None,
+    user_per_row: typed.PerRowOption = False,
+    weight: typed.WeightOption = None,
+    bounded_to: typed.BoundedToOption = None,
+    cells_once: typed.CellsOnceOption = False,
+    item: typed.ItemOption = None,
+    attributes: typed.AttributesOption = None,
+    items: typed.ItemsOption = None,
+    context: typed.ContextOption = None,
+    values: typed.ValuesOption = None,
+    where: typed.WhereOption = None,
+    timezone: typed.TimezoneOption = "UTC",
+    type_: typed.TypeOption = None,
+    join: typed.JoinOption = None,
+    same_person: typed.SamePersonOption = None,
+    quantity: typed.QuantityOption = None,
+    max_quantity: typed.MaxQuantityOption = None,
+    record_id: typed.RecordIdOption = None,
+    split: typed.SplitOption = None,
+    delta: typed.DeltaOption = "0",
     *,
     check: Check | None,
     **options: Any,
@@ -221,11 +195,7 @@ def _taking(
     hints |= get_type_hints(command, include_extras=True)
     together = [p.replace(annotation=hints[p.name]) for p in (*shared.values(), *mine)]
     together[len(shared) : len(shared)] = formed.values()
-    together.sort(key=lambda parameter: parameter.default is not Parameter.empty)
-    run.__annotations__ = {p.name: p.annotation for p in together}
-    run.__signature__ = Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=Parameter.KEYWORD_ONLY) for p in together]
-    )
+    typed.declare(run, together)
     return run
 
 
@@ -236,14 +206,12 @@ def _parameter(name: str, kind: Any, option: Option) -> Parameter:
     if option.metavar is None:
         shown: Any = Annotated[bool, typer.Option(flag, **told)]
         return Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=shown)
-    parser = typed_whole if option.is_whole else None
-    offered = one_of(option.names) if option.names else None
-    typed = typer.Option(
-        flag, metavar=option.metavar, parser=parser, autocompletion=offered, **told
-    )
+    parser = typed.typed_whole if option.is_whole else None
+    offered = typed.one_of(option.names) if option.names else None
+    told |= {"metavar": option.metavar, "parser": parser, "autocompletion": offered}
     default = None if option.default == () else option.default
     kind = int if option.is_whole else str
-    shown = Annotated[kind if default is not None else kind | None, typed]
+    shown = Annotated[kind if default is not None else kind | None, typer.Option(flag, **told)]
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=shown)
 
 
@@ -259,9 +227,7 @@ class Account:
     """What is charged, or would be."""
 
     ledger: str | None
-    """``--ledger``."""
     dataset: str | None
-    """``--dataset``."""
     new: bool
     """Whether it is meant that there may be no such ledger or dataset yet."""
     looks_only: bool = False
@@ -333,7 +299,6 @@ class Standing:
     """What the ledger says before anything is charged."""
 
     balance: Balance
-    """Where the dataset stands."""
     account: Account
     """What was typed."""
     known: list[str] | None

@@ -63,8 +63,6 @@ def _targets(output: Path | None, pdf: bool, as_json: bool) -> list[Path]:
 
 # ``crowdtally serve``: releases as pages to explore, on this machine.
 
-_HIGHEST = 65535
-
 
 def serve(
     releases: Annotated[
@@ -100,8 +98,7 @@ def serve(
     """Serve releases as pages to explore, on this machine, until stopped with Ctrl-C."""
     from crowdtally.reader.server.app import serve as run
 
-    if not 0 <= port <= _HIGHEST:
-        raise UsageError(f"a port is a number from 0 to {_HIGHEST}: received {port}.")
+    options.check_port(port)
     opened = [answering.opened(one, labels) for one in releases]
 
     def ready(url: str) -> None:
@@ -148,12 +145,10 @@ def export(
     """Write a release for others: as metadata, or as pages. Exactly one of these is given."""
     from crowdtally.reader.export import FORMS, SITE, Export
 
-    forms = {"registry": registry, "croissant": croissant, SITE: site}
-    asked = Export.of(forms, "--{} {}")
+    asked = Export.of({"registry": registry, "croissant": croissant, SITE: site}, "--{} {}")
     if labels is not None and asked.form != SITE:
         raise UsageError(f"--labels goes with --site DIR: --{asked.form} names no item.")
-    found = answering.opened(release, labels)
-    print(found.export(**{asked.form: asked.target}))
+    print(answering.opened(release, labels).export(**{asked.form: asked.target}))
     if asked.form in FORMS:
         options.remark(quiet)(FORMS[asked.form].to_add)
 

@@ -218,26 +218,21 @@ def domain_of(
 
     Where columns are discovered, it may have lists of some columns only.
     """
+    from crowdtally.core.domain import Domain
+
     records, axes = sources.declared, _axes(values or [], sources)
     if records.attributes:
         return None if discover and not axes and not items else _attributes(records, items, axes)
     if items is None or records.item is None:
         if axes and not discover:
             raise UsageError("give the public list of items with --items FILE.")
-        return _contexts(records, axes) if axes else None
-    from crowdtally.core.domain import Domain
+        # The lists of contexts, where items are discovered.
+        return Domain(contexts=_in_order(axes, records.contexts)) if axes else None
     from crowdtally.curator.request.declare import read_list
 
     file, column = file_and_column(items)
     listed = read_list(file, records.item, column, apart_from=sources)
     return Domain(listed, _in_order(axes, records.contexts), item=records.item)
-
-
-def _contexts(records: Records, axes: dict[str, Axis]) -> Domain:
-    """The lists of contexts, where items are discovered."""
-    from crowdtally.core.domain import Domain
-
-    return Domain(contexts=_in_order(axes, records.contexts))
 
 
 def _attributes(records: Records, items: str | None, axes: dict[str, Axis]) -> Domain:

@@ -14,8 +14,6 @@ from crowdtally.core.integers import Integers, as_kind, integers, largest
 from crowdtally.core.numbers import is_whole, show
 from crowdtally.errors import UsageError
 
-# Exact counts on their way to the noise, with the bound that makes noise sufficient.
-
 What = Literal["records", "users"]
 
 
@@ -111,7 +109,6 @@ class Memberships:
     """
 
     size: int
-    """How many cells there are."""
     values: NDArray[np.int64]
     """The users of every cell, in order, zeros included."""
 
@@ -137,8 +134,6 @@ class Memberships:
         values[np.asarray(cells, dtype=np.int64)] = np.asarray(users, dtype=np.int64)
         return cls(size, values)
 
-
-# Which cells of a noisy table are kept, and what a kept one stands for.
 
 Sides = Literal["one", "two"]
 
@@ -222,7 +217,7 @@ class Counted:
     each user is counted at most once in a cell, and their row scaled down to a norm of at most 7
     """
 
-    what: Literal["records", "users"]
+    what: What
     """What a count counts."""
     bound: int | None
     """l or θ; None where there is none: each row is a person of its own."""
@@ -284,7 +279,6 @@ class Counted:
             )
         often = "once" if self.cap == 1 else f"{self.cap} times"
         times = "" if self.scaling == 1 else f", then multiplied by {show(self.scaling)}"
-        length = "norm" if self.norm == "l2" else "sum"
         return (
             f"each user is counted at most {often} in a cell, and their row scaled down to a "
             f"{length} of at most {self.bound}{times}"

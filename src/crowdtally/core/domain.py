@@ -15,8 +15,6 @@ from crowdtally.core.display import one_line, some, table
 from crowdtally.core.records import Origin, Records
 from crowdtally.errors import InputError, UsageError
 
-# A public list of values: what one column of a table may hold, and in which order.
-
 Kind = Literal["text", "integer"]
 
 _FEW = 3
@@ -96,7 +94,6 @@ class Axis:
         return some(self.values[:_FEW].tolist(), len(self))
 
     def renamed(self, name: str) -> Axis:
-        """The same list under another name."""
         if name == self.name:
             return self
         # The values were checked when this axis was made; a list may have ten million of them.
@@ -185,7 +182,6 @@ def _check_text(name: str, values: NDArray[Any]) -> None:
 
 # The public domain: which cells a release speaks about, decided before any record is read.
 
-__all__ = ["RESERVED", "Axis", "Domain", "Kind", "plain_integer"]
 
 RESERVED = ("count", "noise_std", "low", "high")
 """Column names of every release table that a user's column may not take."""
@@ -240,14 +236,12 @@ class Domain:
 
     @property
     def items(self) -> Axis:
-        """The item axis."""
         if not self.has_items:
             raise ValueError("a domain of attributes has no items")
         return self.axes[0]
 
     @property
     def contexts(self) -> tuple[Axis, ...]:
-        """The context axes."""
         return self.axes[1:] if self.has_items else ()
 
     @property
@@ -353,9 +347,6 @@ def _axis(name: str, values: Values) -> Axis:
     return values.renamed(name) if isinstance(values, Axis) else Axis.of(name, values)
 
 
-# A domain of which some columns have no public list: its cells are those that somebody has.
-
-
 @dataclass(frozen=True, eq=False)
 class OpenDomain:
     """The columns that name a cell, in the order of the tables, and the lists of some of them."""
@@ -401,8 +392,6 @@ def columns_of(records: Records) -> tuple[str, ...]:
     """The columns that name a cell, as declared: the item and the contexts, or the attributes."""
     return records.attributes if records.item is None else (records.item, *records.contexts)
 
-
-# Public features of items, such as genres: what each item is made of, in exact shares.
 
 PARTS = 2**10
 """A: what the shares of one item add up to in each group."""

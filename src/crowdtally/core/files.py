@@ -12,7 +12,7 @@ from io import BufferedReader
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 
-from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.errors import CrowdtallyError, InputError, UsageError
 
 # What was written survives a loss of power, as far as the operating system can promise it.
 
@@ -35,9 +35,6 @@ def flush(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-# A file that is written whole or not at all, and never over another one.
 
 
 def refuse_taken(target: Path) -> None:
@@ -72,7 +69,6 @@ def new_file(target: Path) -> Iterator[Path]:
 
 
 def write_new(target: Path, content: bytes) -> None:
-    """Write a new file."""
     with new_file(target) as part:
         part.write_bytes(content)
 
@@ -118,9 +114,16 @@ def _regular(path: str, flags: int) -> int:
 
 
 def content(path: Path) -> bytes:
-    """The bytes of a file."""
     with open_regular(path) as file:
         return file.read()
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """The error for a file of a release that is there, and cannot be read."""
+    return InputError(
+        f"{str(path)!r} cannot be read: {error.strerror or 'unknown reason'}. Check its "
+        "permissions and the disk."
+    )
 
 
 def digest(path: Path) -> str:

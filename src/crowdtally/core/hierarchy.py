@@ -117,7 +117,6 @@ class Dyadic:
 
     @property
     def size(self) -> int:
-        """How many nodes it has."""
         return prod(axis.nodes for axis in self.axes)
 
     @property
@@ -142,9 +141,6 @@ class Dyadic:
         pairs = zip(self.axes, ranges, strict=True)
         covers = [axis.cover(low, high) for axis, (low, high) in pairs]
         return sorted(self.number(codes) for codes in product(*covers))
-
-
-# Which Haar coefficients a range depends on.
 
 
 def range_weights(levels: int, low: int, high: int) -> dict[int, float]:

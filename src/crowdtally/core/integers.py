@@ -119,7 +119,6 @@ class Grouped:
 
 
 def group_equal(numbers: Integers) -> Grouped:
-    """Bring equal numbers together."""
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     new = np.ones(len(ordered), dtype=np.bool_)

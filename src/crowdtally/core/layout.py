@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from math import isqrt, prod
 from typing import Any, Literal, Protocol
 
@@ -13,8 +14,6 @@ from numpy.typing import NDArray
 
 from crowdtally.core.domain import Axis
 from crowdtally.core.hierarchy import Dyadic, DyadicAxis, Sketching
-
-# How the cells of a table are numbered and named.
 
 
 class Layout(Protocol):
@@ -41,7 +40,6 @@ class Grid:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The axes' names."""
         return tuple(axis.name for axis in self.axes)
 
     @property
@@ -50,7 +48,6 @@ class Grid:
         return prod(len(axis) for axis in self.axes)
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """The values on each axis."""
         found: dict[str, NDArray[Any]] = {}
         for axis in reversed(self.axes):
             codes = (cells % len(axis)).astype(np.int64)
@@ -78,7 +75,6 @@ class Pairs:
 
     @property
     def size(self) -> int:
-        """m(m−1)/2."""
         return len(self.axis) * (len(self.axis) - 1) // 2
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -99,16 +95,13 @@ class Listed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns."""
         return tuple(self.values)
 
     @property
     def size(self) -> int:
-        """How many there are."""
         return len(next(iter(self.values.values())))
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """The values themselves."""
         return {name: values[cells] for name, values in self.values.items()}
 
 
@@ -119,15 +112,12 @@ class Numbered:
     name: str
     """The column."""
     size: int
-    """How many there are."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The one column."""
         return (self.name,)
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """The numbers themselves."""
         return {self.name: np.asarray(cells, dtype=np.int64)}
 
 
@@ -142,16 +132,13 @@ class Picked:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of the layout."""
         return self.of.names
 
     @property
     def size(self) -> int:
-        """How many were picked."""
         return len(self.places)
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """The values that name the picked cells."""
         return self.of.columns(self.places[cells])
 
 
@@ -166,16 +153,13 @@ class Crossed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of both."""
         return (*self.first.names, *self.second.names)
 
     @property
     def size(self) -> int:
-        """The product."""
         return self.first.size * self.second.size
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """The values of both."""
         return {
             **self.first.columns(cells // self.second.size),
             **self.second.columns(cells % self.second.size),
@@ -183,11 +167,7 @@ class Crossed:
 
 
 def grid(axes: Sequence[Axis]) -> Grid:
-    """The grid of these axes."""
     return Grid(tuple(axes))
-
-
-# How the cells of a transformed table are named: nodes, coefficients and buckets.
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,13 +179,10 @@ class Nodes:
     """
 
     axes: tuple[Axis, ...]
-    """The table's axes."""
     tree: Dyadic
-    """The tree over them."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns that name a node."""
         names: list[str] = []
         for axis, part in zip(self.axes, self.tree.axes, strict=True):
             names += _node_names(axis.name) if part.ordered else [axis.name]
@@ -213,11 +190,9 @@ class Nodes:
 
     @property
     def size(self) -> int:
-        """How many nodes there are."""
         return self.tree.size
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """What names each node."""
         found: list[dict[str, NDArray[Any]]] = []
         for axis, part in zip(reversed(self.axes), reversed(self.tree.axes), strict=True):
             codes = (cells % part.nodes).astype(np.int64)
@@ -257,7 +232,6 @@ class Coefficients:
     """Haar coefficients along one axis: 0 is the total, j ≥ 1 left − right of node j of a heap."""
 
     axes: tuple[Axis, ...]
-    """The table's axes."""
     along: int
     """Which of them is transformed."""
 
@@ -271,14 +245,12 @@ class Coefficients:
 
     @property
     def size(self) -> int:
-        """How many coefficients there are."""
         size = 1
         for place, axis in enumerate(self.axes):
             size *= DyadicAxis(len(axis)).leaves if place == self.along else len(axis)
         return size
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """What names each coefficient."""
         found: dict[str, NDArray[Any]] = {}
         for place in range(len(self.axes) - 1, -1, -1):
             axis, name = self.axes[place], self.names[place]
@@ -298,16 +270,13 @@ class Buckets:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Row and bucket."""
         return ("row", "bucket")
 
     @property
     def size(self) -> int:
-        """How many there are."""
         return self.sketching.size
 
     def columns(self, cells: NDArray[Any]) -> dict[str, NDArray[Any]]:
-        """Row and bucket of each."""
         row, bucket = np.divmod(cells, self.sketching.buckets)
         return {"row": row, "bucket": bucket}
 
@@ -365,33 +334,13 @@ class TableKind:
 
 ITEMS = TableKind("items", "first list")
 EDGES = TableKind("edges", "all lists")
-PAIRS = TableKind(
-    "pairs",
-    "pairs",
-    transforms=False,
-    counted={"records": "pairs of records", "users": "users with both items"},
-)
+_BOTH = {"records": "pairs of records", "users": "users with both items"}
+PAIRS = TableKind("pairs", "pairs", transforms=False, counted=_BOTH)
 CELLS = TableKind("cells", "all lists")
 POPULARITY = TableKind("popularity", "first list", answers=False, transforms=False)
 
-
-def _step(
-    name: str, over: Literal["items", "contexts", "items in context", "own", "own in context"],
-    own: str | None = None, *, chosen: bool = False, counted: Mapping[str, str] | None = None,
-    refines: str | None = None,
-) -> TableKind:  # fmt: skip
-    """A table of a step of ``auto``, from which estimates are made."""
-    return TableKind(
-        name,
-        over,
-        own,
-        chosen,
-        answers=False,
-        transforms=False,
-        counted=counted or {},
-        refines=refines,
-    )
-
+_step = partial(TableKind, answers=False, transforms=False)
+"""A table of a step of ``auto``, from which estimates are made."""
 
 _USERS = {"records": "users"}
 SIZES = _step("sizes", "own", "bin", counted=_USERS)

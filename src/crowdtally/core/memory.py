@@ -38,7 +38,6 @@ class Share:
     """What of a limited address space the engine may use."""
 
     threads: int
-    """How many threads."""
     memory: int
     """Bytes."""
 

@@ -152,9 +152,6 @@ def show(number: Fraction) -> str:
     return f"{sign}{plain[:-places]}.{plain[-places:]}"
 
 
-# Whole numbers that a person gave.
-
-
 def is_whole(value: object) -> bool:
     """Whether it is a Python integer; True and False are not numbers here."""
     return isinstance(value, int) and not isinstance(value, bool)

@@ -4,49 +4,59 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from crowdtally.core.numbers import exact, show
 from crowdtally.errors import UsageError
 
-# ε, δ and ρ as values: exact, validated where they are made.
-
 
 @dataclass(frozen=True, order=True)
-class Epsilon:
-    """A privacy loss bound, exact and positive."""
+class _Loss:
+    """An exact and positive bound of a privacy loss; bounds of different kinds are never equal."""
 
-    letter: ClassVar[str] = "ε"
+    letter: ClassVar[str]
     """What people read."""
-    field: ClassVar[str] = "epsilon"
+    field: ClassVar[str]
     """What files call it."""
+    usual: ClassVar[str]
 
     value: Fraction
-    """The rational itself."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.value, Fraction):
-            raise UsageError(f"epsilon must be a Fraction here: received {type(self.value)}.")
+            raise UsageError(f"{self.field} must be a Fraction here: received {type(self.value)}.")
         if self.value <= 0:
             raise UsageError(
-                f"epsilon must be greater than 0: received {show(self.value)}. "
-                "Smaller is more private; 0.1 to 1 is usual."
+                f"{self.field} must be greater than 0: received {show(self.value)}. "
+                f"Smaller is more private; {self.usual} is usual."
             )
 
     @classmethod
-    def of(cls, number: object) -> Epsilon:
+    def of(cls, number: object) -> Self:
         """From what a person typed: ``"0.1"``, ``"1/3"``, an int, a Fraction, a float.
 
-        >>> Epsilon.of(0.1) * 10 == Epsilon.of("1")
-        True
+        >>> Epsilon.of(0.1) * 10 == Epsilon.of("1"), Rho.of("0.01") * 2 == Rho.of("1/50")
+        (True, True)
         """
-        return number if isinstance(number, cls) else cls(exact(number, "epsilon"))
+        return number if isinstance(number, cls) else cls(exact(number, cls.field))
 
-    def __mul__(self, share: int | Fraction) -> Epsilon:
-        return Epsilon(self.value * share)
+    def __mul__(self, share: int | Fraction) -> Self:
+        return type(self)(self.value * share)
 
     def __str__(self) -> str:
         return show(self.value)
+
+
+class Epsilon(_Loss):
+    """A privacy loss bound, exact and positive."""
+
+    letter, field, usual = "ε", "epsilon", "0.1 to 1"
+
+
+class Rho(_Loss):
+    """A loss of zero-concentrated differential privacy (zCDP), exact and positive."""
+
+    letter, field, usual = "ρ", "rho", "0.001 to 0.1"
 
 
 @dataclass(frozen=True, order=True)
@@ -54,7 +64,6 @@ class Delta:
     """A probability of exceeding ε, exact, in [0, 1). Zero is pure differential privacy."""
 
     value: Fraction = Fraction(0)
-    """The rational itself."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.value < 1:
@@ -72,43 +81,6 @@ class Delta:
         return show(self.value)
 
 
-@dataclass(frozen=True, order=True)
-class Rho:
-    """A loss of zero-concentrated differential privacy (zCDP), exact and positive."""
-
-    letter: ClassVar[str] = "ρ"
-    """What people read."""
-    field: ClassVar[str] = "rho"
-    """What files call it."""
-
-    value: Fraction
-    """The rational itself."""
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.value, Fraction):
-            raise UsageError(f"rho must be a Fraction here: received {type(self.value)}.")
-        if self.value <= 0:
-            raise UsageError(
-                f"rho must be greater than 0: received {show(self.value)}. "
-                "Smaller is more private; 0.001 to 0.1 is usual."
-            )
-
-    @classmethod
-    def of(cls, number: object) -> Rho:
-        """From what a person typed: ``"0.01"``, ``"1/3"``, an int, a Fraction, a float.
-
-        >>> Rho.of("0.01") * 2 == Rho.of("1/50")
-        True
-        """
-        return number if isinstance(number, cls) else cls(exact(number, "rho"))
-
-    def __mul__(self, share: int | Fraction) -> Rho:
-        return Rho(self.value * share)
-
-    def __str__(self) -> str:
-        return show(self.value)
-
-
 Price = Epsilon | Rho
 """What a mechanism costs: pure ε, or ρ of zCDP."""
 
@@ -121,8 +93,6 @@ def in_words(price: Price) -> str:
     """
     return f"{price.letter} {price}"
 
-
-# Whose data one unit of protection covers.
 
 Kind = Literal["user", "same-person", "row", "bounded-elsewhere", "person", "item"]
 
@@ -190,7 +160,6 @@ class PrivacyUnit:
 
     @property
     def neighbours(self) -> str:
-        """The neighbouring relation in words."""
         return NEIGHBOURS[self.kind]
 
     @property
@@ -205,5 +174,4 @@ class PrivacyUnit:
 
     @property
     def who(self) -> str:
-        """Who is protected, in a word."""
         return "user" if self.kind == "user" else "person"

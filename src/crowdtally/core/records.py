@@ -11,8 +11,6 @@ from crowdtally.core.display import call, facts
 from crowdtally.core.privacy import PrivacyUnit
 from crowdtally.errors import UsageError
 
-# A declaration of records: where they are and which column plays which role.
-
 UTC = "UTC"
 """The zone in which times are turned into days and hours, unless another is named."""
 
@@ -22,7 +20,6 @@ class Join:
     """A table to look up: each record finds one partner in it, or none."""
 
     source: object
-    """Where it is."""
     key: str
     """The records' column."""
     partner_key: str
@@ -57,7 +54,6 @@ class Quantity:
     """How often a record counts: as its column says, up to a public bound."""
 
     column: str
-    """The column."""
     most: int
     """C: a record that says more counts C times."""
 
@@ -82,7 +78,6 @@ class Records:
     record_id: str | None = None
     """A stored column that tells a user's records apart; None: their content does."""
     joins: tuple[Join, ...] = ()
-    """Tables to look up."""
     attributes: tuple[str, ...] = ()
     """The columns (or derived contexts) of a table of attributes, instead of an item."""
     weight: str | None = None
@@ -217,8 +212,6 @@ _AUTHORITY = re.compile(r"//[^/?#]*@")
 _UP_TO_LAST_AT = re.compile(r"//[^/?#@]*:.*@|//[^/?#]*@", re.DOTALL)
 _PATHS = ("file://", "hdfs://", "viewfs://")
 """Addresses without passwords, in whose paths an ``@`` is part of a name."""
-
-# Where rows come from, by names that are the same however the source was typed.
 
 
 @dataclass(frozen=True, eq=False)

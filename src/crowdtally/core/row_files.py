@@ -30,7 +30,6 @@ class RowFile:
     """A file that is open for one reading."""
 
     columns: tuple[str, ...]
-    """Its columns in order."""
     rows: Callable[[Sequence[int]], Iterator[Row]]
     """The values of the columns at these places, row by row, as text; None where there is none."""
 
@@ -167,8 +166,6 @@ _READING: Mapping[str, Callable[[Path], Any]] = {
     ".json": _json,
 }
 """How a file is read, by its suffix."""
-
-# A file and one of its columns, in one word.
 
 
 def file_and_column(text: str) -> tuple[str, str | None]:

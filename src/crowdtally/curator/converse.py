@@ -1,336 +1,183 @@
-"""Steps of a release, one after the other."""
+"""A release is a conversation: a method asks questions and sees only noisy answers.
+
+Contract. :class:`Conversation` is the only place that counts, pays and draws, in this order for
+each question. It counts the first question when it is opened: that reads every record and draws
+nothing, so a damaged source costs nothing. It draws for an :class:`Account` alone, and an account
+is made of a durable reservation of the ledger and of nothing else. What was charged is spent once:
+a question whose price is not on the account is refused before its noise is drawn.
+
+A method is a generator. Its next question is a function of public parameters and of the answers so
+far, all of them noisy. So the losses of its questions add up (adaptive composition), and they add
+up to at most the charge, whatever the answers are.
+"""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, sqrt
 from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from crowdtally.core.numbers import show
-from crowdtally.core.privacy import Delta, Epsilon, Price, Rho
-from crowdtally.curator.bounding.scaling import LARGEST_THETA
 from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.questions import Question, Tables
 from crowdtally.errors import CrowdtallyError
-from crowdtally.format import NoisyTable
-from crowdtally.inference.rows import Norm, Sizes, best_theta, power_of
-from crowdtally.laws.conversion import rho_of
-from crowdtally.ledger import Part
+from crowdtally.laws.conversion import delta_of
+from crowdtally.ledger import Charge, Part, Reservation
 from crowdtally.noise.draws import Draws
-from crowdtally.records.engine import Engine
-from crowdtally.records.prepare import Prepared
+from crowdtally.records.engine import Dropped
 
-# How a release of ``auto`` is paid for on the way: one account, asserted before each draw.
-#
-# Contract: whatever was released on the way, the steps' prices add up to at most the total, which
-# was charged before the first draw. The total is ε, or ρ of zCDP. An account of ε may be turned
-# once: what is left of ε, with δ, is given away for the ρ that it grants, and later steps are
-# paid for in ρ. A step that is passed over leaves its share unspent: nothing is given back. The
-# proof that this is enough is in ``auto.md``.
-
-
-def worth(price: Price) -> float:
-    """The ε whose Laplace noise deviates as much as the noise that the price buys.
-
-    For counts of bound 1, in L1 or in L2: √2/ε = 1/√(2ρ), so ε = 2√ρ.
-
-    >>> worth(Epsilon(Fraction(1, 2))), worth(Rho(Fraction(1, 16)))
-    (0.5, 0.5)
-    """
-    return float(price.value) if isinstance(price, Epsilon) else 2 * sqrt(price.value)
+WHOLE = "zero-concentrated"
+"""The mechanism of the one part of a charge of ε and δ for what is paid for in ρ."""
+IN_STEPS = "adaptive"
+"""The mechanism of a part that later questions of the method spend in steps."""
+Progress = Callable[[str], None]
+"""Is told what is being done, in words that any request of this kind would have."""
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A step that was taken, or passed over at no cost."""
-
-    name: str
-    """The step's, which is its table's."""
-    cost: Fraction
-    """What it cost; 0 where it was passed over."""
-    why: str
-    """Why it was taken with that share, or not, in plain words."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    """What was decided for it: bounds, numbers of items; all of it public."""
-    currency: str = Epsilon.field
-    """What the cost is in: ``epsilon`` or ``rho``."""
+class Facts:
+    """What a method says of how it went: public, like the answers that it follows from."""
 
     def as_dict(self) -> dict[str, Any]:
         """For ``release.json``."""
-        return {"name": self.name, self.currency: show(self.cost), "why": self.why, **self.facts}
+        return {}
 
 
-@dataclass(frozen=True)
-class Course:
-    """What was spent so far, step by step.
+Asking = Generator[Question, Any, Facts]
+"""A method at work: yields questions, is sent answers, returns its facts."""
 
-    >>> course = Course(Epsilon(Fraction(1)))
-    >>> course, cost = course.spend("sizes", Fraction(3, 100), "always")
-    >>> cost, course.left
-    (Epsilon(value=Fraction(3, 100)), Fraction(97, 100))
-    """
 
-    total: Price
-    """What was charged; once it is turned, the ρ that what was left of it grants."""
-    taken: tuple[Taken, ...] = ()
-    """The steps so far, in order."""
+class Method(Protocol):
+    """One way to make a release, for one request. It reaches neither records nor draws."""
 
     @property
-    def currency(self) -> str:
-        """What steps are paid for in now: ``epsilon`` or ``rho``."""
-        return self.total.field
+    def parts(self) -> tuple[Part, ...]:
+        """All that it may spend, whatever the answers are: this is charged."""
 
     @property
-    def spent(self) -> Fraction:
-        """What the steps cost so far, of the total."""
-        costs = (one.cost for one in self.taken if one.currency == self.currency)
-        return sum(costs, Fraction(0))
+    def questions(self) -> int:
+        """How many questions it asks."""
 
-    @property
-    def left(self) -> Fraction:
-        """What may still be spent."""
-        return self.total.value - self.spent
-
-    def share(self, of: Fraction) -> Fraction:
-        """A share of the total."""
-        return of * self.total.value
-
-    def worth(self, cost: Fraction) -> float:
-        """What a cost is worth as noise, see :func:`worth`."""
-        return worth(self._price(cost))
-
-    def turn(self, delta: Delta) -> Course:
-        """The course that is paid for in ρ from here on: the ρ of what is left of ε, and δ.
-
-        Once: an account of ρ cannot be turned, so δ is not spent twice.
-        """
-        if not isinstance(self.total, Epsilon):
-            raise CrowdtallyError(
-                "what is left of rho would be turned into rho once more: this is a fault of the "
-                "program, and nothing is released."
-            )
-        return replace(self, total=Rho(rho_of(self.left, delta.value)))
-
-    def spend(self, name: str, cost: Fraction, why: str, **facts: Any) -> tuple[Course, Price]:
-        """The course with one more step, and the price to draw its noise with; within the total.
-
-        Every draw takes its price from here, so none can be made that was not counted.
-        """
-        if not isinstance(cost, Fraction) or cost <= 0 or cost > self.left:
-            raise CrowdtallyError(
-                f"the step {name!r} would spend {show(Fraction(cost))} where "
-                f"{show(self.left)} is left of {show(self.total.value)}: this is a fault of the "
-                "program, and nothing is released."
-            )
-        if name in {one.name for one in self.taken}:
-            raise CrowdtallyError(
-                f"the step {name!r} would be taken twice: this is a fault of the program, and "
-                "nothing is released."
-            )
-        taken = Taken(name, cost, why, facts, self.currency)
-        return self._with(taken), self._price(cost)
-
-    def pass_over(self, name: str, why: str) -> Course:
-        """The course with a step that is not taken."""
-        return self._with(Taken(name, Fraction(0), why, currency=self.currency))
-
-    def note(self, **facts: Any) -> Course:
-        """The course with more said about its last step: what was read off its released table."""
-        *before, last = self.taken
-        noted = replace(last, facts={**last.facts, **facts})
-        return replace(self, taken=(*before, noted))
-
-    def _with(self, step: Taken) -> Course:
-        return replace(self, taken=(*self.taken, step))
-
-    def _price(self, cost: Fraction) -> Price:
-        return type(self.total)(cost)
-
-    def as_dict(self) -> dict[str, Any]:
-        """For ``release.json``: the steps, what is left, and the ρ that they are paid out of."""
-        steps = [one.as_dict() for one in self.taken]
-        rho = {} if isinstance(self.total, Epsilon) else {Rho.field: show(self.total.value)}
-        return {"steps": steps, **rho, "unspent": show(self.left)}
-
-
-# What ``auto`` decided once it knew how long the users' rows are: public, like all it rests on.
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Shares of the total that are set aside after step 1; 0 for a step that does not run."""
-
-    bins: Fraction = Fraction(0)
-    """Of the totals of popularity bins."""
-    head: Fraction = Fraction(0)
-    """Of the head, split by context or not."""
-    contexts: Fraction = Fraction(0)
-    """Of the totals of contexts."""
-    tastes: Fraction = Fraction(0)
-    """F: of what users of a context like."""
-    head_rows: Fraction = Fraction(0)
-    """9R: of the head's items by context."""
-
-    @property
-    def total(self) -> Fraction:
-        """All of them."""
-        return self.bins + self.head + self.contexts + self.tastes + self.head_rows
-
-
-@dataclass(frozen=True)
-class Decided:
-    """What was decided once the sizes were released."""
-
-    sizes: Sizes
-    """What they say."""
-    shares: Shares
-    """What is set aside."""
-    light: bool
-    """Whether next to nothing is lost at the best θ: its own formula, and no bins."""
-    small: bool
-    """Whether the domain is so small that interval noise on all of it beats bounding."""
-    split_head: bool
-    """7U: whether the head is measured in each context."""
-    zooms: bool
-    """Whether part of the table's share goes to the items that hold most."""
-    zoom_mass: float
-    """The share of the estimated mass whose items are zoomed."""
-    q: float
-    """Users × ε per context value; 0 where sizes are unreliable."""
-
-    items: int
-    """m."""
-    norm: Norm = "l1"
-    """What is bounded of the rows of the table and of the zoom."""
-    repeats: bool = False
-    """Whether a user may have an item several times."""
-
-    def theta(self, rest: float) -> int:
-        """θ for a table (and zoom) whose price is worth so much ε."""
-        if not self.sizes.reliable:
-            return 1
-        power = power_of(self.norm, repeats=self.repeats)
-        found = best_theta(self.sizes, rest, self.items, light=self.light, power=power)
-        return min(found, largest_theta(self.norm, self.items, repeats=self.repeats))
-
-
-def largest_theta(norm: Norm, items: int, *, repeats: bool) -> int:
-    """The largest θ that may be chosen: no row of ones is longer in L2 than √m.
-
-    >>> largest_theta("l2", 10, repeats=False), largest_theta("l1", 10, repeats=False)
-    (4, 8192)
-    """
-    if norm == "l1" or repeats:
-        return LARGEST_THETA
-    return min(isqrt(items - 1) + 1, LARGEST_THETA)
-
-
-# What a step of a release is: it counts exactly, then releases what it counted, with noise.
-#
-# The two halves are apart because nothing may be drawn before the charge: the first step's counts
-# are made before it, its noise after it. What :meth:`Step.count` returns is private; what
-# :meth:`Step.release` returns may be shown to anyone, and later steps may depend on it.
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The records, ready to be counted."""
-
-    engine: Engine
-    """What runs on them."""
-    prepared: Prepared
-    """The records, matched with the lists, not yet bounded."""
-    held: dict[str, Any] = field(default_factory=dict, repr=False, compare=False, kw_only=True)
-    """What one step computed of them, for the steps after it."""
-
-    def fresh_key(self) -> int:
-        """A sampling key of the OS.
-
-        It has nothing to do with the noise: privacy holds for every fixed key, also for one that
-        leaks into a log.
-        """
-        return secrets.randbits(63)
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What a table is bounded by; published with it."""
-
-    limit: int
-    """l or θ."""
-    scaling: Fraction = Fraction(1)
-    """s, for DPSense-S."""
+    def ask(self) -> Asking:
+        """Begin a conversation."""
 
 
 @dataclass(frozen=True)
 class Released:
-    """What the steps have made so far: all of it noisy, all of it public."""
+    """What was released: all of it noisy, all of it public."""
 
-    tables: tuple[NoisyTable, ...] = ()
-    """The tables, in the order they were drawn."""
-    bounds: Mapping[str, Bound] = field(default_factory=dict)
-    """The bound of each table of counts, as given or as chosen."""
-    other: Mapping[str, Any] | None = None
-    """The mass below the threshold, where items were discovered."""
-    picked: NDArray[np.int64] | None = None
-    """The cells that were selected, where the top items are asked for."""
-    course: Course | None = None
-    """How ``auto`` has spent ε so far."""
-    decided: Decided | None = None
-    """What ``auto`` decided once it knew how long rows are."""
-
-    def table(self, name: str) -> NoisyTable | None:
-        """The table of a step, if it was released."""
-        return next((table for table in self.tables if table.name == name), None)
-
-    def with_tables(self, tables: Sequence[NoisyTable]) -> Released:
-        """With more tables."""
-        return replace(self, tables=(*self.tables, *tables))
+    tables: Tables = ()
+    """All tables, in the order in which they were drawn."""
+    facts: Facts = Facts()
+    """How the method went."""
+    paid_by: str | None = None
+    """The release whose charge paid for it; None of a rehearsal, which cannot be saved."""
 
 
-class Step(Protocol):
-    """One step. Its :meth:`parts` say all that it may spend, whatever earlier steps released.
+class Account:
+    """What was charged and is not yet spent."""
 
-    The first step of ``auto`` is charged for all of them; the others have no parts of their own.
-    """
+    def __init__(self, reservation: Reservation) -> None:
+        """What a durable reservation lists; see :meth:`of`."""
+        if not isinstance(reservation, Reservation):
+            raise CrowdtallyError(
+                "noise would be drawn without a charge in a ledger. This is a bug in Crowdtally. "
+                "Nothing was released."
+            )
+        self._open(reservation.charge.parts, reservation.charge.release_id)
 
-    def parts(self) -> Sequence[Part]:
-        """What the ledger is told about it."""
+    @classmethod
+    def of(cls, reservation: Reservation) -> Account:
+        """The account that a durable reservation opens; nothing else can."""
+        return cls(reservation)
 
-    def count(self, reading: Reading, released: Released) -> Read[Any]:
-        """Read the records. Draws nothing but a sampling key."""
+    def _open(self, parts: Sequence[Part], release: str | None) -> None:
+        self.release = release
+        """The release that was charged."""
+        only = parts[0]
+        self._whole = only if only.mechanism == WHOLE else None
+        names = parts if self._whole is None else only.parameters["parts"]
+        self._left = Counter(map(self._known, names))
+        self._spent: list[Part] = []
 
-    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
-        """Draw the noise; everything returned is public."""
+    def pay(self, question: Question) -> None:
+        """Take the price of a question off the account, before its noise is drawn.
+
+        Each part is spent once, at its own price. A charge that is stated as one whole lists the
+        names of its parts; what they cost together is converted to ε and δ and stays below it.
+        """
+        parts = question.parts()
+        if not parts and not any(part.mechanism == IN_STEPS for part in self._spent):
+            raise _not_charged(question)
+        for part in parts:
+            if not self._left[self._known(part)]:
+                raise _not_charged(question)
+            self._left[self._known(part)] -= 1
+            self._spent.append(part)
+        if self._whole is not None and not self._covered(self._whole):
+            raise _not_charged(question)
+
+    def _known(self, part: Part | str) -> tuple[Any, ...]:
+        """By what a part is known: its name and price, or its name where the charge has no more."""
+        if isinstance(part, str):
+            return (part,)
+        if self._whole is not None:
+            return (part.name,)
+        return part.name, part.epsilon, part.rho, part.delta
+
+    def _covered(self, whole: Part) -> bool:
+        """Whether what was spent so far is within a charge that is stated as one whole."""
+        spent, most = Charge.by_rho(whole.name, self._spent).loss, whole.loss
+        if spent.epsilon or spent.rho > Fraction(whole.parameters["rho"]):
+            return False
+        return spent.delta + delta_of(spent.rho, most.epsilon) <= most.delta
 
 
-Stage = Callable[[str], None]
-"""Is told what is being done, in words that any request of this kind would have."""
+def _not_charged(question: Question) -> CrowdtallyError:
+    return CrowdtallyError(
+        f"the question {question.name!r} costs what was not charged, or what is spent already. "
+        "This is a bug in Crowdtally. Nothing was released."
+    )
 
 
-def finish(
-    steps: Sequence[Step],
-    counted: Read[Any],
-    reading: Reading,
-    draws: Draws,
-    stage: Stage = lambda _: None,
+class Conversation:
+    """A method, and the records that it never sees."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        count: Callable[[Question], Read[Any]],
+        progress: Progress = lambda _: None,
+    ) -> None:
+        """Count the first question: every record is read, and nothing is charged."""
+        self._asking, self._count, self._progress = asking, count, progress
+        self._question = next(asking)
+        self._counted = count(self._question)
+
+    @property
+    def dropped(self) -> Dropped:
+        """The rows that the first question could not use; for the curator alone."""
+        return self._counted.dropped
+
+    def finish(self, account: Account, draws: Draws) -> Released:
+        """Pay, draw, answer and count, until the method has no more questions."""
+        tables: Tables = ()
+        while True:
+            self._progress(f"drawing noise for {self._question.name}")
+            account.pay(self._question)
+            answer = self._question.draw(self._counted.found, draws)
+            tables += answer.tables
+            try:
+                self._question = self._asking.send(answer)
+            except StopIteration as end:
+                return Released(tables, end.value, account.release)
+            self._progress(f"counting for {self._question.name}")
+            self._counted = self._count(self._question)
+
+
+def converse(
+    asking: Asking, count: Callable[[Question], Read[Any]], account: Account, draws: Draws
 ) -> Released:
-    """All that the steps release; ``counted`` is what the first of them counted."""
-    first, *later = steps
-    stage(f"drawing noise for {_named(first)}")
-    released = first.release(counted, Released(), draws)
-    for step in later:
-        stage(f"counting for {_named(step)}")
-        read = step.count(reading, released)
-        stage(f"drawing noise for {_named(step)}")
-        released = step.release(read, released, draws)
-    return released
-
-
-def _named(step: Step) -> str:
-    return getattr(step, "name", None) or " and ".join(part.name for part in step.parts())
+    """A whole conversation at once."""
+    return Conversation(asking, count).finish(account, draws)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,6 @@ class Dataset:
     """The name to charge under, and what the records are read from."""
 
     name: str
-    """The dataset's name in the ledger."""
     sources: tuple[str, ...]
     """Resolved names of the records' files or table; none for records held in memory."""
     chosen: bool
@@ -99,11 +98,9 @@ def _label(sources: Sources) -> str | None:
 
 def _files(name: str) -> set[str]:
     """The files of a dataset that is named after a pattern of files."""
-    return set(_matches(name)) if glob.has_magic(name) and "://" not in name else set()
-
-
-def _matches(pattern: str) -> Iterator[str]:
-    return (str(Path(path).resolve()) for path in glob.iglob(pattern, recursive=True))
+    if not glob.has_magic(name) or "://" in name:
+        return set()
+    return {str(Path(path).resolve()) for path in glob.iglob(name, recursive=True)}
 
 
 def _refuse(label: str, datasets: list[str]) -> None:

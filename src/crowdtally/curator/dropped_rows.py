@@ -7,7 +7,7 @@ so, or where ``--most-dropped`` (or ``--strict``) was given: both before anythin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from crowdtally.core.numbers import show
@@ -69,7 +69,8 @@ def _option(most: Fraction) -> str:
 
 def _ask(dropped: Dropped, request: Request, confirm: Confirm, reasons: Sequence[Reason]) -> None:
     lost = _lost(dropped)
-    because = "".join(f"\n  {reason.rows} because of {_named(reason)}" for reason in _most(reasons))
+    most = sorted((one for one in reasons if one.rows), key=lambda one: -one.rows)
+    because = "".join(f"\n  {one.rows} because of {one.role} {one.name!r}" for one in most)
     hopeless = "".join(
         f"\nNo row matches the list of {reason.name!r}: compare its spelling and its type."
         for reason in reasons
@@ -86,14 +87,6 @@ def _ask(dropped: Dropped, request: Request, confirm: Confirm, reasons: Sequence
             "charged and nothing was released. `crowdtally inspect` says more about the rows; "
             "--yes answers beforehand."
         )
-
-
-def _most(reasons: Sequence[Reason]) -> Iterator[Reason]:
-    yield from sorted((r for r in reasons if r.rows), key=lambda reason: -reason.rows)
-
-
-def _named(reason: Reason) -> str:
-    return f"{reason.role} {reason.name!r}"
 
 
 def _words(dropped: Dropped, request: Request) -> str:
@@ -116,8 +109,7 @@ def _tell_dropped(dropped: Dropped, request: Request, tell: Tell) -> None:
         if not dropped.rows:
             _tell_empty(request, tell)
         return
-    words = _words(dropped, request)
-    tell(f"Dropped, {words} (for your eyes only: the release does not say so).")
+    tell(f"Dropped, {_words(dropped, request)} (for your eyes only: the release does not say so).")
     if dropped.inexact:
         tell(
             f"Of the rows, {dropped.inexact} hold a number that is not exact in a column without a "

@@ -42,14 +42,12 @@ class Unmatched:
     """The values of a public list that no row has."""
 
     listed: int
-    """How many values the list has."""
     missing: int
     """How many of them no row has."""
     examples: tuple[str | int, ...]
     """The first few of these, in the list's order."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {"listed": self.listed, "missing": self.missing, "examples": list(self.examples)}
 
 
@@ -67,7 +65,6 @@ class Reason:
     """What its list has and no row does; None where it has no list, or was not looked for."""
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         found = None if self.unmatched is None else self.unmatched.to_dict()
         return {"role": self.role, "name": self.name, "rows": self.rows, "list": found}
 
@@ -181,19 +178,13 @@ class Bucket:
     """The users who have between so and so many records."""
 
     least: int
-    """The fewest records of its users."""
     most: int
-    """The most."""
     users: int
-    """How many users."""
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """What one bound keeps."""
-
     limit: int
-    """The bound."""
     kept: int
     """Records that are within it."""
     cut: int
@@ -213,7 +204,6 @@ class Spread:
 
     @classmethod
     def of(cls, sums: RowSums, counted: str) -> Spread:
-        """From the sums of the users' rows."""
         pairs = zip(sums.sums.tolist(), sums.users.tolist(), strict=True)
         return cls(dict(sorted(pairs)), counted)
 
@@ -224,7 +214,6 @@ class Spread:
 
     @property
     def records(self) -> int:
-        """All their records."""
         return sum(number * users for number, users in self.users_with.items())
 
     def buckets(self) -> list[Bucket]:
@@ -446,7 +435,6 @@ class Inspection:
     """The bound that was asked for, or that would be the largest candidate; None where nobody is
     bounded."""
     bounding: str
-    """The rule that would bound users."""
     types: Mapping[str, str]
     """The types that undeclared columns have in these rows, by the names that declare them."""
     who: str = "user"
@@ -465,7 +453,6 @@ class Inspection:
         return wrapped(in_python("\n".join(lines(self.to_dict()))))
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "warning": WARNING,
             "rows": self.dropped.rows,

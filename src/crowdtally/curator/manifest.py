@@ -24,11 +24,10 @@ from crowdtally.curator.dataset import Dataset
 from crowdtally.curator.request.method import Method
 from crowdtally.curator.request.request import Request
 from crowdtally.curator.request.table_specs import Paid
+from crowdtally.errors import CrowdtallyError
 from crowdtally.format import SCHEMA
 from crowdtally.format.manifest import promise
 from crowdtally.ledger import Asked, Loss, Reservation
-
-# What a release says about itself.
 
 _LISTED = 10_000
 _ORDER = (
@@ -77,21 +76,23 @@ def describe(
 
     ``said`` is what was ``declared``. The ledger's sums are short by its own rule.
     """
-    bounds = {
-        table: {"bound": bound.limit, "scaling": show(bound.scaling)}
-        for table, bound in released.bounds.items()
-    }
+    release, went = reservation.charge.release_id, released.facts.as_dict()
+    if released.paid_by != release:
+        raise CrowdtallyError(
+            "the tables of a release were drawn, and not for its charge. This is a bug in "
+            "Crowdtally. Nothing was released."
+        )
     facts = {
         **said,
-        "id": reservation.charge.release_id,
-        "method": said["method"] | {"bounds": bounds},
+        "id": release,
+        "method": said["method"] | {"bounds": went.get("bounds", {})},
         "tables": [table.description() for table in released.tables],
         "domain": _domain(request, released),
         "charged": _charged(request, dataset, reservation),
     }
-    facts |= {"other": dict(released.other)} if released.other is not None else {}
+    facts |= {"other": went["other"]} if "other" in went else {}
     return {name: facts[name] for name in _ORDER if name in facts} | _auto(
-        request.method.rule, released
+        request.method.rule, went.get("auto", {})
     )
 
 
@@ -134,18 +135,12 @@ def _counted(method: Method) -> str:
     return "users" if method.discover or once else method.what
 
 
-def _auto(rule: Rule, released: Released) -> dict[str, Any]:
+def _auto(rule: Rule, course: Mapping[str, Any]) -> dict[str, Any]:
     """How ``auto`` spent ε, step by step; nothing where a method was named."""
-    if not isinstance(rule, Auto) or released.course is None:
+    if not isinstance(rule, Auto):
         return {}
-    return {
-        "auto": {
-            "for": rule.aim,
-            "repeats": rule.repeats,
-            "context_per_user": list(rule.per_user),
-            **released.course.as_dict(),
-        }
-    }
+    told = {"for": rule.aim, "repeats": rule.repeats, "context_per_user": list(rule.per_user)}
+    return {"auto": {**told, **course}}
 
 
 def _guarantee(request: Request) -> dict[str, Any]:
@@ -176,8 +171,7 @@ def _records(records: Records) -> dict[str, Any]:
         facts["bounded"] = {"to": records.bounded_to, "cells_once": records.cells_once}
     if records.quantity is None:
         return facts
-    quantity = {"column": records.quantity.column, "most": records.quantity.most}
-    return facts | {"quantity": quantity}
+    return facts | {"quantity": {"column": records.quantity.column, "most": records.quantity.most}}
 
 
 def _method(method: Method, record_id: str | None) -> dict[str, Any]:
@@ -228,8 +222,7 @@ def _found(name: str, released: Released) -> set[Any]:
     found = set[Any]()
     for table in released.tables:
         if name in table.layout.names:
-            every = np.arange(table.layout.size)
-            found.update(table.layout.columns(every)[name].tolist())
+            found.update(table.layout.columns(np.arange(table.layout.size))[name].tolist())
     return found
 
 
@@ -275,12 +268,7 @@ def asked_of(
 ) -> Asked:
     """What the ledger keeps of a request.
 
-    Args:
-        request: every public parameter.
-        source: the records' label.
-        output: the folder to make; None for one that goes with the program.
-        purpose: what for, in the curator's words.
-        request_id: the key of a request that may be made again.
+    ``source`` is the records' label, ``output`` None for a folder that goes with the program.
     """
     folder = None if output is None else str(output.parent.resolve() / output.name)
     return Asked(source, folder, parameters(request), purpose, request_id)
@@ -322,7 +310,6 @@ def _given(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _asked_records(request: Request) -> dict[str, Any]:
-    """Which columns, rows and other tables."""
     records, person = request.records, request.records.same_person
     expression = records.item_expression
     joined = [
@@ -356,7 +343,6 @@ def _asked_records(request: Request) -> dict[str, Any]:
 
 
 def _asked_method(method: Method) -> dict[str, Any]:
-    """How users are bounded, and what is counted."""
     rule = method.rule
     if isinstance(rule, Auto):
         return _asked_auto(method.what, rule)

@@ -1,11 +1,11 @@
 """The main line: from records to a release, on one page.
 
-One charge, then steps of *bound → count → noise*, then one folder, written whole or not at all.
-The order is the guarantee: nothing is drawn before the charge and the entry that says so are
-durable, nobody can find the folder before the ledger has it marked as published, and a failure in
-between stays charged. The exact counts of the first step come before the charge: they draw nothing,
-and they read every record, so that a damaged source costs nothing. A request with an id is looked
-up before all that: made again, it is charged once and drawn once. ``ledger/ledger.md`` argues why.
+One conversation, one charge, then one folder, written whole or not at all. The order is the
+guarantee: nothing is drawn before the charge and the entry that says so are durable, nobody can
+find the folder before the ledger has it marked as published, and a failure in between stays
+charged. The first question is counted before the charge: that draws nothing, and it reads every
+record, so that a damaged source costs nothing. A request with an id is looked up before all that:
+made again, it is charged once and drawn once. ``ledger/ledger.md`` argues why.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from crowdtally.curator.converse import Reading, Released, Stage, finish
+from crowdtally.curator.converse import Account, Conversation, Progress
+from crowdtally.curator.counting.count import Reading, count
 from crowdtally.curator.dataset import Dataset, counts_rho, tell_standing, tell_unspent
 from crowdtally.curator.dropped_rows import Confirm, Tell, settle_dropped
 from crowdtally.curator.failures import making, marking, placing, reading, reserving, starting
 from crowdtally.curator.inspect import reasons
 from crowdtally.curator.manifest import asked_of, declared, describe, versions
-from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.method import charge_of, method_of
 from crowdtally.curator.repeat import show_again, unless_made_meanwhile
 from crowdtally.curator.request.request import Request
 from crowdtally.format import Published, staging
@@ -43,16 +44,12 @@ class Outside:
     target: Path
     """The folder to make."""
     ledger: Ledger
-    """Where to charge."""
     draws: Draws
-    """Where randomness comes from."""
     tell: Tell
-    """Says something to the curator."""
     start_engine: Callable[[], Engine] = DuckDBEngine
-    """What opens the engine that counts."""
     confirm: Confirm | None = None
     """Asks the curator where most rows would be dropped; None: nobody is asked."""
-    stage: Stage = lambda _: None
+    stage: Progress = lambda _: None
     """Is told what is being done, by public names alone."""
     new_dataset: bool = False
     """Whether to make the dataset in the ledger if there is none."""
@@ -66,9 +63,9 @@ class Outside:
 
 def publish(request: Request, outside: Outside) -> Published:
     """Make the release that ``request`` describes in a new folder."""
-    began, unit, steps = datetime.now(UTC), request.records.unit, steps_of(request)
+    began, unit, method = datetime.now(UTC), request.records.unit, method_of(request)
     ledger, to = outside.ledger, outside.dataset
-    charge = charge_of(request, steps, versions(), by_rho=counts_rho(ledger, to.name))
+    charge = charge_of(request, method, versions(), by_rho=counts_rho(ledger, to.name))
     target, key = outside.target, outside.request_id
     asked = asked_of(
         request, source=to.source, output=None if outside.temporary else target,
@@ -92,9 +89,11 @@ def publish(request: Request, outside: Outside) -> Published:
         with reading():  # every record, once: damage shows here, and nothing is charged
             prepared = prepare(engine, request.records, request.lists, request.sources)
             records = Reading(engine, prepared)  # (user, cell[, id])
-            counted = steps[0].count(records, Released())  # exact counts; no noise is drawn
+            talk = Conversation(  # the first question is counted exactly; no noise is drawn
+                method.ask(), partial(count, records=records), outside.stage
+            )
             settle_dropped(  # too many: refused, or asked about while it costs nothing
-                counted.dropped, request, outside.tell, outside.confirm,
+                talk.dropped, request, outside.tell, outside.confirm,
                 lambda: reasons(engine, prepared, request.sources),
             )  # fmt: skip
         outside.stage("charging")
@@ -107,7 +106,7 @@ def publish(request: Request, outside: Outside) -> Published:
             tell_standing(reservation, outside.tell)
             ledger.start_drawing(reservation.id, staged=staged.path)  # durable; one run gets it
         with making(reservation, staged, key):
-            released = finish(steps, counted, records, outside.draws, outside.stage)  # with noise
+            released = talk.finish(Account.of(reservation), outside.draws)  # with noise
             outside.stage("writing")
             metadata = describe(said, request, to, reservation, released)
             digest = staged.write(metadata, released.tables)  # under a temporary name

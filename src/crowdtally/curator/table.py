@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,15 +44,12 @@ class Table:
     cells: Layout
     """The public cells that are counted."""
     price: Price
-    """What it costs."""
     bound: int
     """What one user can change in its counts, in L1, in units; see :attr:`settled`."""
     unit: Fraction = Fraction(1)
     """What one unit means as a count."""
     transform: Transform = Untransformed()  # noqa: RUF009 - frozen and without fields
-    """What is published instead of cells."""
     publishing: Publishing = Dense()  # noqa: RUF009
-    """Which noisy counts are published."""
     settled: bool = True
     """Whether bound and unit are known; else they are the most that a private choice may take."""
     squared: int | None = None
@@ -89,7 +86,6 @@ class Table:
 
     @property
     def law(self) -> CellNoise:
-        """The law of its noise."""
         return noise_of(self, self.price)
 
     @cached_property
@@ -115,6 +111,10 @@ class Table:
 
     def charge(self) -> Part:
         """What the ledger is told about it."""
+        return self._charge
+
+    @cached_property
+    def _charge(self) -> Part:  # a rehearsal pays it thousands of times
         return noise_part(self.part, self, self.price, settled=self.settled)
 
     def publish(self, counts: Counts, draws: Draws) -> NoisyTable:
@@ -126,8 +126,7 @@ class Table:
         """
         made = self.transform.apply(counts, self.cells)
         self._check(made)
-        charged = Charged(made, self.price, self.keeping, self.tree)
-        noisy = self.publishing.draw(charged, draws)
+        noisy = self.publishing.draw(Charged(made, self.price, self.keeping, self.tree), draws)
         facts = {"transform": self.transform.facts(), **noisy.facts}
         return NoisyTable(self.name, self.layout, noisy.values, self.law, facts, cells=noisy.cells)
 
@@ -158,14 +157,20 @@ class Table:
 class Measured:
     """One table of distinct users, before any record is read."""
 
+    settled: ClassVar[bool] = True
+    l1_bound: ClassVar[int] = 1
+    """What one user changes every cell by at most, and the norm of the noise with it."""
+    unit: ClassVar[Fraction] = Fraction(1)
+    keeping: ClassVar[Keeping] = Keeping()
+    transform: ClassVar[Transform] = Untransformed()
+    publishing: ClassVar[Publishing] = Dense()
+
     name: str
-    """Its name, which is its file's."""
     part: str
     """The part of the split that pays for it."""
     layout: Layout
     """The public cells that are counted and published, all of them."""
     price: Epsilon
-    """What it costs."""
     phantoms: int = 0
     """D: cells of true count 0 that are drawn beside the others, and show the common shift."""
     blocks: int = 1
@@ -174,22 +179,15 @@ class Measured:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What else its entry in ``release.json`` says."""
 
-    transform: Transform = field(default=Untransformed(), init=False)
-    """Cells are published as they are."""
-    publishing: Publishing = field(default=Dense(), init=False)
-    """Every cell is published."""
-
     def __post_init__(self) -> None:
         if self.layout.size % self.blocks:
             raise self._broken(f"{self.blocks} blocks that do not divide them")
 
     def priced(self, price: Price) -> Measured:
-        """The same table for another price."""
         return replace(self, price=pure(price))
 
     @property
     def epsilon(self) -> Epsilon:
-        """What it costs."""
         return self.price
 
     @property
@@ -197,32 +195,11 @@ class Measured:
         """The cells that are counted: those that are published."""
         return self.layout
 
-    @property
-    def settled(self) -> bool:
-        """Nothing about it is chosen."""
-        return True
-
-    @property
-    def l1_bound(self) -> int:
-        """What one user changes every cell by at most, and the norm of the noise with it."""
-        return 1
-
-    @property
-    def unit(self) -> Fraction:
-        """What one counted user means as a count."""
-        return Fraction(1)
-
     @cached_property
     def law(self) -> IntervalNoise:
-        """The law of its noise."""
         return IntervalNoise(
             self.price.value, self.layout.size // self.blocks, self.phantoms, blocks=self.blocks
         )
-
-    @property
-    def keeping(self) -> Keeping:
-        """All cells."""
-        return Keeping()
 
     @property
     def expected_empty(self) -> float:
@@ -230,20 +207,13 @@ class Measured:
         return float(self.layout.size)
 
     def charge(self) -> Part:
-        """What the ledger is told about it."""
         parameters = {"range_bound": 1, "cells": self.layout.size, "phantoms": self.phantoms}
-        return Part(self.part, self.price, self.law.kind, parameters | self._blocks())
-
-    def _blocks(self) -> dict[str, int]:
-        return {"blocks": self.blocks} if self.blocks > 1 else {}
+        if self.blocks > 1:
+            parameters["blocks"] = self.blocks
+        return Part(self.part, self.price, self.law.kind, parameters)
 
     def publish(self, counted: Memberships, draws: Draws) -> NoisyTable:
-        """The table with its noise; it stops where the counts are not those it was charged for.
-
-        Args:
-            counted: the distinct users of every cell.
-            draws: where the noise comes from.
-        """
+        """The table with its noise; it stops where the counts are not those it was charged for."""
         if not isinstance(counted, Memberships):
             raise self._broken(f"counts that are not of distinct users ({type(counted).__name__})")
         if counted.size != self.layout.size:
@@ -282,12 +252,7 @@ class MembersTable(Table):
     """A table whose counts are memberships."""
 
     def publish(self, counts: Counts | Memberships, draws: Draws) -> NoisyTable:
-        """The table with its noise; it stops where the counts are not those it was charged for.
-
-        Args:
-            counts: the distinct users of every cell.
-            draws: where the noise comes from.
-        """
+        """The table with its noise; it stops where the counts are not those it was charged for."""
         if not isinstance(counts, Memberships):
             raise self._broken("counts that are not of distinct users")
         users = Counts(
@@ -301,13 +266,7 @@ def members_table(
 ) -> Measured | MembersTable:
     """The table of distinct users for a price: interval noise for ε, Gaussian noise for ρ.
 
-    Args:
-        name: of the table.
-        part: of the split.
-        layout: the cells.
-        price: what it costs.
-        phantoms: of interval noise.
-        blocks: how many groups of users there are, each user in one; see :class:`Measured`.
+    ``blocks`` is how many groups of users there are, each user in one; see :class:`Measured`.
     """
     if isinstance(price, Epsilon):
         return Measured(name, part, layout, price, phantoms, blocks)

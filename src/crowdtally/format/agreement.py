@@ -25,7 +25,6 @@ from crowdtally.core.layout import (
     STEPS,
     TASTES,
     TASTES_AGAIN,
-    TableKind,
     added,
 )
 from crowdtally.core.numbers import show
@@ -77,7 +76,8 @@ def auto_disagreements(
         yield "its cells are discovered, which auto does not do"
         return
     yield from _auto_tables_there({table.name for table in tables}, domain)
-    yield from _auto_declared(auto, domain)
+    if set(auto.context_per_user) not in (set(), {one.name for one in domain.contexts}):
+        yield "auto.context_per_user names some of the contexts: it must be all of them, or none"
     yield from _steps(auto, tables)
     yield from _auto_cost(auto, Guarantee.from_json(metadata["guarantee"]))
     yield from _bounds(MethodFacts.from_json(metadata["method"]), tables)
@@ -90,7 +90,8 @@ def _auto_tables_there(names: set[str], domain: PublicDomain) -> Iterator[str]:
     main = {ITEMS.name, EDGES.name} if domain.has_items else {CELLS.name}
     if not domain.contexts:
         main -= {EDGES.name}
-    allowed = {kind.name for kind in STEPS if domain.contexts or not _is_in_context(kind)}
+    in_context = ("contexts", "items in context", "own in context")
+    allowed = {kind.name for kind in STEPS if domain.contexts or kind.over not in in_context}
     if SIZES.name not in names or len(names & main) != 1 or not names <= allowed | main:
         yield (
             f"its tables are {', '.join(sorted(names))}, and auto makes {SIZES.name}, one of "
@@ -98,19 +99,9 @@ def _auto_tables_there(names: set[str], domain: PublicDomain) -> Iterator[str]:
         )
 
 
-def _is_in_context(kind: TableKind) -> bool:
-    return kind.over in ("contexts", "items in context", "own in context")
-
-
-def _auto_declared(auto: AutoFacts, domain: PublicDomain) -> Iterator[str]:
-    contexts = {one.name for one in domain.contexts}
-    if auto.context_per_user and set(auto.context_per_user) != contexts:
-        yield "auto.context_per_user names some of the contexts: it must be all of them, or none"
-
-
 def _steps(auto: AutoFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
     """Every table is that of a step at the same cost."""
-    yield from _twice(auto)
+    yield from _doubled("auto took the step", [step.name for step in auto.taken])
     steps = {step.name: step.cost for step in auto.taken}
     costs = added({table.name: table.price.value for table in tables})
     for name in sorted(steps.keys() - costs.keys()):
@@ -123,12 +114,6 @@ def _steps(auto: AutoFacts, tables: Sequence[TableFacts]) -> Iterator[str]:
     paid_in = {table.name: table.price.field for table in tables}
     if any(step.paid_in != paid_in.get(step.name, step.paid_in) for step in auto.taken):
         yield "a step of auto is paid for in epsilon and its table in rho, or the other way round"
-
-
-def _twice(auto: AutoFacts) -> Iterator[str]:
-    for name, times in Counter(step.name for step in auto.taken).items():
-        if times > 1:
-            yield f"auto took the step {name!r} {times} times"
 
 
 def _auto_cost(auto: AutoFacts, promised: Guarantee) -> Iterator[str]:
@@ -235,7 +220,7 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
     """What does not agree, in words; the metadata has the shape that ``fields`` declares."""
     names = [table["name"] for table in metadata["tables"]]
     domain = PublicDomain.from_json(metadata["domain"])
-    yield from _doubled("the table", names)
+    yield from _doubled("it names the table", names)
     yield from _lists(domain)
     if not is_auto(metadata):
         yield from _tables_there(metadata, domain, set(names))
@@ -256,14 +241,14 @@ def disagreements(metadata: Mapping[str, Any]) -> Iterator[str]:
             yield f"tables[{place}] ({facts['name']}) {fault}"
 
 
-def _doubled(what: str, names: list[str]) -> Iterator[str]:
+def _doubled(done: str, names: list[str]) -> Iterator[str]:
     for name, times in Counter(names).items():
         if times > 1:
-            yield f"it names {what} {name!r} {times} times"
+            yield f"{done} {name!r} {times} times"
 
 
 def _lists(domain: PublicDomain) -> Iterator[str]:
-    yield from _doubled("the column", domain.names)
+    yield from _doubled("it names the column", domain.names)
     for one in domain.lists:
         if one.name in RESERVED:
             yield f"the domain has a column {one.name!r}, which is a column of every table"
@@ -455,11 +440,8 @@ def _found(table: TableFacts, lists: Sequence[PublicList]) -> Iterator[str]:
     most = prod(one.length for one in lists)
     alone = [one.length for one in lists if one.tables == (table.name,)]
     if table.cells > most or table.cells < max(alone, default=0):
-        yield f"has {table.cells} cells, and its columns have {_lengths(lists)} values"
-
-
-def _lengths(lists: Sequence[PublicList]) -> str:
-    return " × ".join(str(one.length) for one in lists)
+        lengths = " × ".join(str(one.length) for one in lists)
+        yield f"has {table.cells} cells, and its columns have {lengths} values"
 
 
 def _transform(table: TableFacts, domain: PublicDomain) -> Iterator[str]:

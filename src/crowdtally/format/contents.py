@@ -57,28 +57,21 @@ class Factor(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The values of a list."""
-
     over: PublicList
-    """The list."""
 
     @property
     def columns(self) -> Mapping[str, str | None]:
-        """The one column."""
         return {self.over.name: self.over.kind}
 
     @property
     def length(self) -> int:
-        """How many values there are."""
         return self.over.length
 
     @cached_property
     def places(self) -> dict[Any, int]:
-        """The position of every value."""
         return {value: place for place, value in enumerate(self.over.values or ())}
 
     def codes(self, rows: Block) -> Codes:
-        """The positions of the rows' values."""
         column = rows[self.over.name]
         found = (self.places.get(value, NO_CELL) for value in column.tolist())
         return np.fromiter(found, dtype=np.int64, count=len(column))
@@ -89,18 +82,15 @@ class Nodes:
     """The nodes of a dyadic tree over a list: level, place, and the first and last value below."""
 
     over: PublicList
-    """The list."""
 
     @property
     def columns(self) -> Mapping[str, str | None]:
-        """Four columns."""
         name, kind = self.over.name, self.over.kind
         kinds = {"level": "integer", "place": "integer", "first": kind, "last": kind}
         return {f"{name}_{part}": one for part, one in kinds.items()}
 
     @property
     def length(self) -> int:
-        """How many nodes there are."""
         return DyadicAxis(self.over.length).nodes
 
     def codes(self, rows: Block) -> Codes:
@@ -131,19 +121,15 @@ class Numbers:
 
     @property
     def columns(self) -> Mapping[str, str | None]:
-        """The one column."""
         return {self.name: "integer"}
 
     def codes(self, rows: Block) -> Codes:
-        """The numbers themselves."""
         numbers = rows[self.name]
         return np.where((numbers >= 0) & (numbers < self.length), numbers, NO_CELL)
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells of a table."""
-
     factors: tuple[Factor, ...]
     """The parts of a cell's name, in the order of the columns."""
     pairs: bool = False
@@ -178,7 +164,6 @@ class Cells:
         return prod(factor.length for factor in self.factors[: len(self.factors) - self.whole])
 
     def codes(self, rows: Block) -> list[Codes]:
-        """The rows' codes, slowest factor first."""
         found = [factor.codes(rows) for factor in self.factors]
         if not self.pairs:
             return found
@@ -187,7 +172,6 @@ class Cells:
 
 
 def cells_of(table: TableFacts, domain: PublicDomain) -> Cells:
-    """The cells of a table."""
     transform = table.transform
     if transform.kind == "sketch":
         return Cells((Numbers("row", transform.rows), Numbers("bucket", transform.buckets)))
@@ -271,7 +255,6 @@ def _filled(folder: Path, listed: PublicList) -> PublicList:
 
 
 def _column(path: Path, name: str) -> list[Any]:
-    """All values of one column."""
     values = list[Any]()
     for block in tables.read(path, [name], tables.opened(path).rows):
         if np.ma.is_masked(block[name]):
@@ -450,10 +433,7 @@ def digest_of(path: Path) -> str:
             f"{str(path.parent)!r} lacks its table {path.name!r}: copy the whole folder."
         ) from None
     except OSError as error:
-        raise InputError(
-            f"{str(path)!r} cannot be read: {error.strerror or 'unknown reason'}. Check its "
-            "permissions and the disk."
-        ) from error
+        raise files.unreadable(path, error) from error
     if time.time_ns() - max(identity[-2:]) > _SETTLED:
         _digests[path] = identity, digest
     return digest

@@ -148,8 +148,6 @@ def _field(name: str, kind: str, values: list[Any] | None, required: bool) -> di
     return {"name": name, "type": TYPES[kind], **described, "constraints": constraints}
 
 
-# ``datapackage.json`` is the file that was released, and says what ``release.json`` says.
-
 _TEXT = Leaf("a text", is_text)
 _PACKAGE = Fields(
     {
@@ -197,10 +195,7 @@ def _bytes(path: Path, sha256: str) -> bytes:
             f"{str(path.parent)!r} lacks its {FILE!r}: copy the whole folder."
         ) from None
     except OSError as error:
-        raise InputError(
-            f"{str(path)!r} cannot be read: {error.strerror or 'unknown reason'}. Check its "
-            "permissions and the disk."
-        ) from error
+        raise files.unreadable(path, error) from error
     if hashlib.sha256(found).hexdigest() != sha256:
         raise damaged(path, "it is not the file that was released (its SHA-256 is another)")
     return found

@@ -1,4 +1,4 @@
-"""Staged write, copy."""
+"""A release is written to its folder whole, or not at all."""
 
 from __future__ import annotations
 
@@ -9,25 +9,16 @@ import secrets
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 from crowdtally.core import files
-from crowdtally.core import files as durable
-from crowdtally.core import files as regular
-from crowdtally.errors import CrowdtallyError, InputError, UsageError
-from crowdtally.format import datapackage, parse
-from crowdtally.format import tables as footer
+from crowdtally.errors import CrowdtallyError, UsageError
+from crowdtally.format import datapackage
 from crowdtally.format import tables as parquet
-from crowdtally.format.contents import check_table
-from crowdtally.format.manifest import PublicDomain, TableFacts, damaged
 from crowdtally.format.parse import sealed
 from crowdtally.format.tables import NoisyTable
-from crowdtally.format.withdrawal import FILE as NOTE
-from crowdtally.format.withdrawal import note_to_copy
-
-# A release is written to its folder whole, or not at all.
 
 _LEAST_ROOM = 1 << 18
 
@@ -37,7 +28,6 @@ class Staged:
 
     def __init__(self, path: Path, target: Path) -> None:
         self.path = path
-        """Where to write."""
         self.in_place = False
         """Whether it has its final name."""
         self.awaited = False
@@ -69,7 +59,7 @@ class Staged:
         """
         try:
             blocks = {table.name: table.blocks() for table in tables}
-            columns = parquet.write(self.path, blocks, footer.notes(metadata))
+            columns = parquet.write(self.path, blocks, parquet.notes(metadata))
             for facts, table in zip(metadata["tables"], tables, strict=True):
                 facts["rows"] = len(table.values)
                 facts["sha256"] = files.digest(self.path / facts["file"])
@@ -219,96 +209,3 @@ def temporary_target() -> tuple[Path, object]:
     """A place for a release that was not given a folder, and what keeps it alive."""
     folder = _Kept()
     return folder.path / "release", folder
-
-
-# A copy of a release holds what was released, and nothing that its folder merely leads to.
-#
-# A folder from somebody else may have links to any file of whoever copies it, and files may
-# change while they are copied. So it is the copies that are looked at, before they get their
-# name.
-
-_ANOTHER = "it is not the file that was released (its SHA-256 is another)"
-
-
-class Opened(Protocol):
-    """A release that was opened: what it must be known by."""
-
-    @property
-    def folder(self) -> Path:
-        """Where it lies."""
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """``release.json``."""
-
-    @property
-    def sha256(self) -> str | None:
-        """Of the bytes of ``release.json``, where they were read."""
-
-    @property
-    def id(self) -> str:
-        """What the ledger knows it by."""
-
-    @property
-    def domain(self) -> PublicDomain:
-        """The public lists."""
-
-    @property
-    def tables(self) -> tuple[TableFacts, ...]:
-        """What it says about each table."""
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The names of its files."""
-
-
-def copy_files(published: Opened, folder: Path) -> None:
-    """Copy the files of a release, and its note, into a folder that nobody sees yet.
-
-    Raises:
-        InputError: a file is missing, or its copy is not what was released.
-        OSError: the disk does not take a copy.
-    """
-    for name in published.files:
-        try:
-            source = regular.open_regular(published.folder / name)
-        except OSError:
-            raise InputError(
-                f"{str(published.folder)!r} lacks its {name!r}, or it is not a regular file that "
-                "can be read: copy the whole folder."
-            ) from None
-        with source, open(folder / name, "xb") as copy:
-            shutil.copyfileobj(source, copy)
-        durable.flush(folder / name)
-    for name in _others(published, folder):
-        raise damaged(published.folder / name, _ANOTHER)
-    _copy_note(published, folder)
-
-
-def _others(published: Opened, folder: Path) -> Iterator[str]:
-    """Copies that are not what was released."""
-    facts = published.metadata
-    raw = (folder / "release.json").read_bytes()
-    if not parse.holds(raw, facts[parse.FIELD]):
-        yield "release.json"
-    if regular.digest(folder / datapackage.FILE) != facts[datapackage.FIELD]["sha256"]:
-        yield datapackage.FILE
-    for table in published.tables:
-        try:
-            check_table(folder, published.domain, table)
-        except InputError:
-            yield table.file
-
-
-def _copy_note(published: Opened, folder: Path) -> None:
-    """Let a copy say that the release was withdrawn; also by a note that is damaged."""
-    try:
-        raw = note_to_copy(published.folder, published.id)
-    except InputError as error:
-        raise InputError(
-            f"{str(published.folder)!r} is marked as withdrawn, and a copy would not say so: "
-            f"{error}. Let `crowdtally withdraw` write the note anew, then copy."
-        ) from error
-    if raw is not None:
-        (folder / NOTE).write_bytes(raw)
-        durable.flush(folder / NOTE)

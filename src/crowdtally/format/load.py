@@ -1,10 +1,11 @@
-"""A release on disk, opened."""
+"""A release on disk, opened: checked when it is loaded, its metadata parsed once."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,7 +17,7 @@ from crowdtally.core.counts import Counted
 from crowdtally.errors import InputError
 from crowdtally.format import datapackage
 from crowdtally.format.contents import check_table
-from crowdtally.format.folder import copy_files, staging, unwritable
+from crowdtally.format.folder import staging, unwritable
 from crowdtally.format.manifest import (
     DISTINCT,
     STATED,
@@ -29,12 +30,12 @@ from crowdtally.format.manifest import (
     RecordFacts,
     TableFacts,
     bounds_nobody,
+    damaged,
     promise,
 )
-from crowdtally.format.parse import parsed
-from crowdtally.format.withdrawal import WithdrawalNote, note_in
-
-# A release on disk, opened: checked when it is loaded, its metadata parsed once.
+from crowdtally.format.parse import FIELD, holds, parsed
+from crowdtally.format.withdrawal import FILE as NOTE
+from crowdtally.format.withdrawal import WithdrawalNote, note_in, note_to_copy
 
 SCHEMA = "crowdtally-release/1"
 """Name and version of the layout of ``release.json``; see docs/release-format.md."""
@@ -68,11 +69,6 @@ class Published:
         """When and why it was called back; looked up anew, since that can happen at any time."""
         return note_in(self.folder, self.id)
 
-    def withdrawal_remark(self) -> str | None:
-        """What whoever opens it must be told first; None unless it was withdrawn."""
-        note = self.withdrawn
-        return None if note is None else f"{note} (the release {str(self.folder)!r})"
-
     @property
     def counted(self) -> str:
         """What a count counts: records or users."""
@@ -80,7 +76,6 @@ class Published:
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """What is promised, and to whom."""
         return Guarantee.from_json(self.metadata["guarantee"])
 
     @cached_property
@@ -90,12 +85,10 @@ class Published:
 
     @cached_property
     def records(self) -> RecordFacts:
-        """What a record was."""
         return RecordFacts.from_json(self.metadata["records"])
 
     @cached_property
     def method(self) -> MethodFacts:
-        """How the records were bounded."""
         return MethodFacts.from_json(self.metadata["method"])
 
     @cached_property
@@ -106,12 +99,10 @@ class Published:
 
     @cached_property
     def charged(self) -> Charged:
-        """What the ledger was told."""
         return Charged.from_json(self.metadata["charged"])
 
     @cached_property
     def domain(self) -> PublicDomain:
-        """The public lists."""
         return PublicDomain.from_json(self.metadata["domain"])
 
     @cached_property
@@ -167,20 +158,14 @@ def load(folder: str | os.PathLike[str], tell: Callable[[str], None] | None = No
             "`crowdtally release -o FOLDER` wrote."
         ) from None
     except OSError as error:
-        raise InputError(
-            f"{str(path / 'release.json')!r} cannot be read: "
-            f"{error.strerror or 'unknown reason'}. Check its permissions and the disk."
-        ) from error
+        raise regular.unreadable(path / "release.json", error) from error
     metadata = parsed(path / "release.json", raw, SCHEMA)
     found = Published(path, metadata, sha256=hashlib.sha256(raw).hexdigest())
     for table in found.tables:
         check_table(path, found.domain, table)
-    if tell is not None and (remark := found.withdrawal_remark()) is not None:
-        tell(remark)
+    if tell is not None and (note := found.withdrawn) is not None:
+        tell(f"{note} (the release {str(path)!r})")
     return found
-
-
-# What the counts of a released table count, from what ``release.json`` says about its method.
 
 
 def what_counts(published: Published, table: TableFacts) -> Counted:
@@ -204,7 +189,7 @@ def what_counts(published: Published, table: TableFacts) -> Counted:
         bound.scaling,
         uncapped=auto is not None and auto.repeats,
         pairs=table.kind.is_pairs,
-        quantity=_quantity(published),
+        quantity=published.metadata["records"].get("quantity", {}).get("most"),
         norm=_norm(published, table),
     )
 
@@ -225,6 +210,62 @@ def counting_remarks(published: Published) -> list[str]:
     return [f"In the table {name!r}: {words[0].lower()}{words[1:]}" for name, words in said.items()]
 
 
-def _quantity(published: Published) -> int | None:
-    found = published.metadata["records"].get("quantity")
-    return None if found is None else int(found["most"])
+# A copy of a release holds what was released, and nothing that its folder merely leads to.
+#
+# A folder from somebody else may have links to any file of whoever copies it, and files may
+# change while they are copied. So it is the copies that are looked at, before they get their
+# name.
+
+_ANOTHER = "it is not the file that was released (its SHA-256 is another)"
+
+
+def copy_files(published: Published, folder: Path) -> None:
+    """Copy the files of a release, and its note, into a folder that nobody sees yet.
+
+    Raises:
+        InputError: a file is missing, or its copy is not what was released.
+        OSError: the disk does not take a copy.
+    """
+    for name in published.files:
+        try:
+            source = regular.open_regular(published.folder / name)
+        except OSError:
+            raise InputError(
+                f"{str(published.folder)!r} lacks its {name!r}, or it is not a regular file that "
+                "can be read: copy the whole folder."
+            ) from None
+        with source, open(folder / name, "xb") as copy:
+            shutil.copyfileobj(source, copy)
+        regular.flush(folder / name)
+    for name in _others(published, folder):
+        raise damaged(published.folder / name, _ANOTHER)
+    _copy_note(published, folder)
+
+
+def _others(published: Published, folder: Path) -> Iterator[str]:
+    """Copies that are not what was released."""
+    facts = published.metadata
+    raw = (folder / "release.json").read_bytes()
+    if not holds(raw, facts[FIELD]):
+        yield "release.json"
+    if regular.digest(folder / datapackage.FILE) != facts[datapackage.FIELD]["sha256"]:
+        yield datapackage.FILE
+    for table in published.tables:
+        try:
+            check_table(folder, published.domain, table)
+        except InputError:
+            yield table.file
+
+
+def _copy_note(published: Published, folder: Path) -> None:
+    """Let a copy say that the release was withdrawn; also by a note that is damaged."""
+    try:
+        raw = note_to_copy(published.folder, published.id)
+    except InputError as error:
+        raise InputError(
+            f"{str(published.folder)!r} is marked as withdrawn, and a copy would not say so: "
+            f"{error}. Let `crowdtally withdraw` write the note anew, then copy."
+        ) from error
+    if raw is not None:
+        (folder / NOTE).write_bytes(raw)
+        regular.flush(folder / NOTE)

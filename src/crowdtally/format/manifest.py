@@ -23,8 +23,6 @@ from crowdtally.laws.gaussian import GaussianNoise
 from crowdtally.laws.interval import MOST_CELLS, MOST_PHANTOMS, IntervalNoise
 from crowdtally.laws.registry import law_of
 
-# The public lists of a release, as ``release.json`` tells them.
-
 
 @dataclass(frozen=True, eq=False)
 class PublicList:
@@ -35,7 +33,6 @@ class PublicList:
     kind: str | None
     """``text`` or ``integer``; None for discovered values, which may be either."""
     length: int
-    """How many values it has."""
     values: Sequence[Any] | None
     """The values in their order; None where only a table of the release lists them."""
     sha256: str | None = None
@@ -64,7 +61,6 @@ class PublicList:
         return self.kind is None
 
     def renamed(self, name: str) -> PublicList:
-        """The same list for another column."""
         return replace(self, name=name)
 
 
@@ -79,7 +75,6 @@ class PublicDomain:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> PublicDomain:
-        """From ``release.json``'s ``domain``."""
         if "attributes" in facts:
             found = [PublicList.from_json(one, [CELLS.name]) for one in facts["attributes"]]
             return cls(tuple(found), has_items=False)
@@ -94,12 +89,10 @@ class PublicDomain:
 
     @property
     def names(self) -> list[str]:
-        """The lists' columns, in order."""
         return [one.name for one in self.lists]
 
     @property
     def contexts(self) -> tuple[PublicList, ...]:
-        """The lists of the contexts."""
         return self.lists[1:] if self.has_items else ()
 
     @property
@@ -111,9 +104,6 @@ class PublicDomain:
     def discovered(self) -> tuple[PublicList, ...]:
         """The columns without a public list, whose values the release itself found."""
         return tuple(one for one in self.lists if one.is_discovered)
-
-
-# Exact numbers of ``release.json``.
 
 
 def exact_number(value: object, name: str) -> Fraction:
@@ -165,9 +155,7 @@ class Guarantee:
     """What is promised, and to whom."""
 
     epsilon: Fraction
-    """ε of the whole release."""
     delta: Fraction
-    """δ of the whole release."""
     unit: str
     """Whom it protects: a user, a person, or a row."""
     column: str | None
@@ -182,7 +170,6 @@ class Guarantee:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Guarantee:
-        """From ``guarantee``."""
         return cls(
             exact_number(facts["epsilon"], "epsilon"),
             exact_number(facts["delta"], "delta"),
@@ -198,7 +185,6 @@ class Guarantee:
 
     @property
     def who(self) -> str:
-        """Who is protected, in a word."""
         return "user" if self.unit == "user" else "person"
 
 
@@ -285,22 +271,17 @@ class RecordFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> RecordFacts:
-        """From ``records``."""
         quantity = facts.get("quantity") or {"column": None, "most": 1}
         bounded = facts.get("bounded") or {"to": None, "cells_once": False}
+        same = ("same_person", "item", "item_expression", "contexts", "where", "timezone")
         return cls(
             tuple(facts["user"]),
-            facts["same_person"],
-            facts["item"],
-            facts["item_expression"],
-            facts["contexts"],
-            facts["where"],
-            facts["timezone"],
-            quantity["column"],
-            quantity["most"],
-            facts.get("types", {}),
-            bounded["to"],
-            bounded["cells_once"],
+            quantity=quantity["column"],
+            most=quantity["most"],
+            types=facts.get("types", {}),
+            bounded_to=bounded["to"],
+            cells_once=bounded["cells_once"],
+            **{name: facts[name] for name in same},
         )
 
 
@@ -315,7 +296,6 @@ class BoundFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> BoundFacts:
-        """From an entry of ``method.bounds``."""
         return cls(facts["bound"], exact_number(facts["scaling"], "the scaling"))
 
 
@@ -324,7 +304,6 @@ class MethodFacts:
     """How the records were bounded."""
 
     bounding: str
-    """The rule."""
     bounds: Mapping[str, BoundFacts]
     """The bound of each table of counts."""
     chosen_by: str | None
@@ -342,17 +321,10 @@ class MethodFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> MethodFacts:
-        """From ``method``."""
-        return cls(
-            facts["bounding"],
-            {name: BoundFacts.from_json(bound) for name, bound in facts["bounds"].items()},
-            facts["chosen_by"],
-            facts["largest_candidate"],
-            facts["popularity_records"],
-            facts["cap"],
-            facts["record_id"],
-            facts.get("norm", "l1"),
-        )
+        bounds = {name: BoundFacts.from_json(bound) for name, bound in facts["bounds"].items()}
+        same = ("chosen_by", "largest_candidate", "popularity_records", "cap", "record_id")
+        rest = {name: facts[name] for name in same}
+        return cls(facts["bounding"], bounds, norm=facts.get("norm", "l1"), **rest)
 
 
 @dataclass(frozen=True)
@@ -400,11 +372,8 @@ class Charged:
     """What the ledger was told."""
 
     entry: str
-    """The ledger's entry."""
     epsilon: Fraction
-    """ε that was charged."""
     delta: Fraction
-    """δ that was charged."""
     spent_before: Standing
     """What was spent on the dataset before."""
     spent_after: Standing
@@ -420,7 +389,6 @@ class Charged:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Charged:
-        """From ``charged``."""
         return cls(
             facts["entry"],
             exact_number(facts["epsilon"], "epsilon"),
@@ -433,8 +401,6 @@ class Charged:
             isinstance(facts["spent_after"], Mapping),
         )
 
-
-# One table of a release, as ``release.json`` tells it: parsed once, asked by name.
 
 DENSE = "dense"
 """The publishing of every cell."""
@@ -451,7 +417,6 @@ class TransformFacts:
     """What became of the counts before noise was added."""
 
     kind: Literal["none", "dyadic", "haar", "sketch"] = "none"
-    """Its name."""
     ordered: tuple[str, ...] = ()
     """The axes along which nodes or coefficients were made."""
     buckets: int = 0
@@ -463,7 +428,6 @@ class TransformFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> TransformFacts:
-        """From a table's ``transform``."""
         numbers = {name: facts[name] for name in ("buckets", "rows", "seed") if name in facts}
         return cls(facts["kind"], tuple(facts["ordered"]), **numbers)
 
@@ -480,7 +444,6 @@ class SummaryFacts:
     domain_cells: int
     """How many cells there are, published or not."""
     published_cells: int
-    """How many were published."""
     size: int | None
     """S: how many were asked for, of a priority sample."""
     short: bool
@@ -490,7 +453,6 @@ class SummaryFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> SummaryFacts:
-        """From a table's entry."""
         threshold = maybe_number(facts["estimating_threshold"], "the threshold")
         return cls(
             Keeping(facts["cut"], threshold, facts["sides"]),
@@ -509,7 +471,6 @@ class TableFacts:
     kind: TableKind
     """What its name means."""
     file: str
-    """Its file in the folder."""
     columns: tuple[str, ...]
     """The columns that name a cell."""
     axes: tuple[str, ...]
@@ -523,7 +484,6 @@ class TableFacts:
     sensitivity_squared: int
     """The square of what one person can change in L2, in units squared: at most that of L1."""
     law: NoiseLaw
-    """The noise on its cells."""
     noise_std: float
     """The standard deviation of one cell's noise, as it is written beside each count."""
     interval_level: Fraction
@@ -533,7 +493,6 @@ class TableFacts:
     publishing: str
     """Which cells are published."""
     rows: int
-    """Rows of the file."""
     sha256: str
     """Of the file."""
     transform: TransformFacts = NO_TRANSFORM
@@ -547,7 +506,6 @@ class TableFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any], domain: PublicDomain) -> TableFacts:
-        """From an entry of ``tables``."""
         kind, noise, publishing = KINDS[facts["name"]], facts["noise"], facts["publishing"]
         transform, summary = facts.get("transform"), publishing in SPARSE
         return cls(
@@ -574,7 +532,6 @@ class TableFacts:
 
     @property
     def name(self) -> str:
-        """The table's name."""
         return self.kind.name
 
     @property
@@ -634,8 +591,6 @@ def _axes(kind: TableKind, domain: PublicDomain) -> tuple[str, ...]:
     return kind.axes(names)
 
 
-# What a release says about how ``auto`` spent ε or ρ: its steps, their costs and reasons.
-
 _KNOWN = ("name", Epsilon.field, Rho.field, "why")
 
 
@@ -664,7 +619,6 @@ class StepFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> StepFacts:
-        """From an entry of ``auto.steps``."""
         rest = {name: value for name, value in facts.items() if name not in _KNOWN}
         paid_in = Rho.field if Rho.field in facts else Epsilon.field
         cost = exact_number(facts[paid_in], f"the {paid_in} of a step")
@@ -695,7 +649,6 @@ class AutoFacts:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> AutoFacts:
-        """From ``auto``."""
         return cls(
             facts["for"],
             facts["repeats"],
@@ -723,8 +676,6 @@ class AutoFacts:
         """A step by its name, or None where there is no such step."""
         return next((step for step in self.steps if step.name == name), None)
 
-
-# How damage is said.
 
 _LONGEST = 60
 
@@ -771,7 +722,6 @@ class Each:
     """A list whose elements all have one shape."""
 
     of: Shape
-    """The shape of an element."""
     least: int = 0
     """How many elements it has at least."""
 
@@ -781,7 +731,6 @@ class Named:
     """An object whose names are free and whose values all have one shape."""
 
     of: Shape
-    """The shape of a value."""
 
 
 @dataclass(frozen=True)
@@ -789,9 +738,7 @@ class Fields:
     """An object with known fields; others are left alone, so that later versions may add some."""
 
     required: Mapping[str, Shape]
-    """Fields that must be there."""
     optional: Mapping[str, Shape] = field(default_factory=dict)
-    """Fields that may be there."""
 
 
 @dataclass(frozen=True)
@@ -811,15 +758,11 @@ class Having:
     name: str
     """The field."""
     then: Shape
-    """The shape where it is there."""
     otherwise: Shape
-    """The shape where it is not."""
 
 
 @dataclass(frozen=True)
 class OrNull:
-    """A shape, or null."""
-
     of: Shape
     """The shape where it is not null."""
 
@@ -890,9 +833,6 @@ def _inside(where: str, name: str) -> str:
 
 def _wrong(where: str, words: str, value: object) -> str:
     return f"{where or 'its content'} must be {words}, and is {received(value)}"
-
-
-# ---- kinds of single values ---------------------------------------------------------------------
 
 
 def is_text(value: object) -> bool:
@@ -977,22 +917,11 @@ def _is_list(value: Any) -> bool:
 
 _VALUES = Leaf("a list of texts, or of 64-bit whole numbers", _is_list)
 _KIND = choice("text", "integer")
-_LISTED = Fields({"name": _NAME, "kind": _KIND, "size": whole_leaf(1), "values": _VALUES})
-_ELSEWHERE = Fields(
-    {
-        "name": _NAME,
-        "kind": _KIND,
-        "size": whole_leaf(1),
-        "sha256": HASH,
-        "listed_in": choice("items.parquet"),
-    }
-)
+_LIST: dict[str, Shape] = {"name": _NAME, "kind": _KIND, "size": whole_leaf(1)}
+_LISTED = Fields(_LIST | {"values": _VALUES})
+_ELSEWHERE = Fields(_LIST | {"sha256": HASH, "listed_in": choice("items.parquet")})
 _FOUND = Fields(
-    {
-        "name": _NAME,
-        "size": whole_leaf(0),
-        "discovered": Leaf("true", lambda value: value is True),
-    }
+    {"name": _NAME, "size": whole_leaf(0), "discovered": Leaf("true", lambda value: value is True)}
 )
 _ITEMS = Having("discovered", _FOUND, Having("values", _LISTED, _ELSEWHERE))
 _COLUMN = Having("discovered", _FOUND, _LISTED)
@@ -1179,11 +1108,7 @@ _CHARGE = Having(
     ),
     Fields(
         _CHARGED
-        | {
-            "spent_before": _NOT_NEGATIVE,
-            "spent_after": _POSITIVE,
-            "limit": maybe(_NOT_NEGATIVE),
-        },
+        | {"spent_before": _NOT_NEGATIVE, "spent_after": _POSITIVE, "limit": maybe(_NOT_NEGATIVE)},
         {"dataset": maybe(_NAME)},
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
@@ -40,9 +40,6 @@ def holds(raw: bytes, digest: str) -> bool:
     return hashlib.sha256(before + _ZEROS.encode() + after).hexdigest() == digest
 
 
-# ``release.json`` from its bytes, checked: every fault is one sentence.
-
-
 def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:
     """The contents of ``release.json``, or an InputError that says what is wrong with it.
 
@@ -60,14 +57,10 @@ def parsed(path: Path, raw: bytes, schema: str) -> dict[str, Any]:
     digest = metadata.get(FIELD)
     if HASH.fits(digest) and not holds(raw, str(digest)):
         raise damaged(path, "it was changed after it was written (its SHA-256 is another)")
-    for fault in chain(faults(RELEASE, metadata), _further(metadata)):
+    # What disagrees is looked at only once the shape is right: a generator starts when it is asked.
+    for fault in chain(faults(RELEASE, metadata), disagreements(metadata)):
         raise damaged(path, fault)
     return metadata
-
-
-def _further(metadata: dict[str, Any]) -> Iterator[str]:
-    """Looked at only once the shape is right: a generator starts when it is asked."""
-    yield from disagreements(metadata)
 
 
 def json_object(raw: bytes, fault: Callable[[str], InputError]) -> dict[str, Any]:

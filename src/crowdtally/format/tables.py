@@ -125,7 +125,6 @@ class Opened:
     """What a file says about itself."""
 
     rows: int
-    """How many there are."""
     columns: Mapping[str, str]
     """The columns' types by name, in order."""
 
@@ -187,11 +186,7 @@ def relation(path: Path) -> Any:
 
 
 def _run(
-    path: Path,
-    query: Callable[[Path], str],
-    parameters: Sequence[object] = (),
-    *,
-    trusting: bool,
+    path: Path, query: Callable[[Path], str], parameters: Sequence[object] = (), *, trusting: bool
 ) -> Any:
     """The result of a query of a file, which DuckDB opens while the query begins.
 
@@ -248,8 +243,6 @@ def _literal(path: Path) -> str:
 def _escaped(text: Path | str) -> str:
     return str(text).replace("'", "''")
 
-
-# A table with its noise on, as it is written.
 
 INTERVAL_LEVEL = Fraction(19, 20)
 """How likely the noise lies within ``low`` … ``high`` of a table."""

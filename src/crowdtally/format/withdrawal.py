@@ -47,7 +47,6 @@ class WithdrawalNote:
         return None if self.time is None else self.time[:10]
 
     def to_dict(self) -> dict[str, str | None]:
-        """Plain values, for JSON."""
         return {"time": self.time, "reason": self.reason, "damage": self.damage}
 
     def __str__(self) -> str:

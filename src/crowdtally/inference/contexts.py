@@ -16,8 +16,6 @@ from crowdtally.inference.lifts import FoundLifts, Head, Lifts, Rows, Shrunk, he
 from crowdtally.inference.stopping import differ
 from crowdtally.inference.tastes import Tastes, odds, shrunk_tastes
 
-# What a release says about one family of contexts, and what is estimated of its cells.
-
 Floats = NDArray[np.float64]
 
 LEAN = 0.1
@@ -92,12 +90,6 @@ class Cells:
 # Every cell is e_ij = c_i·p_ij, where Σ_j p_ij = 1: the items' counts are never changed here. A
 # head that was counted in each context is in c_i already, by its sum; only how it divides is used
 # here.
-
-__all__ = [
-    "Cells", "ContextEstimates", "ContextFacts", "Head", "Items", "Rows", "Tastes",
-    "estimate_contexts",
-]  # fmt: skip
-
 
 Ints = NDArray[np.int64]
 
@@ -314,9 +306,6 @@ def _projected(covariance: Floats, parts: Floats) -> Floats:
     return np.asarray(np.maximum(own - 2 * mixed + both[:, None], 0.0))
 
 
-# Item counts and their context counts, made to add up: least squares.
-
-
 @dataclass(frozen=True, eq=False)
 class Consistent:
     """Counts that add up: of all unbiased linear estimates, those with the least variance."""
@@ -346,10 +335,7 @@ def consistent_items(
     missing = items - contexts.sum(axis=1)
     found = contexts + share * missing[:, None]
     return Consistent(
-        found.sum(axis=1),
-        found,
-        item_variance * h * share,
-        context_variance * (1 - share),
+        found.sum(axis=1), found, item_variance * h * share, context_variance * (1 - share)
     )
 
 
@@ -422,8 +408,6 @@ def _along(covariance: Floats, parts: Floats, inside: Mask) -> Floats:
     )
     return np.asarray(np.maximum((mixed * weights).sum(axis=1), 0.0))
 
-
-# The two lists of a context: what is popular there, and what is special there.
 
 AMONG = 200
 """Special items are sought among so many of the largest estimates: beyond, all is noise."""

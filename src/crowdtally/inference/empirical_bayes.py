@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from crowdtally.inference.posterior import Floats, Ints, Posterior, on_grid
 
-# The prior of a table's counts, estimated from its noisy values.
-
 LEAST = 100
 """EM steps, at least: fewer leave the prior near the flat one that they start from."""
 _WORK = 2 * 10**8

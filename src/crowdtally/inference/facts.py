@@ -79,7 +79,6 @@ class ItemFacts:
     """All that was released about the items. What was not measured is None."""
 
     size: int
-    """m: how many items there are."""
     table: Noisy | None = None
     """All items, bounded. Cells of the crowd hold noise only."""
     sizes: Noisy | None = None

@@ -27,8 +27,6 @@ from crowdtally.inference.posterior import (
 from crowdtally.inference.rows import Calibration, Total, calibrate
 from crowdtally.laws.base import NoiseLaw
 
-# What bounding left of each item: the posterior of the table's own counts.
-
 
 def bounded_counts(facts: ItemFacts, level: Fraction = LEVEL) -> Posterior:
     """The posterior of what bounding left of each item; 0 for the crowd, which is in no row."""
@@ -146,9 +144,6 @@ def _above(z: Floats) -> Floats:
     return np.asarray(np.where(z > 0, tail, 1 - tail), dtype=np.float64)
 
 
-# Estimated counts of all items, and the lists of items that follow from them.
-
-
 @dataclass(frozen=True, eq=False)
 class ItemEstimates:
     """An estimate of every item's count. The noisy values stay where they are."""
@@ -173,7 +168,6 @@ class ItemEstimates:
 
     @property
     def size(self) -> int:
-        """How many items there are."""
         return len(self.mean)
 
     def chance_among(self, k: int) -> Floats:
@@ -226,8 +220,6 @@ def _by_mass(estimates: ItemEstimates, exclude: Sequence[int]) -> tuple[Ints, Fl
     order = _ranked(estimates, exclude)
     return order, np.cumsum(np.maximum(estimates.mean[order], 0.0))
 
-
-# From what a release says about its items to an estimate of each.
 
 _SCATTER = 0.27
 """Of the share that is lost: how far counts scatter around their calibration, relative to them."""

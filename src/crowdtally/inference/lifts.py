@@ -39,9 +39,7 @@ class Seen:
     """Noisy counts of some items, beside what is expected of each. All arrays are equally long."""
 
     values: Floats
-    """The noisy counts."""
     deviation: Floats
-    """Standard deviations of their noise."""
     expected: Floats
     """What each count is expected to be, above 0."""
     relative: Floats
@@ -59,12 +57,10 @@ class FoundLifts:
     """What is believed of lifts. All arrays are equally long."""
 
     mean: Floats
-    """The posterior mean."""
     low: Floats
     high: Floats
     """The 95% interval."""
     deviation: Floats
-    """The posterior standard deviation."""
     above: Floats
     """The probability that the lift is above 1."""
 

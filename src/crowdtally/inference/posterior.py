@@ -80,8 +80,6 @@ def rows(log_likelihoods: Floats) -> Floats:
     return np.asarray(np.exp(np.maximum(shifted, -700.0)), dtype=np.float64)
 
 
-# What is known of each cell's count, and how it is read off a distribution on a grid.
-
 Ints = NDArray[np.int64]
 
 LEVEL = Fraction(19, 20)
@@ -223,8 +221,6 @@ def _noise_at(below: Floats, points: Floats, mass: Floats) -> Floats:
     # Of whole units the quantile is a unit; of coarser points, somewhere before the next.
     return np.asarray(points[at] if step == 1.0 else points[at] + step * (part - 0.5))
 
-
-# Intervals that contain a further, independent error.
 
 _FARTHEST = 7.0
 """Of a logarithm: a factor of a thousand says no less than a larger one."""

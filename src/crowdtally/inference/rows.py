@@ -12,8 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.errors import UsageError
 
-# How many users there are and how many records they have, from a noisy histogram of sizes.
-
 Floats = NDArray[np.float64]
 Norm = Literal["l1", "l2"]
 """What is bounded of a row: its sum, or the root of the sum of its squares."""
@@ -159,8 +157,6 @@ def _standing_out(counts: Sequence[float], least: float) -> tuple[float, ...]:
         last += 1
     return tuple(count if first <= k <= last else 0.0 for k, count in enumerate(counts))
 
-
-# The bounds that cost the least error, from what the histogram of sizes says.
 
 LARGEST = 1 << 13
 """No bound is larger: the histogram says nothing about larger rows."""

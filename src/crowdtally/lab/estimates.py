@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,9 +30,9 @@ from crowdtally.core.layout import (
     Nodes,
     Picked,
 )
-from crowdtally.core.profile import BETA, FINE, WEIGHT, Profile
 from crowdtally.curator.converse import Released
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.steps.auto.course import SoFar, so_far
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_facts
 from crowdtally.format import NoisyTable
@@ -48,6 +47,7 @@ from crowdtally.inference.tastes import Tastes
 from crowdtally.lab.rehearse import check_size
 from crowdtally.laws.base import NoiseLaw, as_counts
 from crowdtally.reader.estimates.cell_sums import Sampled
+from crowdtally.reader.estimates.contexts import tastes_of
 from crowdtally.reader.estimates.facts import over_contexts
 
 # What a reader would take for every cell's count, from a noisy table that was not saved.
@@ -101,16 +101,14 @@ def range_answers(table: NoisyTable, low: NDArray[Any], high: NDArray[Any]) -> F
 
 def _published(table: NoisyTable) -> Floats:
     """What each published value stands for, in units; 0 for those that were dropped."""
-    values = Sampled(_keeping(table.facts), table.law).adjusted(table.values)
+    is_sparse = table.facts["publishing"] in SPARSE
+    keeping = SummaryFacts.from_json(table.facts).keeping if is_sparse else Keeping()
+    values = Sampled(keeping, table.law).adjusted(table.values)
     if table.cells is None:
         return values
     found = np.zeros(table.layout.size)
     found[table.cells.astype(np.int64)] = values
     return found
-
-
-def _keeping(facts: Mapping[str, Any]) -> Keeping:
-    return SummaryFacts.from_json(facts).keeping if facts["publishing"] in SPARSE else Keeping()
 
 
 def _from_nodes(published: Floats, layout: Nodes, *, dense: bool) -> Floats:
@@ -218,9 +216,9 @@ class AutoEstimates:
         return {self.name: self.mean}
 
 
-def estimate_auto(request: Request, released: Released) -> AutoEstimates:
+def estimate_auto(request: Request, run: Released) -> AutoEstimates:
     """The reader's estimates, from what one run released."""
-    design = Design.of(request)
+    design, released = Design.of(request), so_far(run)
     check_size(EDGES.name, design.items * design.contexts)
     name, short = design.table.name, released.table(EDGES.name)
     if short is not None:
@@ -234,7 +232,7 @@ def estimate_auto(request: Request, released: Released) -> AutoEstimates:
     return AutoEstimates(name, items.mean, items.median, contexts)
 
 
-def _item_facts(design: Design, released: Released) -> ItemFacts:
+def _item_facts(design: Design, released: SoFar) -> ItemFacts:
     """All that a reader is told of items: also what steps of contexts measured of them."""
     table = released.table(design.table.name)
     if table is not None and table.cells is not None:
@@ -250,7 +248,7 @@ def _item_facts(design: Design, released: Released) -> ItemFacts:
     return facts
 
 
-def _context_facts(design: Design, released: Released) -> ContextFacts | None:
+def _context_facts(design: Design, released: SoFar) -> ContextFacts | None:
     totals, sizes = released.table(CONTEXTS.name), released.table(SIZES.name)
     if totals is None or sizes is None:
         return None
@@ -266,22 +264,17 @@ def _context_facts(design: Design, released: Released) -> ContextFacts | None:
     )
 
 
-def _finest(released: Released, name: str) -> NoisyTable | None:
+def _finest(released: SoFar, name: str) -> NoisyTable | None:
     """A table; where its noise was refined, what that left says all."""
     return released.table(f"{name}{_AGAIN}") or released.table(name)
 
 
-def _by_rows(table: NoisyTable, contexts: int) -> tuple[Floats, NoiseLaw]:
-    """Its values, and the law of their noise."""
-    return as_floats(table).reshape(-1, contexts), table.law
-
-
-def _cells(released: Released, name: str) -> tuple[Ints, Floats, NoiseLaw] | None:
+def _cells(released: SoFar, name: str) -> tuple[Ints, Floats, NoiseLaw] | None:
     """Chosen items, their values in each context, and the law of their noise."""
     table, totals = _finest(released, name), released.table(CONTEXTS.name)
     if table is None or totals is None:
         return None
-    return _places(table), *_by_rows(table, totals.layout.size)
+    return _places(table), as_floats(table).reshape(-1, totals.layout.size), table.law
 
 
 def _places(table: NoisyTable) -> Ints:
@@ -291,13 +284,6 @@ def _places(table: NoisyTable) -> Ints:
     return layout.first.places
 
 
-def _tastes(released: Released) -> Tastes | None:
-    table, totals = _finest(released, TASTES.name), released.table(CONTEXTS.name)
-    if table is None or totals is None:
-        return None
-    profile = Profile.from_dict(table.facts)
-    values, law = _by_rows(table, totals.layout.size)
-    return Tastes(
-        profile.shares, values[:-1], values[-1], profile.means / FINE, profile.weights / WEIGHT,
-        BETA / WEIGHT, law.std(), squares_of(law),
-    )  # fmt: skip
+def _tastes(released: SoFar) -> Tastes | None:
+    table = _finest(released, TASTES.name)
+    return None if table is None else tastes_of(table.facts, as_floats(table), table.law)

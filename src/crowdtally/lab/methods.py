@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ class Method:
     """
 
     bounding: str
-    """How a user is bounded."""
     choice: str | None = None
     """How the bound is chosen privately; None where it is given."""
     transform: str = "none"
@@ -42,7 +41,6 @@ class Method:
 
     @classmethod
     def of(cls, name: str) -> Method:
-        """The method of a name."""
         rule, *forms = name.strip().split("/")
         bounding, plus, choice = rule.partition("+")
         _known(name, bounding, BOUNDINGS)
@@ -154,3 +152,14 @@ def write_text(path: Path, text: str, put: Callable[[Path, Path], None] = os.rep
         raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         staged.unlink(missing_ok=True)
+
+
+# Tables for a terminal.
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The lines of a table: the first column to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for first, *others in rows:
+        cells = [word.rjust(width) for word, width in zip(others, widths[1:], strict=True)]
+        yield "  ".join([first.ljust(widths[0]), *cells]).rstrip()

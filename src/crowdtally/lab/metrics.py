@@ -44,8 +44,7 @@ def relative(
     truth: NDArray[Any], estimate: NDArray[Any], sanity: float = SANITY_BOUND
 ) -> NDArray[np.float64]:
     """Each cell's absolute error over its true count, which is taken for ``sanity`` at least."""
-    found = np.abs(errors(truth, estimate)) / np.maximum(truth, sanity)
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(np.abs(errors(truth, estimate)) / np.maximum(truth, sanity), dtype=np.float64)
 
 
 def mre(truth: NDArray[Any], estimate: NDArray[Any], sanity: float = SANITY_BOUND) -> float:
@@ -370,10 +369,7 @@ _ALL = (
     ),
     _metric("mae", "mean absolute error", "mean |e − t|", lambda c: mae(c.truth, c.estimate)),
     _metric(
-        "mre",
-        "mean relative error",
-        "mean |e − t| / max(t, 1)",
-        lambda c: mre(c.truth, c.estimate),
+        "mre", "mean relative error", "mean |e − t| / max(t, 1)", lambda c: mre(c.truth, c.estimate)
     ),
     Metric(
         "top_mae",

@@ -164,8 +164,6 @@ def _done(answer: Mapping[str, Any]) -> Any:
 
 
 class Worker:
-    """One process."""
-
     def __init__(self, command: Sequence[str], environment: dict[str, str]) -> None:
         self.busy = False
         """Whether it has a task."""
@@ -221,8 +219,7 @@ def _workers(
     """So many processes, which are gone afterwards, whatever happens."""
     path = work.folder / "given.pickle"
     path.write_bytes(pickle.dumps((work.opened, work.given, list(work.tasks))))
-    settings = json.dumps(engine_settings(jobs))
-    command = [sys.executable, "-P", "-c", COMMAND, str(path), settings]
+    command = [sys.executable, "-P", "-c", COMMAND, str(path), json.dumps(engine_settings(jobs))]
     workers: list[Worker] = []
     answers: queue.Queue[tuple[Worker, str | None]] = queue.Queue()
     listeners = []

@@ -1,144 +1,43 @@
-"""Converse with remembered counts; the truth."""
+"""A request rehearsed with remembered counts; and the truth."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from itertools import count
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count as numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from crowdtally.core.counts import Counts, Memberships, What
+from crowdtally.core.counts import Counts, What
 from crowdtally.core.layout import KINDS
-from crowdtally.core.privacy import Price
-from crowdtally.curator.bounding.sampling import HPA
-from crowdtally.curator.bounding.scaling import Auto
-from crowdtally.curator.converse import Reading, Released, Step
+from crowdtally.curator.converse import Account, Asking, Method, Released, converse
 from crowdtally.curator.counting.bounded import Read, cells_of, count_rows, fold
 from crowdtally.curator.counting.bounded import count as count_records
-from crowdtally.curator.counting.rows import Visits
+from crowdtally.curator.counting.count import Reading, count
 from crowdtally.curator.counting.users import record_sums
-from crowdtally.curator.method import steps_of
+from crowdtally.curator.method import method_of
+from crowdtally.curator.questions import Answer, Question, SampledCounts, ScaledCounts
 from crowdtally.curator.request.request import Request
-from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.planned import Passed, Planned, PlannedStep, Query, Question
-from crowdtally.curator.table import Measured, Table
+from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import Draws
 from crowdtally.records.engine import Engine, Kept, Rows, countable
 from crowdtally.records.prepare import Prepared, prepare
 
-# Steps of ``auto`` whose counts are remembered, so that thousands of runs ask a question once.
+# The questions of a release, asked and answered as often as wanted: nothing is charged or written.
 #
-# What a step counts is a function of the users' rows and of its question: which items, which
-# bound. Different runs often come to the same question, from different noise.
-
-Memo = dict[Hashable, Any]
-"""Counts by the rows' key and the question."""
-
-
-def remembering(step: Step, memo: Memo) -> Step:
-    """The same step, which looks up what it asked before."""
-    if isinstance(step, PlannedStep):
-        return replace(step, query=RememberingQuery(step.query, memo))
-    if not is_dataclass(step) or isinstance(step, type):
-        return step
-    inner = {one.name: getattr(step, one.name) for one in fields(step)}
-    changed = {n: remembering(v, memo) for n, v in inner.items() if isinstance(v, PlannedStep)}
-    return replace(step, **changed) if changed else step
-
-
-@dataclass(frozen=True, eq=False)
-class RememberingQuery:
-    """A query whose question is remembered."""
-
-    query: Query
-    """The real one."""
-    memo: Memo
-    """What was counted."""
-
-    @property
-    def design(self) -> Design:
-        """What is public from the start."""
-        return self.query.design
-
-    @property
-    def name(self) -> str:
-        """The step's."""
-        return self.query.name
-
-    def plan(self, released: Released) -> Planned | Passed:
-        """The real plan."""
-        found = self.query.plan(released)
-        if isinstance(found, Passed):
-            return found
-        return replace(found, question=Remembered(found.question, self.memo))
-
-
-@dataclass(frozen=True, eq=False)
-class Remembered:
-    """A question that is counted once."""
-
-    question: Question
-    """The real one."""
-    memo: Memo
-    """What was counted."""
-
-    @property
-    def name(self) -> str:
-        """Of the table."""
-        return self.question.name
-
-    def count(self, visits: Visits) -> Any:
-        """What was counted before, where the rows and the question are the same."""
-        known = (visits.key, asked(self.question))
-        if known not in self.memo:
-            self.memo[known] = self.question.count(visits)
-        return self.memo[known]
-
-    def table(self, price: Price) -> Table | Measured:
-        """What publishes it."""
-        return self.question.table(price)
-
-    def extra(self) -> Mapping[str, Any]:
-        """What the table's entry says beside."""
-        return self.question.extra()
-
-
-def asked(question: object) -> Hashable:
-    """All that a question says, but what the whole release has in common.
-
-    Fields that are not compared do not change what is counted.
-
-    >>> asked([1, {"a": np.array([2, 3])}])
-    ('list', (1, ('dict', (('a', ('ndarray', (2, 3))),))))
-    """
-    if isinstance(question, Design):
-        return "design"
-    kind = type(question).__name__
-    if isinstance(question, np.ndarray):
-        return kind, tuple(question.ravel().tolist())
-    if isinstance(question, Mapping):
-        return kind, tuple((name, asked(value)) for name, value in question.items())
-    if isinstance(question, list | tuple):
-        return kind, tuple(asked(one) for one in question)
-    if is_dataclass(question):
-        return kind, tuple(
-            asked(getattr(question, one.name)) for one in fields(question) if one.compare
-        )
-    return question if isinstance(question, Hashable) else repr(question)
-
-
-# The real steps of a request, run as often as wanted: nothing is charged, nothing is written.
-#
-# What a rehearsal returns has the law of a release, and seeing many of one request is not covered
-# by any ε: it is for comparing with the truth, and for attacking.
+# Exact counts are remembered by the question, so that thousands of runs count the records a few
+# times. What a rehearsal returns has the law of a release, and seeing many of one request is not
+# covered by any ε: it is for comparing with the truth, and for attacking.
 
 _LARGEST_KEY = 2**63
 _MIXED = 0x9E3779B97F4A7C15
 """Spreads the keys of one seed over all of them."""
+
+Memo = dict[Hashable, Read[Any]]
+"""Counts by seed, place and question."""
 
 
 @dataclass(frozen=True)
@@ -147,36 +46,51 @@ class Keyed(Reading):
 
     seed: int = 0
     """Which keys."""
-    _drawn: Iterator[int] = field(default_factory=count, repr=False, compare=False)
+    _drawn: Iterator[int] = field(default_factory=numbers, repr=False, compare=False)
 
     def fresh_key(self) -> int:
         """The next key of the seed."""
         return (self.seed * _MIXED + next(self._drawn) + 1) * _MIXED % _LARGEST_KEY
 
 
+class Rehearsed(Account):
+    """Pays for a rehearsal what a release would be charged; what it paid for cannot be saved."""
+
+    def __init__(self, method: Method) -> None:
+        """As much as the method may spend."""
+        self._open(method.parts, None)
+
+
 @dataclass(frozen=True)
 class Halfway:
     """A run up to its last draw."""
 
-    released: Released
-    """What the steps before the last one released."""
+    answers: tuple[Answer, ...]
+    """What was answered to all questions but the last."""
+    question: Question
+    """The last one."""
     counted: Read[Any]
-    """What the last step counted: exact, private."""
+    """Its exact counts: private."""
+
+
+def after(method: Method, answers: Sequence[Answer]) -> tuple[Asking, Question]:
+    """A conversation of a method in which these answers were given, and its next question."""
+    asking = method.ask()
+    question = next(asking)
+    for answer in answers:
+        question = asking.send(answer)
+    return asking, question
 
 
 class Rehearsal:
-    """A request on its records.
-
-    The counts of a step are a function of the sampling key and of what was released before; they
-    are kept by both, so that thousands of runs count the records a few times.
-    """
+    """A request on its records."""
 
     def __init__(
         self,
         request: Request,
         engine: Engine,
         prepared: Prepared | None = None,
-        counted: dict[Hashable, Read[Any]] | None = None,
+        memo: Memo | None = None,
     ) -> None:
         """Make the records ready.
 
@@ -184,80 +98,78 @@ class Rehearsal:
             request: what is rehearsed.
             engine: what counts.
             prepared: the records, where they were matched with the lists before.
-            counted: counts of earlier rehearsals to share, where a request differs from theirs in
-                its form alone: counts do not depend on how they are published.
+            memo: counts of earlier rehearsals to share, where a request differs from theirs in its
+                form alone: counts do not depend on how they are published.
         """
         self.request = request
         """What is rehearsed."""
-        self._counted = {} if counted is None else counted
-        self._is_auto = isinstance(request.method.rule, Auto)
-        steps = steps_of(request)
-        if self._is_auto:
-            steps = tuple(remembering(step, self._counted) for step in steps)
-        self.steps: tuple[Step, ...] = steps
-        """Its steps, the real ones."""
+        self.method: Method = method_of(request)
+        """Its method, the real one."""
+        self._memo: Memo = {} if memo is None else memo
         self._engine = engine
         self.prepared: Prepared = prepared or prepare(
             engine, request.records, request.lists, request.sources
         )
         """The records, matched with the lists, not yet bounded."""
-        self._held: dict[int, dict[str, Any]] = {}
-
-    def halfway(self, seed: int, draws: Draws) -> Halfway:
-        """All steps but the last one released, and the last one counted."""
-        *first, last = range(len(self.steps))
-        released = Released()
-        for place in first:
-            counted = self.counted(place, seed, released)
-            released = self.steps[place].release(counted, released, draws)
-        return Halfway(released, self.counted(last, seed, released))
-
-    def finish(self, halfway: Halfway, draws: Draws) -> Released:
-        """What is released, with the last step's noise drawn now."""
-        return self.steps[-1].release(halfway.counted, halfway.released, draws)
-
-    def kept(self, halfway: Halfway) -> dict[str, float]:
-        """By table, the total of the bounded counts, as a count; none where nobody is bounded."""
-        first, *rest = halfway.counted.found
-        if isinstance(first, Counts | Memberships) or self.request.discovery is not None:
-            return {}
-        pairs = zip(self.request.tables, rest[0], strict=False)
-        return {table.name: float(int(c.values.sum()) * c.unit) for table, c in pairs}
+        self._known: dict[int, dict[Hashable, Any]] = {}
 
     def run(self, seed: int, draws: Draws) -> Released:
         """One whole run."""
-        return self.finish(self.halfway(seed, draws), draws)
+        places = numbers()
+        return converse(
+            self.method.ask(),
+            lambda question: self.counted(question, next(places), seed),
+            Rehearsed(self.method), draws,
+        )  # fmt: skip
 
-    def step(self, place: int, seed: int, released: Released, draws: Draws) -> Released:
-        """What one step adds to what was released before it, whichever records that came from."""
-        return self.steps[place].release(self.counted(place, seed, released), released, draws)
+    def halfway(self, seed: int, draws: Draws) -> Halfway:
+        """All questions answered but the last one, and that one counted."""
+        answers: tuple[Answer, ...] = ()
+        while len(answers) < self.method.questions - 1:
+            answers += (self.answer(answers, seed, draws),)
+        question = self.after(answers)[1]
+        return Halfway(answers, question, self.counted(question, len(answers), seed))
 
-    def counted(self, place: int, seed: int, released: Released) -> Read[Any]:
-        """What a step counts after what was released: exact, private."""
-        if self._is_auto and place:  # what it asks depends on all before; the answer is remembered
-            return self.steps[place].count(self._reading(place, seed), released)
-        known = (place, seed, decided(self.steps[place], released))
-        if known not in self._counted:
-            self._counted[known] = self.steps[place].count(self._reading(place, seed), released)
-        return self._counted[known]
+    def finish(self, halfway: Halfway, draws: Draws) -> Released:
+        """What is released, with the noise of the last answer drawn now."""
+        asking, question = self.after(halfway.answers)
+        last = question.draw(halfway.counted.found, draws)
+        tables = tuple(table for one in (*halfway.answers, last) for table in one.tables)
+        try:
+            asking.send(last)
+        except StopIteration as end:
+            return Released(tables, end.value)
+        raise ValueError("a question comes after the last one")
+
+    def answer(self, answers: Sequence[Answer], seed: int, draws: Draws) -> Answer:
+        """The answer that comes after these, whichever records those came from."""
+        question = self.after(answers)[1]
+        return question.draw(self.counted(question, len(answers), seed).found, draws)
+
+    def after(self, answers: Sequence[Answer]) -> tuple[Asking, Question]:
+        """A conversation in which these answers were given, and its next question."""
+        return after(self.method, answers)
+
+    def counted(self, question: Question, place: int, seed: int) -> Read[Any]:
+        """What the question at a place counts: exact, private."""
+        known = (seed, place, question)
+        if known not in self._memo:
+            self._memo[known] = count(question, self._reading(place, seed))
+        return self._memo[known]
 
     def _reading(self, place: int, seed: int) -> Keyed:
-        """The records for one step: each has keys of its own, whatever was counted before it."""
-        held = self._held.setdefault(seed, {})
-        return Keyed(self._engine, self.prepared, seed * len(self.steps) + place, held=held)
+        """The records for one question: each has keys of its own, whatever was asked before it."""
+        known = self._known.setdefault(seed, {})
+        key = seed * self.method.questions + place
+        return Keyed(self._engine, self.prepared, key, known=known)
 
-
-def decided(step: Step, released: Released) -> Hashable:
-    """All of what was released that the counts of a step may depend on.
-
-    Of a popularity that is what it says to the rule: two that rank items alike are one to HPA.
-    """
-    bounds = tuple((name, b.limit, b.scaling) for name, b in released.bounds.items())
-    rule = getattr(step, "rule", None)
-    if isinstance(rule, HPA) and released.tables:
-        steered = replace(rule, popularity=released.tables[0].values)
-        return tuple(steered.steering().tolist()), bounds
-    return tuple((table.name, tuple(table.values.tolist())) for table in released.tables), bounds
+    def kept(self, halfway: Halfway) -> dict[str, float]:
+        """By table, the total of the bounded counts, as a count; none where nobody is bounded."""
+        question = halfway.question
+        if not isinstance(question, SampledCounts | ScaledCounts):
+            return {}
+        pairs = zip(question.tables, halfway.counted.found, strict=False)
+        return {table.name: float(int(c.values.sum()) * c.unit) for table, c in pairs}
 
 
 # What was really counted: every record of every user, by the expressions that releases use.
@@ -287,8 +199,7 @@ def true_counts(
         )
     found = _counted(engine, prepared, what, pairs=any(KINDS[t.name].is_pairs for t in tables))
     # Of cells without contexts the counts come twice, as in a release: the second is not asked for.
-    pairs = zip(tables, found, strict=False)
-    return {table.name: counts.dense() for table, counts in pairs}
+    return {table.name: counts.dense() for table, counts in zip(tables, found, strict=False)}
 
 
 def check_size(name: str, cells: int) -> None:
@@ -337,10 +248,7 @@ def _as_often_as_said(engine: Engine, prepared: Prepared) -> tuple[Counts, Count
     found = rows.group_by("cell").agg(times=rows.said.sum().cast("int64"))
     edges = cells_of(engine.columns(found), "times", domain)
     items = fold(edges, domain.contexts_size)
-    return (
-        Counts(domain.size // domain.contexts_size, *items, 1),
-        Counts(domain.size, *edges, 1),
-    )
+    return (Counts(domain.size // domain.contexts_size, *items, 1), Counts(domain.size, *edges, 1))
 
 
 def largest_contribution(engine: Engine, prepared: Prepared, what: What) -> int:

@@ -76,7 +76,6 @@ def certified_ceiling(function: Callable[[], arb]) -> int:
 
 Ball = Callable[[int], arb]
 
-__all__ = ["Ball", "Probability", "Rate", "Real", "as_ball", "as_rate", "precision", "rational"]
 
 # Where a comparison starts, and where it gives up: a number that so many bits do not tell apart
 # from 0 or 1 was meant to be 0 or 1, and its author must say which.

@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from crowdtally.core.counts import Keeping
 from crowdtally.core.privacy import Price
-
-# What is summed for one line of a list, as far as its noise depends on it.
+from crowdtally.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -184,6 +183,15 @@ class CellNoise(NoiseLaw, Protocol):
 
     def cut(self, share: Fraction) -> int:
         """The least κ ≥ 1 with Pr[X ≥ κ] ≤ share for one cell, certified."""
+
+
+def above_zero(value: object, what: str) -> Fraction:
+    """The exact number above 0 that a law rests on; anything else is refused."""
+    if not isinstance(value, Fraction | int) or isinstance(value, bool):
+        raise UsageError(f"{what} must be an exact Fraction: received {type(value)}.")
+    if value <= 0:
+        raise UsageError(f"{what} must be greater than 0.")
+    return Fraction(value)
 
 
 def as_counts(units: Any, unit: Fraction) -> Any:

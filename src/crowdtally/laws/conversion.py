@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from math import floor, isqrt, log10
 
 from flint import arb
@@ -89,6 +90,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
         return max(_upper(found), Fraction(0))
 
 
+@lru_cache(maxsize=1024)  # a plan asks for the same few, hundreds of times
 def rho_of(epsilon: Epsilon | Fraction, delta: Delta | Fraction) -> Fraction:
     """The ρ that (ε, δ) grants: as large as the bound allows, rounded down; 0 where ε is.
 

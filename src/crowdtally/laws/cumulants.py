@@ -66,12 +66,10 @@ class LaplaceCumulants:
 
     @property
     def edge(self) -> float:
-        """1/b."""
         return 1 / (self.scale * self.unit)
 
     @property
     def lattice(self) -> float:
-        """Whole units."""
         return self.unit
 
     def at(self, s: Floats) -> Three:
@@ -106,16 +104,13 @@ class GaussianCumulants:
 
     @property
     def edge(self) -> float:
-        """It is finite everywhere."""
         return float("inf")
 
     @property
     def lattice(self) -> float:
-        """Whole units."""
         return self.unit
 
     def at(self, s: Floats) -> Three:
-        """K, K′ and K″."""
         step = np.asarray(s, dtype=np.float64) * self.unit
         value, slope = self.variance * step**2 / 2, self.variance * step
         bend = np.full_like(step, self.variance)

@@ -39,11 +39,7 @@ def tail(x: arb, start: int, power: int) -> arb:
     alpha, gap = (-x).exp(), -(-x).expm1()
     zeroth, first = 1 / gap, alpha / gap**2
     second = first * (1 + alpha) / gap
-    sums = (
-        zeroth,
-        start * zeroth + first,
-        start**2 * zeroth + 2 * start * first + second,
-    )
+    sums = (zeroth, start * zeroth + first, start**2 * zeroth + 2 * start * first + second)
     return (-x * start).exp() * sums[power]
 
 
@@ -130,16 +126,24 @@ def seen(rate: arb, power: arb, keeping: Keeping) -> arb:
 
     ``power`` lies within ±rate.
     """
+    return on_sides(partial(_grown, rate), power, keeping)
+
+
+def on_sides(grown: Callable[[arb, int, int], arb], power: arb, keeping: Keeping) -> arb:
+    """Σ over the kept noises k of (e^(power·k) − 1)·Pr[k is kept]·w(k), w alike on both sides.
+
+    ``grown`` gives Σ_{k ≥ low} k^by·(e^(power·k) − 1)·w(k) from the power, ``by`` and ``low``.
+    """
     sides = (power, -power) if keeping.sides == "two" else (power,)
-    return sum((_side(rate, one, keeping) for one in sides), arb(0))
+    return sum((_side(grown, one, keeping) for one in sides), arb(0))
 
 
-def _side(rate: arb, power: arb, keeping: Keeping) -> arb:
-    """Σ over the kept noises k ≥ 1 of (e^(power·k) − 1)·Pr[k is kept]·Pr[X = k]."""
+def _side(grown: Callable[[arb, int, int], arb], power: arb, keeping: Keeping) -> arb:
+    """The same over the kept noises k ≥ 1."""
     first, last = max(keeping.least, 1), keeping.doubtful_to
-    total = _grown(rate, power, 0, max(last + 1, first))
+    total = grown(power, 0, max(last + 1, first))
     if keeping.samples and keeping.threshold is not None:
-        partly = _grown(rate, power, 1, first) - _grown(rate, power, 1, last + 1)
+        partly = grown(power, 1, first) - grown(power, 1, last + 1)
         total += partly / as_ball(keeping.threshold)
     return total
 
@@ -216,11 +220,7 @@ class Steps:
 
     @classmethod
     def of(
-        cls,
-        scale: Fraction,
-        weights: Sequence[tuple[int, int]],
-        keeping: Keeping,
-        exponent: float,
+        cls, scale: Fraction, weights: Sequence[tuple[int, int]], keeping: Keeping, exponent: float
     ) -> Steps | None:
         """None where it would take too many frequencies, or more digits than floats have."""
         rate = float(1 / scale)
@@ -366,10 +366,18 @@ def _exponent(scale: Fraction, terms: Terms, wanted: arb) -> float:
     def width(place: float) -> float:
         return float(_width(scale, terms, wanted, arb(at(place))))
 
-    low, high, golden = _LOW, _HIGH, (5**0.5 - 1) / 2
+    low, high, _ = narrowed(width, _LOW, _HIGH, _SEARCH)
+    return at((low + high) / 2)
+
+
+def narrowed(
+    width: Callable[[float], float], low: float, high: float, steps: int
+) -> tuple[float, float, float]:
+    """Where a width is least, by golden sections: the ends around it, and the least one seen."""
+    golden = (sqrt(5) - 1) / 2
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left, at_right = width(left), width(right)
-    for _ in range(_SEARCH):
+    for _ in range(steps):
         if at_left <= at_right:
             high, right, at_right = right, left, at_left
             left = high - golden * (high - low)
@@ -378,7 +386,7 @@ def _exponent(scale: Fraction, terms: Terms, wanted: arb) -> float:
             low, left, at_left = left, right, at_right
             right = low + golden * (high - low)
             at_right = width(right)
-    return at((low + high) / 2)
+    return low, high, min(at_left, at_right)
 
 
 def _width(scale: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:

@@ -32,6 +32,7 @@ from crowdtally.laws.base import (
     EmptyCell,
     Source,
     Terms,
+    above_zero,
 )
 from crowdtally.laws.gaussian_tails import (
     WIDE,
@@ -68,13 +69,7 @@ class GaussianNoise:
     """What one unit means as a count."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.variance, Fraction | int) or isinstance(self.variance, bool):
-            raise UsageError(
-                f"a noise variance must be an exact Fraction: received {type(self.variance)}."
-            )
-        if self.variance <= 0:
-            raise UsageError("a noise variance must be greater than 0.")
-        object.__setattr__(self, "variance", Fraction(self.variance))
+        object.__setattr__(self, "variance", above_zero(self.variance, "a noise variance"))
 
     def std(self, of: Combination = ONE_CELL) -> float:
         """√E[Z²] for one cell, which is below σ where σ is small; squares add up."""
@@ -183,7 +178,6 @@ class GaussianNoise:
         return lambda power, low, high: moment(self.variance, power, low, high)
 
     def draw(self, source: Source, size: int) -> NDArray[Any]:
-        """Independent noise for each of ``size`` cells."""
         return source.gaussian(self.variance, size)
 
     def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
@@ -195,10 +189,8 @@ class GaussianNoise:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Its words, unit and variance, exact."""
         return {"law": self.words, "unit": show(self.unit), "variance": show(self.variance)}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """The law of a table's ``noise``."""
         return cls(recorded(str(facts["variance"])), recorded(str(facts["unit"])))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
-from math import exp, factorial, floor, inf, isfinite, isqrt, nextafter, sqrt
+from math import exp, factorial, floor, inf, isfinite, isqrt, nextafter
 
 from flint import arb, ctx, fmpz
 
@@ -15,7 +15,7 @@ from crowdtally.core.numbers import is_whole
 from crowdtally.errors import UsageError
 from crowdtally.laws.balls import as_ball, precision
 from crowdtally.laws.base import Terms
-from crowdtally.laws.floors import chance_of_each, felt, kept, rule
+from crowdtally.laws.floors import chance_of_each, felt, kept, narrowed, on_sides, rule
 
 # Certified sums of a bell over whole steps: Σ_{j≥0} x^power·e^(−x²/(2v)), x = start + j.
 #
@@ -313,19 +313,8 @@ def _chernoff(variance: Fraction, terms: Terms, wanted: arb) -> float:
         return float(_width(variance, terms, wanted, middle * arb(exp(place))).upper())
 
     high = float((as_ball(Fraction(terms.keeping.least)) / as_ball(variance) / middle + 1).log())
-    low, high, golden = -_RANGE, high + _RANGE, (sqrt(5) - 1) / 2
-    left, right = high - golden * (high - low), low + golden * (high - low)
-    at_left, at_right = width(left), width(right)
-    for _ in range(_SEARCH):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - golden * (high - low)
-            at_left = width(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + golden * (high - low)
-            at_right = width(right)
-    return nextafter(max(min(at_left, at_right), 0.0), inf)
+    *_, least = narrowed(width, -_RANGE, high + _RANGE, _SEARCH)
+    return nextafter(max(least, 0.0), inf)
 
 
 def _seldom(variance: Fraction, terms: Terms) -> arb:
@@ -344,19 +333,7 @@ def _width(variance: Fraction, terms: Terms, wanted: arb, exponent: arb) -> arb:
 
 def seen_bell(variance: Fraction, power: arb, keeping: Keeping) -> arb:
     """E[e^(power·Y)] − 1 for what is seen of an empty cell: Y is its noise, or 0 if dropped."""
-    sides = (power, -power) if keeping.sides == "two" else (power,)
-    total = sum((_side(variance, one, keeping) for one in sides), arb(0))
-    return total / bell_total(variance)
-
-
-def _side(variance: Fraction, power: arb, keeping: Keeping) -> arb:
-    """Σ over the kept k ≥ 1 of (e^(power·k) − 1)·Pr[k is kept]·e^(−k²/(2σ²))."""
-    first, last = max(keeping.least, 1), keeping.doubtful_to
-    total = _grown(variance, power, 0, max(last + 1, first))
-    if keeping.samples and keeping.threshold is not None:
-        partly = _grown(variance, power, 1, first) - _grown(variance, power, 1, last + 1)
-        total += partly / as_ball(keeping.threshold)
-    return total
+    return on_sides(partial(_grown, variance), power, keeping) / bell_total(variance)
 
 
 def _grown(variance: Fraction, power: arb, by: int, low: int) -> arb:

@@ -27,6 +27,7 @@ from crowdtally.laws.base import (
     EmptyCell,
     Source,
     Terms,
+    above_zero,
 )
 
 # The law of the width s of interval noise: Pr[s] ∝ (s+1)^n·e^(−rate·s) for s ≥ 0.
@@ -292,12 +293,7 @@ class IntervalNoise:
     is of number c % blocks; in a table, rows of one context share a draw, in whatever order."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.rate, Fraction | int) or isinstance(self.rate, bool):
-            raise UsageError(
-                f"the rate of interval noise must be an exact Fraction: received {type(self.rate)}."
-            )
-        if self.rate <= 0:
-            raise UsageError("the rate of interval noise must be greater than 0.")
+        object.__setattr__(self, "rate", above_zero(self.rate, "the rate of interval noise"))
         for value, least, words in (
             (self.cells, 1, "cells"),
             (self.phantoms, 0, "phantoms"),
@@ -313,7 +309,6 @@ class IntervalNoise:
                 f"interval noise is for at most {MOST_CELLS} cells, of which at most "
                 f"{MOST_PHANTOMS} are phantoms: received {self.cells} and {self.phantoms}."
             )
-        object.__setattr__(self, "rate", Fraction(self.rate))
 
     @property
     def unit(self) -> Fraction:
@@ -322,7 +317,6 @@ class IntervalNoise:
 
     @property
     def size(self) -> int:
-        """How many cells all draws have."""
         return self.cells * self.blocks
 
     @property
@@ -425,11 +419,9 @@ class IntervalNoise:
         return found.log_probabilities(np.asarray(values).astype(np.float64))
 
     def tail(self, width: int) -> float:
-        """Pr[|X| > width] for one cell."""
         return one_cell(self.rate, self.cells, self.phantoms).tail(width)
 
     def inclusion(self, keeping: Keeping) -> arb:
-        """1: every cell is kept."""
         self._whole(keeping)
         return arb(1)
 
@@ -473,7 +465,6 @@ class IntervalNoise:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Its words, unit, rate and numbers of cells, exact."""
         return {
             "law": self.words,
             "unit": show(self.unit),
@@ -485,7 +476,6 @@ class IntervalNoise:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """The law of a table's ``noise``."""
         unit, phantoms = recorded(str(facts["unit"])), facts["phantoms"]
         rate = recorded(str(facts["rate"]))
         return cls(rate, facts["cells"], phantoms, unit * (phantoms + 1), facts["blocks"])

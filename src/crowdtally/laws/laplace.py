@@ -27,6 +27,7 @@ from crowdtally.laws.base import (
     EmptyCell,
     Source,
     Terms,
+    above_zero,
 )
 from crowdtally.laws.floors import noise_floor
 
@@ -160,13 +161,7 @@ class DiscreteLaplace:
     """What one unit means as a count."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.scale, Fraction | int) or isinstance(self.scale, bool):
-            raise UsageError(
-                f"a noise scale must be an exact Fraction: received {type(self.scale)}."
-            )
-        if self.scale <= 0:
-            raise UsageError("a noise scale must be greater than 0.")
-        object.__setattr__(self, "scale", Fraction(self.scale))
+        object.__setattr__(self, "scale", above_zero(self.scale, "a noise scale"))
 
     def std(self, of: Combination = ONE_CELL) -> float:
         """√(2α)/(1−α) for one cell; cells are independent, so squares add up."""
@@ -290,7 +285,6 @@ class DiscreteLaplace:
         return floors.empty_cell(self.scale, keeping)
 
     def draw(self, source: Source, size: int) -> NDArray[Any]:
-        """Independent noise for each of ``size`` cells."""
         return source.laplace(self.scale, size)
 
     def disagreement(self, price: Price, sensitivity: int, squared: int, cells: int) -> str | None:
@@ -302,10 +296,8 @@ class DiscreteLaplace:
         return None
 
     def to_json(self) -> dict[str, Any]:
-        """Its words, unit and scale, exact."""
         return {"law": self.words, "unit": show(self.unit), "scale": show(self.scale)}
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """The law of a table's ``noise``."""
         return cls(recorded(str(facts["scale"])), recorded(str(facts["unit"])))

@@ -41,25 +41,20 @@ from crowdtally.ledger.errors import LedgerError
 #   part of probability δ₂ of each of the two laws (for (ε, δ)-DP: Kairouz, Oh, Viswanath 2015);
 #   along every history these add up to ≤ δ.
 # - *(ε, δ)*: D = 0, and (A) conv(R + S, ε) ≤ δ, or (B) R = 0 and E ≤ ε. Proof: all sums grow
-#   along a
-#   history, so one that ends in A was in A throughout. Cut every history where it would leave A:
-#   by
-#   the first case the cut ones contribute at most δ to E[(1 − e^(ε−Z))+], so those that end in A,
-#   which were not cut, contribute at most δ. One that ends outside A is in B: Z ≤ E ≤ ε, and it
-#   contributes nothing. Both together: at most δ.
+#   along a history, so one that ends in A was in A throughout. Cut every history where it would
+#   leave A: by the first case the cut ones contribute at most δ to E[(1 − e^(ε−Z))+], so those
+#   that end in A, which were not cut, contribute at most δ. One that ends outside A is in B:
+#   Z ≤ E ≤ ε, and it contributes nothing. Both together: at most δ.
 #
 #   Why no more than this. The bound (C) D + conv(R, ε − E), pure ε taken off first, holds for
 #   amounts that are fixed in advance. "A or C", or δ₂ beside A, may spend twice: after a rare,
 #   telling output one history goes on to the edge of A, and all others use up δ in the other way.
-#   So
-#   δ₂ needs a limit in which it has a part of its own: ρ with δ.
+#   So δ₂ needs a limit in which it has a part of its own: ρ with δ.
 #
-# **One charge** (``each``) fixes its amounts together, before any output: it is (ε, δ) with δ = D
-#  +
-# the smaller of conv(R + S, ε) and conv(R, ε − E). For the second: the pure steps' share of Z is
-# at
-# most E whatever came out, and the share Z' of the others has E[e^((a−1)Z')] ≤ e^((a−1)aR) as
-# above.
+# **One charge** (``each``) fixes its amounts together, before any output: it is (ε, δ) with
+# δ = D + the smaller of conv(R + S, ε) and conv(R, ε − E). For the second: the pure steps' share
+# of Z is at most E whatever came out, and the share Z' of the others has
+# E[e^((a−1)Z')] ≤ e^((a−1)aR) as above.
 
 _NOTHING = Fraction(0)
 
@@ -92,11 +87,9 @@ class ZeroConcentrated:
         return (stated + Loss(pure_rho=parts.pure_rho + pure_rho(rest))).short()
 
     def add(self, spent: Loss, cost: Loss) -> Loss:
-        """The sums."""
         return (spent + cost).short()
 
     def take_back(self, spent: Loss, cost: Loss) -> Loss:
-        """The differences."""
         return (spent - cost).short()
 
     def require_limit(self, dataset: str, limit: Loss, spent: Loss) -> None:
@@ -175,7 +168,6 @@ def delta_at(spent: Loss, epsilon: Fraction) -> Fraction:
 
 
 def _part_cost(part: Part) -> Loss:
-    """What one part costs by itself."""
     stated = part.loss
     if part.selects and part.epsilon is not None:
         return Loss(rho=selection_rho(part.epsilon).value)
@@ -212,38 +204,30 @@ class Accountant(Protocol):
 
     def cost(self, charge: Charge) -> Loss:
         """What a charge costs; refused where its parts exceed what it states."""
-        ...
 
     def add(self, spent: Loss, cost: Loss) -> Loss:
         """The sum after one more charge, never less than exact."""
-        ...
 
     def take_back(self, spent: Loss, cost: Loss) -> Loss:
         """The sum after a charge was voided."""
-        ...
 
     def require_limit(self, dataset: str, limit: Loss, spent: Loss) -> None:
         """Refuse a limit that what was spent cannot be compared with."""
-        ...
 
     def fits(self, spent: Loss, cost: Loss, limit: Loss) -> bool:
         """Whether a cost fits beside what was spent; exactly the limit does.
 
         The limit holds although each amount may be chosen after earlier outputs were seen.
         """
-        ...
 
     def fits_alone(self, cost: Loss, limit: Loss) -> bool:
         """Whether one charge, whose amounts are fixed together, is within a limit."""
-        ...
 
     def remaining(self, spent: Loss, limit: Loss) -> Loss:
         """What may still be spent, never negative: so much ε, or so much ρ, or so much δ."""
-        ...
 
     def reported(self, spent: Loss, limit: Loss | None) -> Loss:
         """What was spent, in the terms of the limit."""
-        ...
 
 
 class SequentialComposition:
@@ -272,11 +256,9 @@ class SequentialComposition:
         return stated.short()
 
     def add(self, spent: Loss, cost: Loss) -> Loss:
-        """The sum."""
         return (spent + cost).short()
 
     def take_back(self, spent: Loss, cost: Loss) -> Loss:
-        """The difference."""
         return (spent - cost).short()
 
     def require_limit(self, dataset: str, limit: Loss, spent: Loss) -> None:
@@ -302,7 +284,6 @@ class SequentialComposition:
         return (limit - spent).at_least_zero()
 
     def reported(self, spent: Loss, limit: Loss | None) -> Loss:
-        """The sum itself."""
         return spent
 
 

@@ -74,8 +74,6 @@ def _rounded(amount: Fraction) -> str:
         return f"{ratio.normalize():g}"
 
 
-# An exact amount of what privacy can be lost: ε, δ and ρ.
-
 _NOTHING = Fraction(0)
 
 
@@ -140,9 +138,6 @@ class Loss:
 
 def _value(amount: Epsilon | Rho | None) -> Fraction:
     return _NOTHING if amount is None else amount.value
-
-
-# Amounts of ε, δ and ρ in words, for people.
 
 
 def amount(loss: Loss, *, in_rho: bool = False) -> str:

@@ -27,7 +27,6 @@ class Balance:
     """What was spent on one dataset, and what may be."""
 
     dataset: str
-    """Its name."""
     unit: PrivacyUnit | None = None
     """What its epsilons protect; ``None`` until the first charge says so."""
     accountant: str = SequentialComposition.kind
@@ -161,7 +160,6 @@ class Balance:
 
     @classmethod
     def read(cls, dataset: str, fields: Any) -> Balance:
-        """What ``fields`` wrote."""
         spent = read_loss(fields["spent"])
         if spent is None:
             raise ValueError("a balance without a sum")

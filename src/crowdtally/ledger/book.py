@@ -52,7 +52,6 @@ class Book:
         self.id = header.id
         """The ledger's own random name."""
         self.head = header.head
-        """The last entry."""
         self._checked: dict[int, Entry] = {}
         self._balances: dict[str, Balance] = {}
         self._require_head()
@@ -213,7 +212,7 @@ def require_same(earlier: Charged, dataset: str, event: Reserved) -> None:
     if differing:
         raise UsageError(
             f"the request id {_key(earlier)!r} was used for another request before (entry "
-            f"{earlier.id}{_by_whom(earlier)}, {earlier.time}): {'; '.join(differing)}. One "
+            f"{earlier.id} by {earlier.by}, {earlier.time}): {'; '.join(differing)}. One "
             "request id means one request: give this one an id of its own. Nothing was charged."
         )
 
@@ -329,7 +328,3 @@ def _comparable(charge: Charge) -> Charge:
 
 def _key(charged: Charged) -> str:
     return charged.asked.request_id or ""
-
-
-def _by_whom(charged: Charged) -> str:
-    return f" by {charged.by}"

@@ -32,7 +32,6 @@ class Head:
     number: int
     """The number of the last entry; 0 for a ledger without entries."""
     hash: str
-    """Its hash."""
 
     def __str__(self) -> str:
         return f"{self.number}:{self.hash}"
@@ -73,15 +72,12 @@ class Entry:
     time: str
     """When, by this machine's clock, in UTC; for people, no rule depends on it."""
     dataset: str
-    """What it is about."""
     event: Event
-    """What was done."""
     balance: Balance
     """Where the dataset stands after it."""
     hash: str
     """The hash of ``body`` chained to the entry before."""
     by: Author
-    """Who added it."""
 
     @property
     def id(self) -> str:

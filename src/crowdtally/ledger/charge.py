@@ -87,8 +87,6 @@ def _key(key: object, name: str) -> str:
     return key
 
 
-# Units, amounts and words as they stand in the record, and back.
-
 _SHORT = 40  # characters of an amount that is worth keeping
 
 
@@ -100,12 +98,10 @@ def words(value: object, what: str) -> str:
 
 
 def unit_fields(unit: PrivacyUnit | None) -> Json:
-    """A unit as recorded."""
     return None if unit is None else {"kind": unit.kind, "column": unit.column}
 
 
 def read_unit(fields: Any) -> PrivacyUnit | None:
-    """The unit that ``unit_fields`` wrote."""
     return None if fields is None else PrivacyUnit(fields["kind"], fields["column"])
 
 
@@ -122,7 +118,6 @@ def loss_fields(loss: Loss | None) -> Json:
 
 
 def read_loss(fields: Any) -> Loss | None:
-    """The amount that ``loss_fields`` wrote."""
     if fields is None:
         return None
     return Loss(
@@ -139,8 +134,6 @@ def read_amount(text: object) -> Fraction:
 
 # Most amounts of a record are those of the entry before, or nothing.
 _known_amount = lru_cache(maxsize=4096)(from_text)
-
-# What one release is charged for: its mechanisms, and what it was asked for.
 
 _LONGEST_ID = 200
 
@@ -185,11 +178,9 @@ class Part:
 
     @property
     def loss(self) -> Loss:
-        """What it states."""
         return Loss.of(self.epsilon, self.delta, self.rho)
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {
             "name": self.name,
             "epsilon": to_text(self.loss.epsilon),
@@ -232,7 +223,6 @@ class Charge:
 
     @property
     def loss(self) -> Loss:
-        """The stated ε, δ and ρ."""
         return Loss.of(self.epsilon, self.delta, self.rho)
 
     @classmethod
@@ -302,7 +292,6 @@ class Asked:
         object.__setattr__(self, "parameters", exact_json(self.parameters, "the parameters"))
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {
             "source": self.source,
             "output": self.output,

@@ -69,7 +69,6 @@ class OverBudgetError(BudgetError):
     ) -> None:
         self.dataset = dataset
         self.requested = requested
-        """What was asked for."""
         self.remaining = remaining
         """What is left: never negative, even where the limit was set below what was spent."""
         self.difference = (requested - remaining).at_least_zero()
@@ -122,7 +121,6 @@ class TooMuchAtOnceError(BudgetError):
     def __init__(self, dataset: str, requested: Loss, each: Loss) -> None:
         self.dataset = dataset
         self.requested = requested
-        """What was asked for."""
         self.each = each
         """What a single release may cost."""
         letter, asked, most = next(

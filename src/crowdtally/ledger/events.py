@@ -44,7 +44,6 @@ class Created:
     unit: PrivacyUnit | None
     """What its epsilons protect; ``None`` until the first charge says so."""
     accountant: str
-    """The kind of accountant."""
     limit: Loss | None
     """The total that may be spent; ``None`` for no limit."""
     each: Loss | None = None
@@ -54,7 +53,6 @@ class Created:
         words(self.accountant, "the accountant of a dataset")
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {
             "each": loss_fields(self.each),
             "unit": unit_fields(self.unit),
@@ -80,7 +78,6 @@ class LimitSet:
         words(self.reason, "the reason of a limit")
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         limit, each = loss_fields(self.limit), loss_fields(self.each)
         return {"limit": limit, "each": each, "reason": self.reason}
 
@@ -92,14 +89,11 @@ class Reserved:
     kind: ClassVar[str] = "reserved"
     version: ClassVar[int] = 4
     unit: PrivacyUnit
-    """What its ε protects."""
     charge: Charge
     """What is going to be done."""
     asked: Asked = field(default_factory=Asked)
-    """What for."""
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         stated = self.charge.loss
         return {
             "asked": self.asked.fields(),
@@ -128,7 +122,6 @@ class Drawing:
         words(self.reservation, "the reservation of a drawing")
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         staged = None if self.staged is None else self.staged.fields()
         return {"reservation": self.reservation, "staged": staged}
 
@@ -149,7 +142,6 @@ class MarkedPublished:
         checked_sha256(self.sha256)
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {"reservation": self.reservation, "sha256": self.sha256}
 
 
@@ -171,7 +163,6 @@ class Voided:
         words(self.reason, "the reason of a void")
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {
             "reservation": self.reservation,
             "reason": self.reason,
@@ -195,7 +186,6 @@ class Withdrawn:
         words(self.reason, "the reason of a withdrawal")
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {"reservation": self.reservation, "reason": self.reason}
 
 

@@ -285,8 +285,6 @@ class _Recorded:
         return replace(self.balance, spent=spent)
 
 
-# Reservations, and the record as others may read it.
-
 State = Literal["reserved", "drawing", "published", "voided"]
 
 
@@ -297,13 +295,9 @@ class Reservation:
     id: str
     """How ``start_drawing``, ``mark_published`` and ``void`` call it."""
     dataset: str
-    """What it was charged to."""
     charge: Charge
-    """What it is for."""
     before: Balance
-    """Where the dataset stood."""
     after: Balance
-    """Where it stands with this charge."""
     also: tuple[str, ...] = ()
     """Other datasets that were charged for some of the same sources."""
     taken_up: bool = False
@@ -327,7 +321,6 @@ class Withdrawal:
     reason: str
     """Why, in a person's words."""
     by: Author
-    """Who recorded it."""
 
 
 @dataclass(frozen=True)
@@ -339,17 +332,12 @@ class Charged:
     time: str
     """When it was made, in UTC."""
     dataset: str
-    """What it was charged to."""
     charge: Charge
-    """What it was for."""
     state: State
     """``reserved`` (charged, nothing drawn), ``drawing``, ``published`` or ``voided``."""
     unit: PrivacyUnit
-    """What its ε protects."""
     by: Author
-    """Who charged it."""
     asked: Asked
-    """What for."""
     reason: str | None = None
     """Why it was voided."""
     sha256: str | None = None
@@ -388,7 +376,6 @@ class Record:
     id: str
     """The ledger's own random name."""
     head: Head
-    """Its last entry."""
     rows: tuple[Row, ...]
     """Its entries as stored."""
 
@@ -418,7 +405,6 @@ class Charges:
             self._facts[event.reservation].update(_change(entry, event))
 
     def all(self) -> list[Charged]:
-        """Every one, in order."""
         return [Charged(**facts) for facts in self._facts.values()]
 
 
@@ -490,7 +476,6 @@ class Trace:
     """Where one charge stands."""
 
     charge: Charge
-    """What was charged."""
     accountant: str
     """The kind of accountant of its dataset."""
     state: State = "reserved"

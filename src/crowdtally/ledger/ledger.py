@@ -122,7 +122,6 @@ class Ledger:
 
     @property
     def created(self) -> bool:
-        """Whether opening it made it."""
         return self._store.created
 
     def create(
@@ -320,7 +319,6 @@ class Ledger:
         return self._access.read(lambda book: book.request(wanted))
 
     def balance(self, dataset: str) -> Balance:
-        """Where a dataset stands."""
         return self._access.read(lambda book: transactions.known(book, dataset))
 
     def datasets(self) -> list[Balance]:

@@ -28,7 +28,6 @@ class Author:
     account: str
     """The operating system's name for the account."""
     host: str
-    """The computer's name."""
     role: str | None = None
     """The role that the PostgreSQL server knew it by; ``None`` in a file."""
 
@@ -43,12 +42,10 @@ class Author:
         return f"{self.account}@{self.host}{role}"
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {"account": self.account, "host": self.host, "role": self.role}
 
     @classmethod
     def read(cls, fields: Any) -> Author:
-        """What ``fields`` wrote."""
         author = cls(fields["account"], fields["host"], fields["role"])
         if author.fields() != fields:
             raise ValueError("an author with other fields")
@@ -61,7 +58,6 @@ def this_author(role: str | None = None) -> Author:
 
 
 def this_host() -> str:
-    """This computer's name."""
     return platform.node() or "localhost"
 
 
@@ -142,11 +138,9 @@ class Sources:
 
     @property
     def shelf(self) -> int:
-        """Where it is filed."""
         return shelf(self.hashes[0])
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {"hashes": list(self.hashes)}
 
 
@@ -210,7 +204,6 @@ class StagedFolder:
     """The folder of an unfinished release, on the computer that makes it."""
 
     host: str
-    """The computer's name."""
     path: str
     """The folder's absolute path there, links resolved."""
 
@@ -224,12 +217,10 @@ class StagedFolder:
         return cls(this_host(), str(Path(path).resolve()))
 
     def fields(self) -> dict[str, Json]:
-        """As recorded."""
         return {"host": self.host, "path": self.path}
 
     @classmethod
     def read(cls, fields: Any) -> StagedFolder:
-        """What ``fields`` wrote."""
         return cls(fields["host"], fields["path"])
 
     @property

@@ -21,8 +21,6 @@ from crowdtally.ledger.history import Charged, Charges
 from crowdtally.ledger.provenance import Author, Sources
 from crowdtally.ledger.transactions import Limits
 
-# What the record says of a dataset, put together to be shown: limits, charges, sums by group.
-
 Grouping = Literal["purpose", "person", "unit"]
 
 
@@ -33,7 +31,6 @@ class LimitChange:
     time: str
     """When, in UTC."""
     by: Author
-    """Who recorded it."""
     before: Limits | None
     """What they were; ``None`` where the dataset was made."""
     after: Limits
@@ -47,7 +44,6 @@ class Shown:
     """One dataset as it stands, and how it came there."""
 
     balance: Balance
-    """Where it stands."""
     limits: tuple[LimitChange, ...]
     """How its limits came to be, in order."""
     charges: tuple[Charged, ...]
@@ -108,7 +104,6 @@ def grouped(found: Shown, by: Grouping) -> list[Group]:
 
 
 def grouping(text: str) -> Grouping:
-    """The grouping of that name."""
     for known in get_args(Grouping):
         if text == known:
             return known  # type: ignore[no-any-return]
@@ -130,22 +125,10 @@ def same_people(others: Sequence[str]) -> str | None:
     )
 
 
-def _purpose(charge: Charged) -> str | None:
-    return charge.asked.purpose
-
-
-def _person(charge: Charged) -> str | None:
-    return str(charge.by)
-
-
-def _unit(charge: Charged) -> str | None:
-    return charge.unit.key
-
-
 _KEYS: dict[Grouping, Callable[[Charged], str | None]] = {
-    "purpose": _purpose,
-    "person": _person,
-    "unit": _unit,
+    "purpose": lambda charge: charge.asked.purpose,
+    "person": lambda charge: str(charge.by),
+    "unit": lambda charge: charge.unit.key,
 }
 
 
@@ -179,8 +162,6 @@ def _sharing(owners: Iterable[set[str]]) -> dict[str, set[str]]:
                 found[name] |= names - {name}
     return found
 
-
-# The record in words and as JSON, for ``crowdtally ledger show``.
 
 _WIDTH = 80
 _LABEL = 10
@@ -390,10 +371,6 @@ def _charge_json(charge: Charged) -> dict[str, Json]:
         "voided": charge.reason,
         "withdrawn": None
         if withdrawn is None
-        else {
-            "time": withdrawn.time,
-            "reason": withdrawn.reason,
-            "by": withdrawn.by.fields(),
-        },
+        else {"time": withdrawn.time, "reason": withdrawn.reason, "by": withdrawn.by.fields()},
         "hint": charge.hint(),
     }

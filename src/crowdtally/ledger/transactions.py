@@ -37,22 +37,18 @@ if TYPE_CHECKING:
     from crowdtally.ledger.book import Book
 
 
-# Datasets and their limits: made, changed and found by name.
-
-
 def create(
     book: Book, dataset: str, unit: PrivacyUnit | None, limits: Limits, kind: str | None = None
 ) -> Balance:
     """Make a dataset; ``kind`` is its accountant's, else the one that its limits need."""
-    name = dataset
-    found = book.balance(name)
+    found = book.balance(dataset)
     if found is not None:
         raise UsageError(
-            f"dataset {name!r} exists already. {found.describe()} To change its limit: "
+            f"dataset {dataset!r} exists already. {found.describe()} To change its limit: "
             f"{found.how_to_limit(book.typed)}"
         )
     rule = chosen(kind, limits.total, limits.each)
-    return book.append(name, Created(unit, rule, limits.total, limits.each)).balance
+    return book.append(dataset, Created(unit, rule, limits.total, limits.each)).balance
 
 
 def set_limit(book: Book, name: str, change: Change, reason: str) -> Balance:
@@ -99,9 +95,7 @@ Change: TypeAlias = Callable[[Limits], Limits]
 
 
 def limit_of(
-    epsilon: Number | Epsilon | None,
-    delta: Number | Delta | None,
-    rho: Number | Rho | None = None,
+    epsilon: Number | Epsilon | None, delta: Number | Delta | None, rho: Number | Rho | None = None
 ) -> Loss | None:
     """The limit that numbers state, ε or ρ, each perhaps with δ; None without them."""
     if epsilon is not None and rho is not None:
@@ -141,7 +135,6 @@ class Typed:
     epsilon: Number | Epsilon | None = UNCHANGED
     """Its ε; None lifts the limit."""
     delta: Number | Delta | None = None
-    """Its δ."""
     rho: Number | Rho | None = None
     """Its ρ, in the place of ε."""
 
@@ -226,8 +219,7 @@ def reserve(
     if before is None:
         if not debtor.new:
             raise unknown(book, name)
-        created = Created(unit, debtor.accountant, None)
-        before = book.append(name, created).balance
+        before = book.append(name, Created(unit, debtor.accountant, None)).balance
     for met in filed(hashes):
         book.append(name, met)
     entry = book.append(name, event)

@@ -73,8 +73,6 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-# A whole record carried from one store into another, with the same id and the same hashes.
-
 _PORTION = 1000
 
 
@@ -85,7 +83,6 @@ class Standing:
     id: str
     """Its random name."""
     head: Head
-    """Its last entry."""
     closed: str | None
     """Why nothing may be added; ``None`` where something may."""
 
@@ -145,8 +142,6 @@ def require_whole(found: Verification, done: str, head: Head | None = None) -> N
             f"the copy ends in {found.head}, and what it was copied from in {head}. {done}"
         )
 
-
-# Backups: the whole record in a file of its own, which can be read and not charged.
 
 _NO_BACKUP = "No backup was made."
 
@@ -226,8 +221,7 @@ def _unwritten(target: File, error: Exception) -> LedgerError:
 #
 # 1. The new place, empty, is closed: it waits for this record. Its own random id is the *ticket*.
 # 2. The old ledger, if it is in use, is closed: it was moved, with this ticket. From here on
-#    nothing
-#    can be added to it, and its head stays.
+#    nothing can be added to it, and its head stays.
 # 3. In one transaction the new place gets the id and every entry, is verified, and is opened.
 #
 # After a crash between two steps no ledger with the record is open, or the old one alone is; the

@@ -28,18 +28,13 @@ _MOST = 20  # problems listed; the first ones tell where to look
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that does not hold."""
-
     entry: int | None
     """The number of the entry concerned; ``None`` where it is the ledger as a whole."""
     what: str
-    """What is wrong, in a sentence."""
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What a verification found."""
-
     head: Head
     """The end of the chain, to compare with one kept elsewhere."""
     problems: tuple[Problem, ...]
@@ -47,7 +42,6 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
         return not self.problems
 
     def describe(self) -> str:
@@ -81,7 +75,6 @@ class Audit:
         self._check_anchor(0, self._previous)
 
     def note(self, what: str, entry: int | None = None) -> None:
-        """Write down a problem."""
         if len(self._problems) < _MOST:
             subject = f"entry {entry} " if entry is not None else ""
             self._problems.append(Problem(entry, f"{subject}{what}"))

@@ -28,7 +28,6 @@ class Draws(Protocol):
 
     def geometric(self, rate: Rate | Fraction, size: int) -> Integers:
         """Returns integers distributed as Pr[G=k] ∝ e^(−rate·k), k ≥ 0."""
-        ...
 
     def laplace(self, scale: Fraction, size: int) -> Integers:
         """Returns integers distributed as Pr[X=k] ∝ e^(−|k|/scale): G − G′ of ``geometric``.
@@ -53,35 +52,27 @@ class Draws(Protocol):
 
     def gaussian(self, variance: Fraction, size: int) -> Integers:
         """Returns integers distributed as Pr[Z=k] ∝ e^(−k²/(2·variance))."""
-        ...
 
     def gaussian_beyond(self, variance: Fraction, least: int, sides: Sides, size: int) -> Integers:
         """Returns integers of the law of ``gaussian`` given |Z| ≥ least, one-sided Z ≥ least."""
-        ...
 
     def bernoulli(self, p: Probability, size: int) -> coins.Coins:
         """Returns coins that are True with probability ``p``."""
-        ...
 
     def bernoulli_each(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> coins.Coins:
         """Returns coins, the i-th True with probability numerators[i]/denominators[i]."""
-        ...
 
     def hits(self, p: Probability, cells: int) -> Integers:
         """Returns, sorted, the cells of 0..cells−1, each included with probability ``p``."""
-        ...
 
     def choose(self, scores: Scores, rate: Fraction) -> int:
         """Returns an index distributed as Pr[i] ∝ exp(rate·scores[i])."""
-        ...
 
     def choose_among(self, scores: Scores, multiplicities: Multiplicities, rate: Fraction) -> int:
         """Returns an index distributed as Pr[i] ∝ multiplicities[i]·exp(rate·scores[i])."""
-        ...
 
     def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
         """Returns integers, the i-th distributed uniformly on 0..bounds[i]−1."""
-        ...
 
 
 class SystemDraws(Draws):
@@ -91,37 +82,28 @@ class SystemDraws(Draws):
         self._source: WordSource = system_words() if source is None else source
 
     def geometric(self, rate: Rate | Fraction, size: int) -> Integers:
-        """See :func:`crowdtally.noise.geometric.geometric`."""
         return geometric(rate, size, self._source)
 
     def gaussian(self, variance: Fraction, size: int) -> Integers:
-        """See :func:`crowdtally.noise.gaussian.discrete_gaussian`."""
         return discrete_gaussian(variance, size, self._source)
 
     def gaussian_beyond(self, variance: Fraction, least: int, sides: Sides, size: int) -> Integers:
-        """See :func:`crowdtally.noise.gaussian.gaussian_beyond`."""
         return gaussian_beyond(variance, least, sides, size, self._source)
 
     def bernoulli(self, p: Probability, size: int) -> coins.Coins:
-        """See :func:`crowdtally.noise.bernoulli.bernoulli`."""
         return coins.bernoulli(p, size, self._source)
 
     def bernoulli_each(self, numerators: NDArray[Any], denominators: NDArray[Any]) -> coins.Coins:
-        """See :func:`crowdtally.noise.bernoulli.bernoulli_each`."""
         return coins.bernoulli_each(numerators, denominators, self._source)
 
     def hits(self, p: Probability, cells: int) -> Integers:
-        """See :func:`crowdtally.noise.skip.hits`."""
         return hits(p, cells, self._source)
 
     def choose(self, scores: Scores, rate: Fraction) -> int:
-        """See :func:`crowdtally.noise.exponential.choose`."""
         return choose(scores, rate, self._source)
 
     def choose_among(self, scores: Scores, multiplicities: Multiplicities, rate: Fraction) -> int:
-        """See :func:`crowdtally.noise.exponential.choose_among`."""
         return choose_among(scores, multiplicities, rate, self._source)
 
     def uniforms_below(self, bounds: NDArray[Any]) -> NDArray[Any]:
-        """See :func:`crowdtally.noise.source.uniforms_below`."""
         return uniforms_below(bounds, self._source)

@@ -45,7 +45,6 @@ class WordSource(Protocol):
 
     def words(self, n: int, /) -> Words:
         """``n`` words, independent and uniform on 0..2^64−1; the array may be read-only."""
-        ...
 
 
 class _Stream:

@@ -47,16 +47,7 @@ _HOMES = {
     "read_catalogue": "catalogue",
 }
 
-__all__ = [
-    "Catalogue",
-    "Draw",
-    "Levels",
-    "Plan",
-    "Policy",
-    "Store",
-    "perturb",
-    "read_catalogue",
-]
+__all__ = ["Catalogue", "Draw", "Levels", "Plan", "Policy", "Store", "perturb", "read_catalogue"]
 
 
 def __getattr__(name: str) -> Any:

@@ -39,7 +39,6 @@ class Group:
 
     @property
     def size(self) -> int:
-        """How many items it has."""
         return len(self.places)
 
 
@@ -200,8 +199,7 @@ def read_catalogue(
     path = Path(os.fspath(source))
     with opened(path) as file:
         names = _chosen(path, file.columns, item, category)
-        rows = file.rows([file.columns.index(name) for name in names])
-        found = _gathered(path, rows, separator)
+        found = _gathered(path, file.rows([file.columns.index(name) for name in names]), separator)
     if not found:
         raise InputError(f"the catalogue {str(path)!r} has no rows: give at least one item.")
     made = Catalogue.of(found, item=names[0])

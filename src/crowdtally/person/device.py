@@ -98,13 +98,10 @@ def as_json(made: Perturbed, plan: Plan, *, counts: bool = False) -> str:
         plan: everything public about it.
         counts: whether the noisy counts of the categories are in it too.
     """
-    facts: dict[str, Any] = {
-        "items": list(made.items),
-        "epsilon": str(plan.cost),
-        "guarantee": guarantee(plan),
-    }
+    cost, words = str(plan.cost), guarantee(plan)
+    facts: dict[str, Any] = {"items": list(made.items), "epsilon": cost, "guarantee": words}
     if counts:
-        facts["categories"] = dict(zip(made.noisy.categories, made.noisy.values, strict=True))
+        facts["categories"] = made.noisy.by_category
     return printable_json(facts)
 
 
@@ -116,14 +113,10 @@ def _csv(made: Perturbed, plan: Plan) -> str:
     return text.getvalue()
 
 
-def _lines(made: Perturbed, plan: Plan) -> str:
-    return "".join(f"{item}\n" for item in made.items)
-
-
 FORMS: Mapping[str, Callable[[Perturbed, Plan], str]] = {
     ".csv": _csv,
     _JSON: lambda made, plan: as_json(made, plan) + "\n",
-    ".txt": _lines,
+    ".txt": lambda made, _: "".join(f"{item}\n" for item in made.items),
 }
 """How a file is written, by its suffix."""
 

@@ -66,8 +66,7 @@ class Unfinished:
 
     def write(self, raw: bytes) -> str:
         """Write and flush it; returns its SHA-256, for the ledger."""
-        file = self.path / _FILE
-        _written(file, raw)
+        _written(self.path / _FILE, raw)
         files.flush(self.path)
         return hashlib.sha256(raw).hexdigest()
 
@@ -163,18 +162,16 @@ def fingerprint(
     """
     used = [group.places for group in (*plan.groups, *plan.passed)]
     places = np.intersect1d(history.places, np.concatenate(used)).tolist()
-    levels = plan.levels.each(plan.catalogue.categories, plan.epsilon)
+    levels, weights = plan.levels.each(plan.catalogue.categories, plan.epsilon), None
+    if popularity is not None:
+        weights = sorted((str(item), float(one).hex()) for item, one in popularity.items())
     request = {
         "catalogue": plan.catalogue.sha256,
         "levels": list(map(str, levels)),
-        "popularity": None if popularity is None else _weights(popularity),
+        "popularity": weights,
         "items": sorted(str(plan.catalogue.items[place]) for place in places),
     }
     return hmac.new(key, json.dumps(request).encode(), "sha256").hexdigest()
-
-
-def _weights(popularity: Popularity) -> list[tuple[str, str]]:
-    return sorted((str(item), float(weight).hex()) for item, weight in popularity.items())
 
 
 def draws_of(look_up: Callable[[str], Charged | None], mark: str) -> Iterator[Charged]:

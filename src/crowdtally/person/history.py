@@ -175,6 +175,11 @@ class NoisyCategories:
     values: tuple[int, ...]
     """The count of each, with noise: negative ones too."""
 
+    @property
+    def by_category(self) -> dict[str, int]:
+        """The count of each, by its name."""
+        return dict(zip(self.categories, self.values, strict=True))
+
     def __post_init__(self) -> None:
         if len(self.categories) != len(self.values):
             raise UsageError("noisy counts need one whole number for each category.")

@@ -60,17 +60,14 @@ class Home:
 
     @property
     def ledger(self) -> Path:
-        """The ledger's file."""
         return self.path / "ledger.sqlite"
 
     @property
     def draws(self) -> Path:
-        """The folder of the draws."""
         return self.path / "draws"
 
     @property
     def key_file(self) -> Path:
-        """The file of the key."""
         return self.path / "key"
 
     @property

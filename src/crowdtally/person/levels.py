@@ -116,11 +116,8 @@ def checked(epsilon: Epsilon) -> Epsilon:
     """``epsilon`` if noise of it says something and protects something."""
     if not LEAST <= epsilon.value <= MOST:
         small = epsilon.value < LEAST
-        why = (
-            "noise of a million and more on every count would say nothing"
-            if small
-            else "it would protect nothing"
-        )
+        noisy = "noise of a million and more on every count would say nothing"
+        why = noisy if small else "it would protect nothing"
         raise UsageError(
             f"epsilon {show(epsilon.value)[:40]} is too {'small' if small else 'large'}: {why}. "
             f"Give one between {show(LEAST)} and {show(MOST)}; 0.1 to 3 is usual."

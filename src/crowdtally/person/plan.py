@@ -244,13 +244,8 @@ def quantify(
     '2.2851'
     """
     wanted = policy or Policy()
-    apart = Levels(
-        {
-            name: level
-            for name, level in (levels or Levels()).of_category.items()
-            if level.kind != "perturbed"
-        }
-    )
+    named = (levels or Levels()).of_category.items()
+    apart = Levels({name: level for name, level in named if level.kind != "perturbed"})
     scales = Plan.of(catalogue, 1, apart).scales
     loss = 2 * sum(scales, Fraction(0)) / len(scales)
     # ⌊√x·s⌋ = ⌊√⌊x·s²⌋⌋ for whole s: exact, and downwards.

@@ -88,10 +88,10 @@ class Store:
         self.home.make()
         with Ledger.open(self.home.ledger, create=True) as ledger:
             mark = fingerprint(self.home.key(), own, plan, popularity)
-            earlier = list(draws_of(ledger.request, mark))
-            number, found = _which(earlier, again=again)
+            number, found = _which(list(draws_of(ledger.request, mark)), again=again)
             if found is not None and found.state == "published":
-                return self._stored(found, number)  # nothing is charged or drawn
+                old = kept(self.home.draws, found)
+                return Draw(old, number, found.id, new=False)  # nothing is charged or drawn
             if found is None:  # else it is charged already, and nothing was drawn
                 ledger.check(DATASET, UNIT, plan.cost, new_dataset=True)
             asked = Asked(request_id=request_id(mark, number))
@@ -155,9 +155,6 @@ class Store:
             return []
         with Ledger.open(self.home.ledger) as ledger:
             return ledger.charges()
-
-    def _stored(self, found: Charged, number: int) -> Draw:
-        return Draw(kept(self.home.draws, found), number, found.id, new=False)
 
 
 def _which(earlier: list[Charged], *, again: bool) -> tuple[int, Charged | None]:

@@ -82,7 +82,8 @@ def user_level(epsilon: Fraction) -> str:
 
 def guarantee(plan: Plan) -> str:
     """For whoever receives the perturbed history: one sentence, the same for every history."""
-    open_ones = f" Items of {_named(plan, 'all')} are as they are." if plan.passed else ""
+    named = ", ".join(map(repr, _of_kind(plan, "all")))
+    open_ones = f" Items of {named} are as they are." if plan.passed else ""
     return (
         f"Perturbed on the person's own device: epsilon {plan.cost} for each item of the history "
         f"(neighbours: {UNIT.neighbours}).{open_ones}"
@@ -98,10 +99,6 @@ def so_far(charges: Sequence[Charged], spent: Fraction) -> str:
         f"So far {_many(len(stands), 'draw')} charged on this device, epsilon {for_people(spent)} "
         "in all: at most so much was lost of any one item that did not leave as it is."
     )
-
-
-def _named(plan: Plan, kind: str) -> str:
-    return ", ".join(map(repr, _of_kind(plan, kind)))
 
 
 def _some(plan: Plan, kind: str) -> str:
@@ -128,7 +125,6 @@ class CategoryRow:
     """What is public about one category."""
 
     category: str
-    """Its name."""
     items: int
     """How many items of the catalogue have it."""
     level: str
@@ -137,7 +133,6 @@ class CategoryRow:
     """Noise of at most this in 95 of 100 draws; None where nothing is counted with noise."""
 
     def as_json(self) -> dict[str, Any]:
-        """Its fields."""
         return asdict(self)
 
 
@@ -146,11 +141,10 @@ def category_rows(plan: Plan) -> list[CategoryRow]:
     names = plan.catalogue.categories
     levels = plan.levels.each(names, plan.epsilon)
     widths = dict(zip(plan.measured, plan.widths(), strict=True))
+    each = enumerate(zip(names, plan.catalogue.sizes.tolist(), levels, strict=True))
     return [
         CategoryRow(name, int(size), str(level), widths.get(place))
-        for place, (name, size, level) in enumerate(
-            zip(names, plan.catalogue.sizes.tolist(), levels, strict=True)
-        )
+        for place, (name, size, level) in each
     ]
 
 

@@ -34,9 +34,7 @@ class AxisLookup:
     """One axis of a release's domain, where values and ranges are looked up."""
 
     name: str
-    """The column."""
     length: int
-    """How many values it has."""
     read: Callable[[], Axis]
     """Gives the list; asked only where values matter, since it may be long and lie in a table."""
 
@@ -44,6 +42,10 @@ class AxisLookup:
     def of(cls, axis: Axis) -> AxisLookup:
         """The look-up of a list that is at hand."""
         return cls(axis.name, len(axis), lambda: axis)
+
+    def renamed(self, name: str) -> AxisLookup:
+        """The same list as another axis."""
+        return AxisLookup(name, self.length, lambda: self.axis.renamed(name))
 
     def __len__(self) -> int:
         return self.length
@@ -119,8 +121,7 @@ class AxisLookup:
                 f"a value of {self.name!r} is text or a whole number: received {value!r}."
             )
         if isinstance(value, str) and self.axis.kind == "integer":
-            written = {str(known): known for known in self.places}
-            return written.get(value, value)
+            return {str(known): known for known in self.places}.get(value, value)
         return str(value) if self.axis.kind == "text" else int(value)
 
     def _check_kind(self, value: Value) -> None:
@@ -136,14 +137,10 @@ class AxisLookup:
             )
 
     def _suggestion(self, received: str) -> str:
-        known = [_clipped(str(value)) for value in self.places]
+        known = [text[:_LONGEST] + "…" * (len(text) > _LONGEST) for text in map(str, self.places)]
         if len(known) > _SEARCHED:
             known = [value for value in known if value[:1].lower() == received[:1].lower()]
         return did_you_mean(received, known[:_SEARCHED])
-
-
-def _clipped(value: str) -> str:
-    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
 
 
 def column(name: str, lists: Mapping[str, AxisLookup]) -> AxisLookup:
@@ -151,6 +148,15 @@ def column(name: str, lists: Mapping[str, AxisLookup]) -> AxisLookup:
     if name not in lists:
         raise UsageError(f"this release has no column {name!r}. {did_you_mean(name, lists)}")
     return lists[name]
+
+
+def cells_of(box: Mapping[str, Mask], lists: Iterable[AxisLookup]) -> Mask:
+    """Which cells of the lists' grid a box holds, as one long mask."""
+    mask = np.ones(1, dtype=np.bool_)
+    for axis in lists:
+        own = box.get(axis.name, np.ones(len(axis), dtype=np.bool_))
+        mask = np.logical_and.outer(mask, own).ravel()
+    return mask
 
 
 # The axes of a release, by the names that a reader uses, and the tables that have them.
@@ -161,7 +167,6 @@ class Axes:
     """All axes of a release, and which of them each table has."""
 
     published: Published
-    """The release."""
 
     @cached_property
     def by_name(self) -> Mapping[str, AxisLookup]:
@@ -170,8 +175,7 @@ class Axes:
         for table in self._answering:
             if table.kind.is_pairs:
                 first, other = table.axes
-                items = found[first]
-                found[other] = AxisLookup(other, len(items), partial(_renamed, items, other))
+                found[other] = found[first].renamed(other)
         return found
 
     @property
@@ -190,8 +194,7 @@ class Axes:
     def table(self, named: Iterable[str]) -> TableFacts:
         """The table to ask about these columns: the smallest that has all of them."""
         wanted = set(named)
-        found = self.find(wanted)
-        if found is not None:
+        if (found := self.find(wanted)) is not None:
             return found
         names = ", ".join(sorted(wanted))
         raise UsageError(f"no table of this release has all of the columns {names}.")
@@ -239,7 +242,3 @@ class Axes:
             "users: it has none to ask about. A larger epsilon or delta, or fewer items kept of "
             "each user, lowers the threshold of another release."
         )
-
-
-def _renamed(axis: AxisLookup, name: str) -> Axis:
-    return axis.axis.renamed(name)

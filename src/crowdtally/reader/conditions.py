@@ -21,10 +21,8 @@ from crowdtally.reader.axes import Axes, AxisLookup, Mask, Value, column
 # Conditions on cells: values of single axes, joined by *and* and *or*; and the boxes they make.
 #
 # A condition has no *not*: it is pushed down to the values (De Morgan), where it is a complement.
-# A
-# **box** is a set of values on each axis, that is all cells with a value from each. Every
-#  condition
-# is a union of disjoint boxes, so its cells are counted exactly, however many there are.
+# A **box** is a set of values on each axis, that is all cells with a value from each. Every
+# condition is a union of disjoint boxes, so its cells are counted exactly, however many there are.
 
 MOST_BOXES = 1000
 """Boxes beyond which a condition is refused: each is one question to a table."""
@@ -35,7 +33,6 @@ class Among:
     """The value on one axis is one of some. Compared by identity: masks may be long."""
 
     axis: str
-    """The axis."""
     mask: Mask
     """Which positions of its list are meant."""
 
@@ -148,8 +145,7 @@ def _cases(condition: Condition, axis: str) -> list[tuple[Condition, Mask]]:
     )
     cases: dict[Condition, list[int]] = {}
     for number, first in enumerate(firsts):
-        known = dict(zip(about, outcomes[:, first].tolist(), strict=True))
-        left = _given(condition, known)
+        left = _given(condition, dict(zip(about, outcomes[:, first].tolist(), strict=True)))
         if left is not False:
             cases.setdefault(left, []).append(number)
     return [(left, np.isin(classes.ravel(), numbers)) for left, numbers in cases.items()]
@@ -220,11 +216,9 @@ class Stated:
     condition: Condition
     """The cells that are meant."""
     named: frozenset[str]
-    """The columns that were named."""
 
 
 def all_of(parts: Iterable[Stated]) -> Stated:
-    """All of these conditions."""
     found = list(parts)
     named = frozenset[str]().union(*(part.named for part in found))
     return Stated(every(part.condition for part in found), named)
@@ -268,8 +262,6 @@ _EXAMPLE = "for example: age BETWEEN 30 AND 40 AND sex = 'F'"
 
 
 class _Token(NamedTuple):
-    """A piece of the text."""
-
     kind: str
     """The group of the pattern; a word that joins is of the kind ``joining``."""
     text: str
@@ -570,7 +562,6 @@ class Labelled:
     """A release's lists, and beside them those of what its items are called."""
 
     item: AxisLookup
-    """The items."""
     lists: Mapping[str, AxisLookup]
     """Every column that a condition may name; a column of the release wins over a label's."""
     positions: Mapping[str, NDArray[np.int64]]

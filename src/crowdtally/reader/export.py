@@ -135,7 +135,6 @@ class Number:
     """A number, as it is written."""
 
     digits: str
-    """Its digits."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,6 @@ class Bullets:
     """Sentences, each of them one point of a Markdown list."""
 
     lines: tuple[str, ...]
-    """The sentences."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,6 @@ class Entry:
     """A key with its value, and what is said above it."""
 
     key: str
-    """The key."""
     value: str | Number | Bullets | list[str] | tuple[Entry, ...] | None
     """Its value; None: the whole entry is a comment, for somebody to complete."""
     comment: str = ""
@@ -165,9 +162,8 @@ def yaml(entries: Iterable[Entry], comment: str) -> str:
         entries: its keys and values, in order.
         comment: what stands at its top.
     """
-    top = [*_comment(comment, ""), ""]
-    lines = [*top, *(line for one in entries for line in _entry(one, ""))]
-    return "\n".join(lines) + "\n"
+    lines = [line for one in entries for line in _entry(one, "")]
+    return "\n".join([*_comment(comment, ""), "", *lines]) + "\n"
 
 
 def _comment(words: str, indent: str) -> list[str]:
@@ -234,10 +230,8 @@ def _letter(letter: str) -> str:
 
 def _one_line(text: str) -> str:
     """A text whose every letter can stand in a block of YAML, on one line."""
-    plain = " ".join(text.split())
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in plain
-    )
+    shown = (letter if letter.isprintable() else "\ufffd" for letter in " ".join(text.split()))
+    return "".join(shown)
 
 
 # A release as an entry of the public registry of differential privacy deployments, in YAML.
@@ -292,8 +286,7 @@ def registry(published: Published) -> str:
 
 def told(line: str) -> str:
     """A sentence about the release as Markdown; one that is far too long is cut."""
-    text = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
-    return markdown(text)
+    return markdown(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
 
 
 def _points(*parts: Iterable[str]) -> Bullets:
@@ -353,8 +346,8 @@ def _above(value: Fraction) -> str:
     >>> _above(Fraction(1, 10)), _above(Fraction(1, 3)), _above(Fraction(1, 10**9))
     ('0.1', '0.333333333334', '1.0e-9')
     """
-    exact = Decimal(value.numerator), Decimal(value.denominator)
-    rounded = _ROUNDED_UP.divide(*exact).normalize(_ROUNDED_UP)
+    rounded = _ROUNDED_UP.divide(Decimal(value.numerator), Decimal(value.denominator))
+    rounded = rounded.normalize(_ROUNDED_UP)
     if rounded.adjusted() >= _SHORT:
         return f"{rounded:f}"
     digits, _, exponent = f"{rounded:e}".partition("e")
@@ -411,8 +404,8 @@ def _implementation(published: Published) -> tuple[Entry, ...]:
 
 
 def _administrative(published: Published) -> tuple[Entry, ...]:
-    called_back = [told(line) for line in withdrawal_lines(published.withdrawn)]
-    notes = [Entry("notes", Bullets(tuple(called_back)))] if called_back else []
+    called_back = _points(withdrawal_lines(published.withdrawn))
+    notes = [Entry("notes", called_back)] if called_back.lines else []
     return (
         Entry("sources", None, _asked("where the release and texts about it can be found")),
         *notes,

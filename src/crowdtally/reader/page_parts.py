@@ -35,15 +35,12 @@ class Source:
     """A release, and what a catalogue says of its items."""
 
     axes: Axes
-    """The release and its lists."""
     estimator: Estimator
-    """What is believed."""
     labels: Labels | None = None
     """Labels and categories of items."""
 
     @property
     def published(self) -> Published:
-        """The release."""
         return self.axes.published
 
     @property
@@ -58,7 +55,6 @@ class Source:
         return str(item) if label is None else f"{label} ({item})"
 
     def facts(self) -> Facts:
-        """The facts of its report."""
         labels = None if self.labels is None else self.labels.labels
         return facts_of(self.axes, self.estimator, labels)
 

@@ -143,8 +143,7 @@ class Release:
         both = set(context or {}) & set(contexts)
         if both:
             raise UsageError(f"the context {min(both)!r} is given twice: give it once.")
-        asked = {**(context or {}), **contexts}
-        wanted = Wanted(k, by, asked, without, item, raw)
+        wanted = Wanted(k, by, {**(context or {}), **contexts}, without, item, raw)
         return self._labelled(_recommend(self._axes, self._estimator, wanted))
 
     def sum(self, where: str | None = None, **equals: object) -> Sum:
@@ -266,8 +265,7 @@ class Release:
         Returns:
             What was written. What exists is never replaced.
         """
-        forms = {"registry": registry, "croissant": croissant, SITE: site}
-        asked = Export.of(forms, "{}={}")
+        asked = Export.of({"registry": registry, "croissant": croissant, SITE: site}, "{}={}")
         if asked.form != SITE:
             return asked.run(self._published)
         from crowdtally.reader.site.pages import write_site

@@ -122,8 +122,6 @@ def _without_long_numbers(value: str) -> str:
     return f"CASE WHEN {long} AND {beyond} THEN NULL ELSE {value} END"
 
 
-# Column types: which can be a user, which can be matched with a public list.
-
 _UP_TO_64_BITS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
 }  # fmt: skip
@@ -184,10 +182,9 @@ def identity(name: str, column: SourceColumn, role: str) -> str:
             f"column {name!r} ({role}) has type {shown(sql_type)}, which cannot identify: "
             "use text or integers (a float that came from missing values can be cast back)."
         )
-    if kind == "text" and not column.declared:
-        return identifying(value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)")
     if kind == "text":
-        return value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+        text = value if sql_type == "VARCHAR" else f"CAST({value} AS VARCHAR)"
+        return text if column.declared else identifying(text)
     # Narrow and wide columns hash a negative id differently: one width for all that fit it.
     return f"CAST({value} AS BIGINT)" if sql_type in _UP_TO_64_BITS else value
 

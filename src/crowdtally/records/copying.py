@@ -20,8 +20,6 @@ import numpy as np
 from crowdtally.errors import InputError
 from crowdtally.records.columns import EXACT, Knowledge
 
-# Copying rows in blocks: the next one is fetched while the last one is written.
-
 Block = TypeVar("Block")
 
 
@@ -155,9 +153,6 @@ def _advice() -> str:
 
 def _called(held: object) -> str:
     return f"{type(held).__module__.partition('.')[0]} {type(held).__name__}"
-
-
-# Frames held in memory, in a form that DuckDB takes, and how their columns' types are known.
 
 
 def ready(held: Any) -> tuple[Any, Knowledge | Mapping[str, Knowledge]]:

@@ -25,15 +25,12 @@ from crowdtally.core.registry import quoted
 from crowdtally.errors import CrowdtallyError, InputError, UsageError
 from crowdtally.records import csv, engine, matching
 from crowdtally.records import open as opening
-from crowdtally.records import open as sizing
 from crowdtally.records.columns import SourceColumn
 from crowdtally.records.engine import Kept, MemoryFullError, carried, census
 from crowdtally.records.expressions.check import spans
 from crowdtally.records.locate import Located
 from crowdtally.records.open import Opened
 from crowdtally.records.types import Stored, view_of
-
-# DuckDB's errors as ours, without the values that its messages quote.
 
 
 @contextmanager
@@ -87,9 +84,6 @@ def _file(text: str) -> str:
     """Which of several files DuckDB speaks of: its own words, unless a record imitates them."""
     named = re.findall(r"^ *file *= *(.+)$", text, flags=re.MULTILINE)
     return f" of {named[-1]!r}" if named and Path(named[-1]).is_file() else ""
-
-
-# Ibis's compiler for DuckDB, made exact on whole numbers.
 
 
 class ExactDuckDBCompiler(DuckDBCompiler):  # type: ignore[misc]  # Ibis has no types
@@ -175,7 +169,6 @@ class DuckDBEngine:
         keys: Iterable[str] = (),
         types: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, SourceColumn]:
-        """Define the view ``name`` over a source; return its columns."""
         label = located.label or "the records"
         if located.needs_spark:
             raise UsageError(f"{located.label or 'a Spark DataFrame'} is read by --engine spark.")
@@ -183,7 +176,7 @@ class DuckDBEngine:
             found = self._reach(self._connection, located, name, Path(self._folder.name))
             self._held.append(found.keep)
             held = self._types(found.rows)
-            self._rows[name] = sizing.rows_of(self._connection, located, found, len(held))
+            self._rows[name] = opening.rows_of(self._connection, located, found, len(held))
             columns: dict[str, SourceColumn] = {}
             shown: dict[str, str] = {}
             for column, kind in held.items():
@@ -200,7 +193,6 @@ class DuckDBEngine:
         return columns
 
     def in_zone(self, zone: str) -> None:
-        """Turn times into days and hours in this zone from now on."""
         self._zone = zone
         self._connection.execute(f"SET TimeZone = {csv.text(zone)}")
 
@@ -228,12 +220,10 @@ class DuckDBEngine:
         return {str(row[0]): str(row[1]) for row in described}
 
     def table(self, name: str) -> ibis.Table:
-        """A table or view as an Ibis expression."""
         types = {column: DuckDBType.from_string(kind) for column, kind in self.schema(name).items()}
         return ibis.table(types, name=name)
 
     def load_axis(self, name: str, axis: Axis) -> ibis.Table:
-        """A table (value, code) of a public list."""
         return self.load(name, {"value": axis.values, "code": np.arange(len(axis))})
 
     def place_in(self, value: ibis.Value, axis: Axis) -> ibis.Value | None:
@@ -250,7 +240,6 @@ class DuckDBEngine:
         return place(listed, value)
 
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
-        """A table of public or already released columns."""
         self._connection.register("incoming", dict(columns))
         self._connection.execute(f"CREATE OR REPLACE TABLE {quoted(name)} AS FROM incoming")
         self._connection.unregister("incoming")
@@ -301,7 +290,6 @@ class DuckDBEngine:
     # ---- expressions ---------------------------------------------------------------------------
 
     def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
-        """The ordering hash, 63 bits."""
         return matching.duckdb_hash(key, columns)
 
     def least(self, table: ibis.Table, limit: int) -> Kept:
@@ -322,12 +310,10 @@ class DuckDBEngine:
         return Kept(rows, census(lists), lists)
 
     def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
-        """The result's integer columns."""
         fetched = self.columns(expression)
         return {name: np.asarray(column, dtype=np.int64) for name, column in fetched.items()}
 
     def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
-        """The result's columns, text as object arrays."""
         # DuckDB adds integers up in 128 bits, which NumPy would receive as floats.
         columns = ", ".join(
             f"CAST({quoted(name)} AS BIGINT) AS {quoted(name)}"
@@ -340,7 +326,6 @@ class DuckDBEngine:
             return dict(self._connection.execute(query).fetchnumpy())
 
     def materialise(self, expression: ibis.Table, name: str) -> ibis.Table:
-        """Compute once into a temporary table."""
         with translated("bounding the records"):
             self._connection.execute(
                 f"CREATE OR REPLACE TEMP TABLE {quoted(name)} AS {self.sql(expression)}"
@@ -365,7 +350,7 @@ class DuckDBEngine:
     def parts(self) -> int:
         """Into how many parts, by user, the records are cut so that the work fits the memory."""
         (limit,) = self._one("SELECT current_setting('memory_limit')")
-        return sizing.parts(self._rows.get("source", 0), sizing.in_bytes(str(limit)))
+        return opening.parts(self._rows.get("source", 0), opening.in_bytes(str(limit)))
 
     @staticmethod
     def sql(expression: ibis.Table) -> str:

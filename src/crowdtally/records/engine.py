@@ -84,7 +84,6 @@ def in_64_bits(column: Column) -> Column:
 
 
 def smaller(first: Column, second: Any) -> Column:
-    """The smaller of two values."""
     return ibis.least(first, second)
 
 
@@ -96,9 +95,6 @@ def either(condition: Column, then: Column, otherwise: Column) -> Column:
 def standing_on(rows: Rows, part: Rows, held: Rows) -> Rows:
     """The same rows, computed from a part of them that is already held."""
     return rows if held is part else rows.op().replace({part.op(): held.op()}).to_expr()
-
-
-# What an engine must do: open sources, run expressions, supply one hash.
 
 
 class MemoryFullError(CrowdtallyError):
@@ -226,7 +222,6 @@ class Dropped:
 
     @classmethod
     def total(cls, parts: Iterable[Dropped]) -> Dropped:
-        """Of all parts together."""
         return cls(*map(sum, zip(*map(astuple, parts), strict=True)))
 
 
@@ -281,9 +276,6 @@ def _where(known: Column, number: Column) -> Column:
 
 def _sum(column: Column) -> Column:
     return ibis.coalesce(column.sum(), 0).cast("int64")
-
-
-# The definition of "each user's l first records", for any engine that Ibis compiles for.
 
 
 def least(table: ibis.Table, limit: int) -> ibis.Table:

@@ -16,8 +16,6 @@ from crowdtally.errors import InputError, UsageError, closest, did_you_mean
 from crowdtally.records.copying import is_stream
 from crowdtally.records.names import POSTGRES, check_postgres, one_name, plain_name, postgres_name
 
-# Where records come from: finding a source by name, before anything in it is read.
-
 Kind = Literal[
     "parquet", "csv", "duckdb", "sqlite", "postgres", "frame", "stream", "relation", "ibis",
     "spark-table", "spark-frame",
@@ -262,17 +260,12 @@ def _ending(path: str) -> Kind | None:
     return next((kind for end, kind in _ENDINGS.items() if lowered.endswith(end)), None)
 
 
-# The sources of a declaration, each found once, when it is first needed.
-
-
 @dataclass(frozen=True)
 class LookUp:
     """A joined table that was found."""
 
     table: Located
-    """Where it is."""
     declared: Join
-    """How it was declared."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +273,6 @@ class Sources:
     """Where the records are, and the tables joined with them. Nothing of them has been read."""
 
     declared: Records
-    """The declaration."""
 
     @cached_property
     def records(self) -> Located:
@@ -289,7 +281,6 @@ class Sources:
 
     @cached_property
     def joins(self) -> tuple[LookUp, ...]:
-        """The joined tables."""
         return tuple(LookUp(locate(join.source), join) for join in self.declared.joins)
 
     @cached_property
@@ -307,6 +298,5 @@ class Sources:
 
     @property
     def every(self) -> tuple[Located, ...]:
-        """All of them."""
         joined = [found.table for found in self.joins]
         return (self.records, *joined, *([self.same_person] if self.same_person else []))

@@ -101,10 +101,7 @@ def open_persons(engine: Engine, records: Records, located: Located) -> Rows:
 
 
 def _person_column(
-    declared: SamePerson,
-    users: tuple[str, ...],
-    offered: Mapping[str, SourceColumn],
-    name: str,
+    declared: SamePerson, users: tuple[str, ...], offered: Mapping[str, SourceColumn], name: str
 ) -> str:
     """The column that was named, or the only one beside the ids."""
     others = [column for column in offered if column not in users]
@@ -223,8 +220,6 @@ def _declared(name: str, arity: int) -> Any:
     function.__name__, function.__signature__ = name, Signature(shown)  # type: ignore[attr-defined]
     return function
 
-
-# Records → numbers of cells: each value matched with its public list.
 
 WIDEST = 2**62
 """Cells up to which a cell's number is computed by the engine."""

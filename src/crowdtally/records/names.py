@@ -12,8 +12,6 @@ import duckdb
 from crowdtally.errors import InputError, UsageError, did_you_mean
 from crowdtally.records.columns import Knowledge
 
-# Names of a database's tables: what follows '#' in an address, and which tables there are.
-
 _PART = re.compile(r'\s*(?:"((?:[^"]|"")+)"|([^".]+?))\s*(?:\.|$)')
 Named = tuple[str, str]
 """A schema and a table."""
@@ -183,8 +181,6 @@ def one_name(name: str) -> str:
         return rest
     return name
 
-
-# The tables of a DuckDB file, and how each one's types are known.
 
 SCHEMA = "main"
 """The schema that need not be typed."""

@@ -19,8 +19,6 @@ from crowdtally.records.columns import Knowledge
 from crowdtally.records.locate import Located
 from crowdtally.records.names import meant, no_such_table, spelled
 
-# Opening each kind of source in DuckDB: where its rows are, and how their types are known.
-
 _ENUM = re.compile(r"ENUM\((?:'(?:[^']|'')*'(?:, *)?)*\)")
 _NO_TYPE = '"NULL"'
 # Of nanoseconds with a zone, as pandas and Polars write them, DuckDB computes next to nothing.
@@ -32,14 +30,7 @@ _TIMES = {
     "TIME": ("00:00:00", "24:00:00"), "TIME_NS": ("00:00:00", "24:00:00"),
 }  # fmt: skip
 # What reads rows with a schema that is stored with them; other readers guess one from the rows.
-_STORED = {
-    "SEQ_SCAN",
-    "TABLE_SCAN",
-    "PARQUET_SCAN",
-    "READ_PARQUET",
-    "ARROW_SCAN",
-    "PYTHON_ARROW_SCAN",
-}
+_STORED = set("SEQ_SCAN TABLE_SCAN PARQUET_SCAN READ_PARQUET ARROW_SCAN PYTHON_ARROW_SCAN".split())
 _NO_ROWS = {"EMPTY_RESULT", "DUMMY_SCAN", "COLUMN_DATA_SCAN", "CHUNK_SCAN"}
 
 

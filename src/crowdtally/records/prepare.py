@@ -54,7 +54,6 @@ class Joined:
     clause: str
     """What to write after FROM."""
     columns: Mapping[str, SourceColumn]
-    """What it offers."""
     partners: tuple[str, ...]
     """SQL for whether a record has a partner, for each join."""
     name: str = "the table"
@@ -156,18 +155,15 @@ def needed_types(engine: Engine, tree: Tree, what: str, joined: Joined) -> Input
     texts = [offered[name.lower()] for name in expression_columns(tree) if name.lower() in offered]
     for types in _candidates(tree, texts):
         if _fits(engine, tree, types, joined):
-            options = typed_options(types)
-            named = ", ".join(map(repr, types))
+            options, named = typed_options(types), ", ".join(map(repr, types))
+            # What fits times without a zone fits those with one too: which they are, records say.
+            if "timestamp" in types.values():
+                options += " (timestamptz, where times have a zone)"
             return InputError(
                 f"{what} needs another type than text for {named}. Columns of CSV files, frames "
-                f"and views are text until their type is declared: add {options}{_or_zone(types)}."
+                f"and views are text until their type is declared: add {options}."
             )
     return None
-
-
-def _or_zone(types: Mapping[str, str]) -> str:
-    """What fits times without a zone fits those with one too; which they are, records say."""
-    return " (timestamptz, where times have a zone)" if "timestamp" in types.values() else ""
 
 
 def typed_options(types: Mapping[str, str]) -> str:
@@ -181,16 +177,12 @@ def typed_options(types: Mapping[str, str]) -> str:
 
 def _candidates(tree: Tree, texts: list[str]) -> Iterator[dict[str, str]]:
     """One column alone, then all together; floats first where a number has a point."""
-    numbers = [one for one in tree.find_all(exp.Literal) if not one.is_string]
-    tried = sorted(_TRIED, key=lambda kind: kind != "float64") if _any_point(numbers) else _TRIED
+    has_point = any("." in one.name for one in tree.find_all(exp.Literal) if not one.is_string)
+    tried = sorted(_TRIED, key=lambda kind: kind != "float64") if has_point else _TRIED
     for name in texts:
         yield from ({name: kind} for kind in tried)
     if len(texts) > 1:
         yield from (dict.fromkeys(texts, kind) for kind in tried)
-
-
-def _any_point(numbers: list[Tree]) -> bool:
-    return any("." in number.name for number in numbers)
 
 
 def _fits(engine: Engine, tree: Tree, types: Mapping[str, str], joined: Joined) -> bool:
@@ -356,7 +348,6 @@ class Prepared:
 
     @property
     def domain(self) -> Domain:
-        """The domain where there is one."""
         if isinstance(self.lists, OpenDomain):
             raise ValueError("columns without a public list have no domain")
         return self.lists

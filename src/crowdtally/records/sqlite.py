@@ -19,8 +19,6 @@ from crowdtally.errors import InputError
 from crowdtally.records.copying import ahead, at_once
 from crowdtally.records.names import meant, no_such_table, spelled
 
-# SQLite's values as text, each by itself, and DuckDB's values of that text.
-
 _WHOLE = 2**53
 
 

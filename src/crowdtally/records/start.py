@@ -17,8 +17,6 @@ from crowdtally.records.engine import Engine
 from crowdtally.records.locate import Located
 from crowdtally.records.open import Opened
 
-# Which engine a release runs on, and how it is started.
-
 _SPARK = re.compile(r"spark|(spark|sc|k8s)://.+|yarn|local(-cluster)?(\[.*\])?")
 _NAMES = (
     "duckdb, spark (the running session, or else this machine), spark://HOST:PORT, sc://HOST:PORT, "

@@ -41,7 +41,6 @@ class Hosts:
     names: frozenset[str]
     """Without a port, in small letters."""
     port: int
-    """Where it listens."""
     any_address: bool = False
     """Whether any plain IP address is one: a name of somebody else never is."""
 
@@ -93,12 +92,7 @@ def _named(host: str) -> str:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach a server there."""
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return host == "localhost" or (_is_address(host) and ip_address(host.strip("[]")).is_loopback)
 
 
 def _is_address(name: str) -> bool:
@@ -222,12 +216,8 @@ _FOR_EVER = {"cache-control": "public, max-age=31536000, immutable"}
 
 @dataclass(frozen=True)
 class Asset:
-    """One file."""
-
     content: bytes
-    """Its bytes."""
     media_type: str
-    """What it is."""
     version: str
     """Changes with its content."""
 
@@ -299,7 +289,6 @@ class Refused(Exception):
 
     @property
     def title(self) -> str:
-        """The heading."""
         return TITLES.get(self.status, "This went wrong")
 
 
@@ -377,7 +366,6 @@ class Gate:
         self._headers = [(name.encode(), value.encode()) for name, value in everywhere.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":  # there are no web sockets here, and nothing to prepare
             return
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from crowdtally.core.display import plainly, printable_json
 from crowdtally.errors import needs
-from crowdtally.web.charts import Chart, svg
+from crowdtally.web.charts import svg
 
 # A table of a page, as data: what a template needs to draw it so that it can also be heard.
 
@@ -27,7 +27,6 @@ class Shown:
     """A table of a page. Cells are text and are escaped by the template."""
 
     caption: str
-    """What it holds."""
     heads: Sequence[str]
     """Of its columns; the first column names the rows."""
     rows: Sequence[Sequence[str]]
@@ -61,8 +60,7 @@ def script_source(text: str) -> str:
     >>> script_source("alert(1)")
     "'sha256-bhHHL3z2vDgxUt0W3dWQOrprscmda2Y5pLsLg4GF+pI='"
     """
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode()}'"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def embedded(data: object) -> str:
@@ -214,9 +212,7 @@ def between(low: float | None, high: float | None) -> str:
     >>> between(-3.0, 1200.0).replace(THIN, "_"), between(None, 1.0)
     ('−3 to 1_200', '–')
     """
-    if low is None or high is None:
-        return NO_NUMBER
-    return f"{grouped(low)} to {grouped(high)}"
+    return NO_NUMBER if low is None or high is None else f"{grouped(low)} to {grouped(high)}"
 
 
 def chance(probability: float | None) -> str:
@@ -256,7 +252,6 @@ _FORMULA = re.compile(r" (=|≈|±|×|→|·) |(?<=ε) (?=\d)")
 
 
 def style() -> str:
-    """The style sheet."""
     return files(HERE).joinpath("static", "style.css").read_text(encoding="utf-8")
 
 
@@ -310,16 +305,9 @@ def _environment(package: str, *more: str, variables: bool) -> Any:
         lstrip_blocks=True,
     )
 
-    def drawn(chart: Chart) -> Markup:
-        # Vega escapes the texts that it draws; the tests parse drawings of hostile labels.
-        return Markup(svg(chart, variables=variables))
-
-    def script(name: str) -> Markup:
-        return Markup(own_script(package, name))
-
     environment.globals |= {
         "style": Markup(style()),
-        "script": script,
+        "script": lambda name: Markup(own_script(package, name)),
         "script_source": lambda name: script_source(own_script(package, name)),
     }
     environment.filters |= {
@@ -328,7 +316,8 @@ def _environment(package: str, *more: str, variables: bool) -> Any:
         "moment": moment,
         "sentence": sentence,
         "grouped": grouped,
-        "drawn": drawn,
+        # Vega escapes the texts that it draws; the tests parse drawings of hostile labels.
+        "drawn": lambda chart: Markup(svg(chart, variables=variables)),
     }
     return environment
 

@@ -156,19 +156,16 @@ class PatientProtocol(H11Protocol):
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Somebody is there."""
         super().connection_made(transport)
         if len(self.connections) > MOST:
             transport.abort()
             return
         # An answer is several small packets: the second would wait for the first to be confirmed,
         # 40 ms. asyncio leaves that on for sockets whose protocol is the default one.
-        connection = transport.get_extra_info("socket")
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Somebody says something."""
         super().data_received(data)
         if self.conn.their_state not in _SENDING:  # the whole request is there
             self._stop_waiting()
@@ -195,7 +192,6 @@ class PatientProtocol(H11Protocol):
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Nobody is there any more."""
         self._stop_waiting()
         super().connection_lost(exc)
 
@@ -348,7 +344,6 @@ class Finishing:
 
     @property
     def is_busy(self) -> bool:
-        """Whether something is being done."""
         return self._under_way > 0
 
     async def run(self, task: Callable[[], _Found]) -> _Found:
@@ -396,12 +391,8 @@ async def fields(request: Request) -> list[tuple[str, str]]:
     except TimeoutError:
         raise Refused(408, "The form did not come in time: send it again.") from None
     try:
-        return parse_qsl(
-            body.decode("ascii"),
-            keep_blank_values=True,
-            errors="strict",
-            max_num_fields=MOST_FIELDS,
-        )
+        text = body.decode("ascii")
+        return parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except (UnicodeDecodeError, ValueError):
         raise Refused(400, "The form is damaged: load the page again, and send it anew.") from None
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import crowdtally as ct
-from crowdtally.curator.converse import Reading, Released
+from crowdtally.curator.counting.count import Reading, count
 from crowdtally.curator.manifest import parameters, versions
-from crowdtally.curator.method import charge_of, steps_of
+from crowdtally.curator.method import charge_of, method_of
 from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.curator.table import Table
@@ -22,7 +22,7 @@ from crowdtally.format.load import what_counts
 from crowdtally.ledger import Ledger
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.prepare import prepare
-from kit.made import made
+from kit.publishing import made
 
 ROWS = pa.table({"item": ["a", "a", "b", "z"], "day": [1, 2, 2, 1], "user": [1, 1, 2, 2]})
 LISTED = ct.Domain(["a", "b"])
@@ -71,10 +71,10 @@ def test_a_transform_uses_the_sum_alone() -> None:
 def test_counts_carry_the_bound_that_was_charged(once: bool) -> None:
     """A table publishes no counts of another bound than its own."""
     request = asked(IN_DAYS, once=once)
-    (step,) = steps_of(request)
+    question = next(method_of(request).ask())
     with DuckDBEngine() as engine:
         reading = Reading(engine, prepare(engine, request.records, request.domain))
-        read = step.count(reading, Released())
+        read = count(question, reading)
     for table, counts in zip(request.bounded, read.found, strict=True):
         assert isinstance(table, Table)
         assert (counts.l1_bound, counts.l2_squared) == (table.l1_bound, table.l2_squared)
@@ -85,7 +85,7 @@ def test_counts_carry_the_bound_that_was_charged(once: bool) -> None:
 def test_the_noise_is_that_of_the_statement() -> None:
     (table,) = asked().bounded
     assert table.law.std() == pytest.approx((2 * 10**2) ** 0.5, rel=0.01)
-    charge = charge_of(asked(), steps_of(asked()), versions())
+    charge = charge_of(asked(), method_of(asked()), versions())
     assert [part.parameters["l1_bound"] for part in charge.parts] == [10]
     wide, narrow = (
         asked(once=once, noise="gaussian", delta="1e-9").bounded[0].law.std()
@@ -244,9 +244,9 @@ def test_joined_rows_and_derived_contexts_stay_as_many(tmp_path: Path) -> None:
     )  # fmt: skip
     with DuckDBEngine() as engine:
         request = make_request(records, ct.Domain(["x", "y"], item="kind"), epsilon=1)
-        (step,) = steps_of(request)
+        question = next(method_of(request).ask())
         prepared = prepare(engine, request.records, request.domain)
-        read = step.count(Reading(engine, prepared), Released())
+        read = count(question, Reading(engine, prepared))
     assert read.found[0].dense().tolist() == [1, 1]
 
 

@@ -12,16 +12,16 @@ import pytest
 import crowdtally as ct
 from crowdtally.core.layout import EDGES, ITEMS
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.method import steps_of
+from crowdtally.curator.method import method_of
 from crowdtally.curator.plan.plan import make_plan
 from crowdtally.curator.request.request import make_request
 from crowdtally.curator.request.table_specs import MOST_MEASURED
 from crowdtally.curator.table import Measured
 from crowdtally.laws.base import Combination
 from crowdtally.noise.draws import SystemDraws
-from kit.damaged import edit
-from kit.made import made
-from kit.silent import SilentDraws
+from kit.damage import edit
+from kit.draws import SilentDraws
+from kit.publishing import made
 
 DAYS, SHOPS = ["Mon", "Tue", "Wed"], ["A", "B"]
 USERS = {"count": "users", "noise": "interval"}
@@ -51,8 +51,8 @@ def test_every_table_has_the_rate_of_its_own_share() -> None:
     assert all(isinstance(table, Measured) for table in request.tables)
     rates = {table.name: (table.law.rate, table.law.cells) for table in request.tables}
     assert rates == {ITEMS.name: (Fraction(1, 4), 3), EDGES.name: (Fraction(3, 4), 6)}
-    (step,) = steps_of(request)
-    assert [(p.name, p.mechanism, p.epsilon) for p in step.parts()] == [
+    method = method_of(request)
+    assert [(p.name, p.mechanism, p.epsilon) for p in method.parts] == [
         ("items", "interval", Epsilon.of("1/4")), ("edges", "interval", Epsilon.of("3/4")),
     ]  # fmt: skip
     half = request.at(Epsilon.of("1/2"))

@@ -12,7 +12,7 @@ from crowdtally.curator.summaries.threshold import filter_summary
 from crowdtally.curator.transforms.base import sketch_counts
 from crowdtally.errors import UsageError
 from crowdtally.noise.draws import SystemDraws
-from kit.chisquare import goodness
+from kit.sampler_checks import goodness
 
 
 def test_arithmetic_modulo_the_prime():

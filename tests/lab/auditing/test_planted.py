@@ -16,13 +16,13 @@ import pytest
 
 from crowdtally.core.layout import Pairs
 from crowdtally.core.privacy import Epsilon
+from crowdtally.curator import questions
 from crowdtally.curator.bounding import scaling
 from crowdtally.curator.choices.bounds import DPSenseChoice
 from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
 from crowdtally.curator.choices.selection import UnknownCells
 from crowdtally.curator.counting import bounded as counted
 from crowdtally.curator.counting import users
-from crowdtally.curator.methods import tables
 from crowdtally.curator.request import table_specs as request_tables
 from crowdtally.curator.summaries import base, sparse
 from crowdtally.curator.transforms.base import SketchTransform
@@ -34,7 +34,7 @@ from crowdtally.lab.auditing.databases import pairs_of
 from crowdtally.lab.auditing.run import Attack, Shared
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
-from kit.words import Seeded
+from kit.draws import Seeded
 
 EPSILON = {"discovery": 3}
 """What one step of the threshold changes is the larger, the larger ε is."""
@@ -79,8 +79,8 @@ class Repeating(SystemDraws):
 
 
 def one_noise_for_both_tables(patch: Patch) -> None:
-    right = tables._published
-    patch.setattr(tables, "_published", lambda t, c, r, d: right(t, c, r, Repeating(d)))
+    right = questions.TableQuestion.draw
+    patch.setattr(questions.TableQuestion, "draw", lambda q, c, d: right(q, c, Repeating(d)))
 
 
 def twice_the_rate_in_dpsense(patch: Patch) -> None:
@@ -129,8 +129,13 @@ def popularity_without_noise(patch: Patch) -> None:
         def laplace(self, scale: Fraction, size: int) -> Any:
             return np.zeros(size, dtype=np.int64)
 
-    right = tables.Popularity.release
-    patch.setattr(tables.Popularity, "release", lambda self, c, r, _: right(self, c, r, Silent()))
+    right = questions.TableQuestion.draw
+
+    def silent(question: questions.TableQuestion, counted: Any, draws: Any) -> Any:
+        of_popularity = question.name == "popularity"
+        return right(question, counted, Silent() if of_popularity else draws)
+
+    patch.setattr(questions.TableQuestion, "draw", silent)
 
 
 def samples_that_move_with_others(patch: Patch) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import crowdtally as ct
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.converse import Reading
+from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import make_request
 from crowdtally.lab.baselines import BASELINES
 from crowdtally.noise.draws import SystemDraws

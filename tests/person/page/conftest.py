@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit.person_page import PageServed, desk_in, page_of
+from kit.person import PageServed, desk_in, page_of
 
 
 @pytest.fixture

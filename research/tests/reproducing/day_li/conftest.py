@@ -8,7 +8,7 @@ import pytest
 
 from crowdtally_research.reproducing.figure import Data
 from crowdtally_research.reproducing.papers.day_li.bench import Bench, bench_on
-from kit.silent import SilentDraws
+from kit.draws import SilentDraws
 
 
 @pytest.fixture(scope="session")

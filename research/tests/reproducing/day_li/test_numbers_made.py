@@ -22,7 +22,7 @@ from crowdtally_research.reproducing.papers.day_li.methods import (
     sampling_numbers,
 )
 from crowdtally_research.reproducing.papers.day_li.panels import BUDGETS, LARGE
-from kit.silent import SilentDraws
+from kit.draws import SilentDraws
 
 NAME, TITLE = "transaction", "Transaction"
 

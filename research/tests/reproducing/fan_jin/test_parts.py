@@ -1,4 +1,4 @@
-"""The work behind the figures, on a few made-up records, beside a plain computation."""
+"""The parts of the paper on a few records, and all of it, quickly."""
 
 from __future__ import annotations
 
@@ -17,10 +17,15 @@ from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
 from crowdtally.curator.request.request import make_request, make_subject
 from crowdtally.lab.demo import DAYS
-from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
+from crowdtally_research.reproducing import reproduction
+from crowdtally_research.reproducing.figure import AUTO, Data, Given, Number, Numbers
 from crowdtally_research.reproducing.papers.fan_jin import PAPER, table5, work
 from crowdtally_research.reproducing.papers.fan_jin.work import SOURCES, Read, Theorem, theorem_of
-from kit.silent import SilentDraws
+from crowdtally_research.reproducing.reproduction import Question, reproduced
+from kit.draws import SilentDraws
+
+# ---- The work behind the figures, on a few made-up records, beside a plain computation -----------
+
 
 ITEMS = 40
 WEEK = [(user, item, DAYS[(user + item) % 7]) for user in range(30) for item in range(user + 1)]
@@ -263,3 +268,23 @@ def test_each_part_has_a_name_of_its_own_and_the_same_work_in_every_figure(tmp_p
                 assert parts.setdefault(part.name, part) == part
         runs = {part.arguments.get("runs", 20) for part in parts.values()}
         assert runs == ({2, 20} if quick else {5, 20})
+
+
+# ---- The whole paper, quickly: every panel is drawn, every claim is judged, nothing is run
+#      twice
+
+
+@pytest.mark.long
+def test_every_panel_has_numbers_and_auto_and_every_claim_a_verdict(tmp_path: Path) -> None:
+    with mock.patch.object(reproduction, "papers", return_value=(PAPER,)):
+        question = Question.of("fan-jin", None, quick=True, jobs=2)
+        found = reproduced(question, tmp_path / "out")
+    assert [one.figure.name for one in found] == [figure.name for figure in PAPER.figures]
+    for one in found:
+        for panel in one.figure.panels:
+            lines = one.numbers.lines(panel.name)
+            assert lines[-1] == AUTO or "figure 7" in panel.title, (one.figure.name, panel.name)
+        for claim, judged in one.judged:
+            assert judged.found, claim.words
+            assert one.figure.name == "6" or "nothing was measured" not in judged.found
+    assert (tmp_path / "out" / "pictures" / "fan-jin-table5.svg").is_file()

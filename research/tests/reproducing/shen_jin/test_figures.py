@@ -16,7 +16,7 @@ from crowdtally.person.plan import Plan
 from crowdtally_research.reproducing.figure import Data, Given, Number, Numbers
 from crowdtally_research.reproducing.papers.shen_jin import PAPER, errors, example, figures
 from crowdtally_research.reproducing.papers.shen_jin.people import made_up, people_of
-from kit.silent import SilentDraws
+from kit.draws import SilentDraws
 
 EPSILONS = (0.5, 1.0, 2.0, 5.0, 10.0)
 

@@ -83,6 +83,8 @@ class RecordRule:
     takes: ClassVar[frozenset[str]] = frozenset({"max_records", "choose"})
     choices: ClassVar[tuple[str, ...]] = ("rank",)
     keeps_records: ClassVar[bool] = True
+    unit: ClassVar[Fraction] = Fraction(1)
+    """Records, or distinct users, are counted."""
 
     limit: int
     """l: the most records that one user may contribute. Public, or privately chosen."""
@@ -91,7 +93,6 @@ class RecordRule:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """From ``max_records``."""
         return cls(given_limit(options))
 
     @property
@@ -102,11 +103,6 @@ class RecordRule:
     def l2_squared(self, what: What) -> int:
         """A user counts once in each of at most l cells; but l records may be in one cell."""
         return self.limit if what == "users" else self.l1_bound**2
-
-    @property
-    def unit(self) -> Fraction:
-        """Records, or distinct users, are counted."""
-        return Fraction(1)
 
     def facts(self) -> dict[str, Any]:
         """The bound alone, which is said elsewhere."""
@@ -148,9 +144,11 @@ def pairs_l2_squared(limit: int, what: What) -> int:
 class EveryRow:
     """Contract: one person is one row, or one of those that a row's weight counts: L1 = 1."""
 
+    name: ClassVar[str] = "row"
     takes: ClassVar[frozenset[str]] = frozenset()
     choices: ClassVar[tuple[str, ...]] = ()
     keeps_records: ClassVar[bool] = False
+    unit: ClassVar[Fraction] = Fraction(1)
 
     limit: int = 1
     """L: the most rows that are one person's."""
@@ -161,11 +159,6 @@ class EveryRow:
         if records.bounded_to is None:
             return cls()
         return Stated(records.bounded_to, records.cells_once, columns_of(records))
-
-    @property
-    def name(self) -> str:
-        """What the release calls it; no option of a person's."""
-        return "row"
 
     @property
     def l1_bound(self) -> int:
@@ -180,11 +173,6 @@ class EveryRow:
         """The L2 bound of a table with these columns, squared."""
         return self.limit**2
 
-    @property
-    def unit(self) -> Fraction:
-        """Rows are counted."""
-        return Fraction(1)
-
     def facts(self) -> dict[str, Any]:
         """It has no parameters beside its bound."""
         return {}
@@ -194,15 +182,12 @@ class EveryRow:
 class Stated(EveryRow):
     """Contract: no person has more than L rows. Whoever publishes says so; nothing checks it."""
 
+    name: ClassVar[str] = "stated"
+
     once: bool = False
     """Whether no two rows of a person agree in all of :attr:`columns`: this too is stated."""
     columns: tuple[str, ...] = ()
     """The columns that name a cell."""
-
-    @property
-    def name(self) -> str:
-        """What the release calls it."""
-        return "stated"
 
     def squared_in(self, columns: Collection[str]) -> int:
         """L where each of L rows is in a cell of its own; else L².
@@ -227,28 +212,17 @@ class Everyone:
     takes: ClassVar[frozenset[str]] = frozenset()
     choices: ClassVar[tuple[str, ...]] = ()
     keeps_records: ClassVar[bool] = False
-
-    @property
-    def limit(self) -> int:
-        """Once in a cell; there is no limit to the cells."""
-        return 1
-
-    @property
-    def l1_bound(self) -> int:
-        """The most that one user changes *each* cell by: of their sum there is no bound."""
-        return 1
+    limit: ClassVar[int] = 1
+    """Once in a cell; there is no limit to the cells."""
+    l1_bound: ClassVar[int] = 1
+    """The most that one user changes *each* cell by: of their sum there is no bound."""
+    unit: ClassVar[Fraction] = Fraction(1)
 
     def l2_squared(self, what: What) -> int:
         """There is none: she may be in all cells."""
         raise TypeError("where nobody is bounded there is no L2 bound")
 
-    @property
-    def unit(self) -> Fraction:
-        """Users are counted."""
-        return Fraction(1)
-
     def facts(self) -> dict[str, Any]:
-        """It has no parameters."""
         return {}
 
 

@@ -46,13 +46,7 @@ def keyed_hash(engine: Engine, records: Rows, key: int) -> Column:
 
 
 def keep_first(
-    engine: Engine,
-    records: Rows,
-    order: Column,
-    *,
-    cells: int,
-    limit: int,
-    leading: int = 0,
+    engine: Engine, records: Rows, order: Column, *, cells: int, limit: int, leading: int = 0
 ) -> Kept:
     """(user, cell) of each user's ``limit`` records of the smallest ``order``.
 
@@ -68,8 +62,7 @@ def keep_first(
     """
     bits = (cells - 1).bit_length()
     if HASH_BITS - leading - bits < _LEAST_BITS:
-        wide = records.select("user", "cell", priority=order)
-        kept = engine.least(wide, limit)
+        kept = engine.least(records.select("user", "cell", priority=order), limit)
         return replace(kept, rows=kept.rows.select("user", "cell"))
     # The cell rides in the low bits: one integer orders the records, breaks ties by their content
     # and gives the cell back. Without a cell it is null, which nothing keeps.
@@ -77,8 +70,7 @@ def keep_first(
     priority = (order & (2**HASH_BITS - 1 - low)) | records.cell
     along = [name for name in CARRIED if name in records.columns]
     kept = engine.least(records.select("user", *along, priority=priority), limit)
-    rows = kept.rows.select("user", cell=kept.rows.priority & low)
-    return replace(kept, rows=rows)
+    return replace(kept, rows=kept.rows.select("user", cell=kept.rows.priority & low))
 
 
 # SRA: a uniform sample of at most l records of each user (Fan & Jin 2015, Algorithm 1).
@@ -141,8 +133,17 @@ class HPA(RecordRule):
         _, rank = np.unique(-self.popularity, return_inverse=True)
         return rank.astype(np.int64)
 
+    def _kept_by(self) -> tuple[Any, ...]:
+        """All that decides what it keeps: two popularities that rank items alike are one."""
+        return self.limit, self.times, self.steering().tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HPA) and self._kept_by() == other._kept_by()
+
+    def __hash__(self) -> int:
+        return hash(self._kept_by())
+
     def keep(self, engine: Engine, rows: Rows, *, cells: int, key: int, what: What) -> Kept:
-        """(user, cell[, id]) → (user, cell) with at most ``limit`` rows of each user."""
         width = cells // len(self.popularity)
         ranks = self.steering()
         ranked = engine.load("popularity", {"item": np.arange(len(ranks)), "rank": ranks})
@@ -155,9 +156,6 @@ class HPA(RecordRule):
         order = records["rank"] * 2 ** (HASH_BITS - bits)
         order = order + (keyed_hash(engine, records, key) >> bits)
         return keep_first(engine, records, order, cells=cells, limit=self.limit, leading=bits)
-
-
-# A rule that somebody else wrote, handed over as an object.
 
 
 @dataclass(frozen=True)
@@ -173,8 +171,7 @@ class OwnRule(RecordRule):
     takes: ClassVar[frozenset[str]] = frozenset()
     choices: ClassVar[tuple[str, ...]] = ()
 
-    rule: Any = None
-    """The object."""
+    rule: Any = field(default=None, hash=False)
 
     @classmethod
     def handed(cls, given: object) -> OwnRule:

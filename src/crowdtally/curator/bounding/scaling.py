@@ -52,17 +52,14 @@ class DPSense:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """From ``max_records`` and ``cap``."""
         return cls(given_limit(options), _given_cap(options))
 
     @property
     def limit(self) -> int:
-        """θ."""
         return self.theta
 
     @property
     def l1_bound(self) -> int:
-        """What one user can change, in units."""
         return GRID * self.theta
 
     def l2_squared(self, what: What) -> int:
@@ -201,11 +198,9 @@ class DPSenseL2(DPSense):
         return (GRID * self.theta) ** 2
 
     def facts(self) -> dict[str, Any]:
-        """The cap and the norm."""
         return {"cap": self.cap, "norm": "l2"}
 
     def weights(self, engine: Engine, same: Rows) -> Rows:
-        """(user, cell, rows) of equal records put together → (cell, weight) in units."""
         amounts = capped(countable(same), self.cap).select("user", "cell", "amount")
         return l2_weighted(engine, amounts, self.theta)
 
@@ -231,6 +226,11 @@ class Auto:
     takes: ClassVar[frozenset[str]] = frozenset({"for_", "context_per_user", "features", "repeats"})
     choices: ClassVar[tuple[str, ...]] = ()
     keeps_records: ClassVar[bool] = False
+    limit: ClassVar[int] = LARGEST_THETA
+    """The largest θ that may be chosen."""
+    l1_bound: ClassVar[int] = GRID * LARGEST_THETA
+    """The most that one user may change in the items' table, in units."""
+    unit: ClassVar[Fraction] = Fraction(1, GRID)
 
     aim: Aim = "counts"
     """What the release is for: it moves the shares of ε."""
@@ -246,24 +246,9 @@ class Auto:
         """From the options of a release; features are read later, with the items."""
         return cls(_aim(options), _repeats(options), per_user_of(options))
 
-    @property
-    def limit(self) -> int:
-        """The largest θ that may be chosen."""
-        return LARGEST_THETA
-
-    @property
-    def l1_bound(self) -> int:
-        """The most that one user may change in the items' table, in units."""
-        return GRID * LARGEST_THETA
-
     def l2_squared(self, what: What) -> int:
         """No less than in L1."""
         return self.l1_bound**2
-
-    @property
-    def unit(self) -> Fraction:
-        """A unit is 1/g of a count."""
-        return Fraction(1, GRID)
 
     def facts(self) -> dict[str, Any]:
         """Said elsewhere, step by step."""

@@ -171,7 +171,6 @@ class RowTable:
     columns: NDArray[np.int64]
     """j of each entry, from 0; a pair (ρ, j) may stand in several entries, which then add up."""
     totals: NDArray[np.int64]
-    """The total of each entry."""
 
     def __post_init__(self) -> None:
         _check(sums=self.sums, columns=self.columns, totals=self.totals)
@@ -350,8 +349,6 @@ _WITHIN = 8
 
 @dataclass(frozen=True)
 class NormChoice:
-    """Every public parameter of the choice."""
-
     cells: int
     """N: the number of cells, each of which will get noise."""
     most: int

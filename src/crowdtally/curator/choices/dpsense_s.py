@@ -153,8 +153,6 @@ _FINEST = 1_000_000
 
 @dataclass(frozen=True)
 class DPSenseSChoice:
-    """Every public parameter of the choice."""
-
     cells: int
     """N: the number of columns, each of which will get noise."""
     most: int
@@ -187,11 +185,7 @@ class DPSenseSChoice:
         whole = self._whole
         numerators = [int(s * whole) for s in self.scalings]
         errors = truncation_errors(
-            table,
-            most=self.most,
-            numerators=numerators,
-            whole=whole,
-            grid=self.grid,
+            table, most=self.most, numerators=numerators, whole=whole, grid=self.grid
         )
         cost = NoiseCost(self.published, self.rooted)
         a, unit = cost.unit, self.cells * self.grid  # of the noise term: unit·k·(a times noise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 from flint import arb
@@ -60,22 +61,27 @@ class TopItems:
 # Cells that no public list names: those that enough users have, under (ε, δ) or ρ and δ₂.
 #
 # Contract. Relation: all records of one user added or removed. Precondition: each user kept at
-# most l
-# *distinct* cells of the table and added 1 to each, so a cell that only one user has counts
-#  exactly
-# 1, and what one user changes is at most l in L1 and √l in L2. Output law: every cell with a
-# count
-# gets noise, and it is released, with its noisy count, where that is at least T. For a price of ε
-# the
-# noise is discrete Laplace of scale l/ε, and this is (ε, δ′)-differentially private; for a price
-# of ρ
-# it is discrete Gaussian of variance l/(2ρ), and this is δ′-approximate ρ-zCDP. In both cases
-# δ′ = 1 − (1−p)^l ≤ δ, p the chance that 1 plus noise is at least T, and T is the least for which
-# that holds. The proof is in ``unknown_cells.md``.
+# most l *distinct* cells of the table and added 1 to each, so a cell that only one user has counts
+# exactly 1, and what one user changes is at most l in L1 and √l in L2. Output law: every cell with
+# a count gets noise, and it is released, with its noisy count, where that is at least T. For a
+# price of ε the noise is discrete Laplace of scale l/ε, and this is (ε, δ′)-differentially private;
+# for a price of ρ it is discrete Gaussian of variance l/(2ρ), and this is δ′-approximate ρ-zCDP. In
+# both cases δ′ = 1 − (1−p)^l ≤ δ, p the chance that 1 plus noise is at least T, and T is the least
+# for which that holds. The proof is in ``unknown_cells.md``.
 
 _LARGEST_LIMIT = 2**31
 _SHOWN_DIGITS = 6
 _ONE = Fraction(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Cells that users keep, each once, in the order of their values. Exact and private."""
+
+    values: tuple[NDArray[Any], ...]
+    """For each column the value of every cell; of a column with a public list, its place there."""
+    users: NDArray[np.int64]
+    """How many users keep each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +105,9 @@ class UnknownCells:
     >>> UnknownCells(limit=10, price=Rho.of("0.05"), delta=Delta.of("1e-6")).threshold
     54
     """
+
+    unit: ClassVar[Fraction] = _ONE
+    """A count of users."""
 
     limit: int
     """l: the most distinct cells that one user keeps."""
@@ -128,11 +137,6 @@ class UnknownCells:
     def l2_squared(self) -> int:
         """The cells are distinct, and each changes by 1."""
         return self.limit
-
-    @property
-    def unit(self) -> Fraction:
-        """A count of users."""
-        return _ONE
 
     @property
     def law(self) -> CellNoise:
@@ -181,7 +185,6 @@ class UnknownCells:
         return Discovered(present[passing], within_64_bits(noisy[passing]))
 
     def part(self, name: str) -> Part:
-        """What the ledger is told about it."""
         if isinstance(self.price, Rho):
             parameters = {
                 "sigma2": show(self._variance(self.price)),
@@ -212,14 +215,15 @@ class OtherMass:
     in L2. Adaptive composition adds its price.
     """
 
+    unit: ClassVar[Fraction] = _ONE
+    """Pairs of a user and a cell."""
+
     limit: int
     """l: the most distinct cells that one user keeps."""
     price: Price
-    """What it costs."""
 
     @property
     def l1_bound(self) -> int:
-        """What one user can change."""
         return self.limit
 
     @property
@@ -228,13 +232,7 @@ class OtherMass:
         return self.limit**2
 
     @property
-    def unit(self) -> Fraction:
-        """Pairs of a user and a cell."""
-        return _ONE
-
-    @property
     def law(self) -> CellNoise:
-        """The law of its noise."""
         return noise_of(self, self.price)
 
     def draw(self, counts: NDArray[np.int64], released: Discovered, draws: Draws) -> int:
@@ -243,7 +241,6 @@ class OtherMass:
         return below + int(self.law.draw(draws, 1)[0])
 
     def part(self, name: str) -> Part:
-        """What the ledger is told about it."""
         return noise_part(name, self, self.price)
 
 

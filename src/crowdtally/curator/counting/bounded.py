@@ -43,7 +43,6 @@ class Read(Generic[Found]):
     """What a read of all records found. Exact, private, never released as it is."""
 
     found: Found
-    """What it was for."""
     dropped: Dropped
     """The rows that it could not use."""
 
@@ -104,8 +103,6 @@ class Parts:
         return again
 
 
-# Cells and their counts as arrays.
-
 Cells = tuple[NDArray[Any], NDArray[np.int64]]
 """Cell numbers, ascending, and their counts."""
 
@@ -130,7 +127,6 @@ def cells_of(columns: Mapping[str, NDArray[Any]], value: str, domain: Domain) ->
 
 
 def total(parts: Sequence[Cells]) -> Cells:
-    """The sum of tables."""
     if len(parts) == 1:
         return parts[0]
     cells = np.concatenate([cells for cells, _ in parts])
@@ -225,14 +221,9 @@ def count_rows(engine: Engine, prepared: Prepared, rule: EveryRow | None = None)
 def count_scaled(
     engine: Engine, prepared: Prepared, rule: DPSense, size: int, *, width: int = 1
 ) -> Read[Counts]:
-    """(user, cell) → rows scaled to θ → the counts of a table, in units of 1/g.
+    """(user, cell) → rows scaled to θ → the counts of a table of ``size`` cells, in units of 1/g.
 
-    Args:
-        engine: what runs it.
-        prepared: all records.
-        rule: how rows are scaled.
-        size: how many cells the table has.
-        width: how many cells of the domain make one of the table: those of an item, or 1.
+    ``width`` is how many cells of the domain make one of the table: those of an item, or 1.
     """
     same = engine.materialise(grouped(prepared.rows_by(width)), "same")
     weights = rule.weights(engine, same)  # (cell, weight)

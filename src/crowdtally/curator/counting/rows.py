@@ -47,7 +47,6 @@ class Visits:
     """The rows, held by the engine."""
 
     engine: Engine
-    """What holds them."""
     rows: Rows
     """(user, item, context, amount): (user, item, context) is there once."""
     items: Rows
@@ -158,7 +157,6 @@ def _survivors(engine: Engine, rows: Rows, key: int, width: int) -> Rows:
 # ``auto.md``.
 
 NONE: NDArray[Any] = np.empty(0, dtype=np.int64)
-"""No items."""
 MOST = 2**62
 """What totals of groups are held at: no number of users makes them wrap round."""
 UNIT = Fraction(1, GRID)
@@ -191,8 +189,7 @@ def scaled_inside(visits: Visits, bound: int, chosen: NDArray[Any], *, norm: Nor
     rows = visits.items.inner_join(listed, visits.items.item == listed.chosen)
     found, values = _totals(visits, rows, bound, norm)
     l1, squared = bounds_of(bound, len(chosen), norm, ones=visits.ones)
-    places = np.searchsorted(chosen, found)
-    return Counts(len(chosen), places, values, l1, UNIT, squared=squared)
+    return Counts(len(chosen), np.searchsorted(chosen, found), values, l1, UNIT, squared=squared)
 
 
 def bounds_of(bound: int, size: int, norm: Norm, *, ones: bool) -> tuple[int, int]:
@@ -268,8 +265,7 @@ def context_totals(visits: Visits, contexts: int, bound: int) -> Counts:
     rows = visits.rows
     amount = smaller(sum_of(rows.amount), LARGEST_AMOUNT)
     each = rows.group_by("user", "context").agg(amount=amount)
-    cells = each.select("user", "amount", cell=each.context)
-    return _scaled(visits, cells, contexts, bound)
+    return _scaled(visits, each.select("user", "amount", cell=each.context), contexts, bound)
 
 
 def rows_of_chosen(visits: Visits, places: Ints, contexts: int) -> Counts:

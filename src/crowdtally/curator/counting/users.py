@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Memberships, What
 from crowdtally.curator.bounding.scaling import capped, with_row_sums
 from crowdtally.curator.choices.bounds import RowNorms, RowSums, RowTable
+from crowdtally.curator.choices.selection import Kept
 from crowdtally.curator.counting.bounded import Cells, Parts, Read, dropped_in, tally, total
 from crowdtally.records import engine as window
 from crowdtally.records.engine import (
@@ -79,11 +79,7 @@ def record_sums(engine: Engine, prepared: Prepared, what: What) -> Read[RowSums]
 def scaled_sums(engine: Engine, prepared: Prepared, cap: int, *, width: int) -> Read[RowSums]:
     """How many users have which sum of a row whose cells count up to ``cap`` each.
 
-    Args:
-        engine: what runs it.
-        prepared: all records.
-        cap: the most that one user counts in one cell.
-        width: how many cells make one of the table: those of an item, or 1.
+    ``width`` is how many cells make one of the table: those of an item, or 1.
     """
     same = capped(grouped(prepared.rows_by(width)), cap)
     row_sum = same.amount.sum(where=same.cell.notnull()).cast("int64")
@@ -124,16 +120,6 @@ def _histogram(
 
 
 # Cells without a public list: which there are, and how many users keep each.
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """Cells that users keep, each once, in the order of their values. Exact and private."""
-
-    values: tuple[NDArray[Any], ...]
-    """For each column the value of every cell; of a column with a public list, its place there."""
-    users: NDArray[np.int64]
-    """How many users keep each."""
 
 
 def kept_cells(

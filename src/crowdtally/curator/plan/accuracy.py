@@ -155,8 +155,7 @@ def smallest_epsilon(request: Request, target: Target) -> Request:
     """
     check_target(request, target)
     ways = [request.bought_by(paid) for paid in request.paid.either()]
-    found = [_smallest(way, target) for way in ways]
-    return min(found, key=lambda one: one.epsilon)
+    return min([_smallest(way, target) for way in ways], key=lambda one: one.epsilon)
 
 
 def _smallest(request: Request, target: Target) -> Request:

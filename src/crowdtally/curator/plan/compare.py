@@ -112,13 +112,8 @@ def both_prices(request: Request) -> dict[str, Any] | None:
     if isinstance(request.method.rule, DPSenseL2):  # for Gaussian noise alone
         return None
     delta = _delta(request)
-    pure, gaussian = (
-        _deviations(request, paid)
-        for paid in (
-            Paid("laplace", request.epsilon, Delta()),
-            Paid("gaussian", request.epsilon, delta),
-        )
-    )
+    pure = _deviations(request, Paid("laplace", request.epsilon, Delta()))
+    gaussian = _deviations(request, Paid("gaussian", request.epsilon, delta))
     return {
         "delta": str(delta),
         "given": bool(request.paid.offered.value),
@@ -131,28 +126,19 @@ def both_prices(request: Request) -> dict[str, Any] | None:
 def both_courses(request: Request, users: int, records: int) -> dict[str, Any] | None:
     """The same of ``auto``: the error to expect of an item's estimate, by public guesses."""
     delta = _delta(request)
-    courses = (
-        planned_course(replace(request, paid=paid), users, records)
-        for paid in (
-            Paid("laplace", request.epsilon, Delta()),
-            Paid("auto", request.epsilon, delta),
-        )
-    )
+    ways = Paid("laplace", request.epsilon, Delta()), Paid("auto", request.epsilon, delta)
+    courses = (planned_course(replace(request, paid=paid), users, records) for paid in ways)
     found = [None if one is None else one.as_dict()["expected_error"] for one in courses]
     pure, other = (None if one is None else one["rmse"] for one in found)
     if pure is None or other is None:
         return None
+    errors = [(other, pure, f"{other:.4g} instead of {pure:.4g}")]
     return {
         "delta": str(delta),
         "given": bool(request.paid.offered.value),
         "pure_error": pure,
         "error": other,
-        "words": _compared(
-            delta,
-            "an error of about",
-            [(other, pure, f"{other:.4g} instead of {pure:.4g}")],
-            " in an item's estimate",
-        ),
+        "words": _compared(delta, "an error of about", errors, " in an item's estimate"),
     }
 
 
@@ -167,12 +153,8 @@ def _delta(request: Request) -> Delta:
 
 def _words(delta: Delta, pure: dict[str, float], gaussian: dict[str, float]) -> str:
     found = [
-        (
-            gaussian[name],
-            pure[name],
-            f"{gaussian[name]:.4g} instead of {pure[name]:.4g} in {name!r}",
-        )
-        for name in pure
+        (std, pure[name], f"{std:.4g} instead of {pure[name]:.4g} in {name!r}")
+        for name, std in gaussian.items()
     ]
     return _compared(delta, "a standard error of", found)
 
@@ -244,9 +226,9 @@ def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str,
 
     What a cut loses of small true counts is not in it.
     """
-    errors = {}
+    errors, options = {}, completed({"size": size, "guess_total": total})
     for name in PUBLISHINGS:
-        publishing = _summary_of(name, size, total)
+        publishing: Publishing = PUBLISHINGS.load(name).of(options)
         squares = table.transform.squares(table.cells, query, dense=not publishing.leaves_out)
         published = replace(table, publishing=publishing)
         if not publishing.leaves_out:
@@ -255,11 +237,6 @@ def sum_errors(table: Table, size: int, query: int, total: int = 0) -> dict[str,
         spread = table.law.empty_cell(published.keeping).variance
         errors[name] = sqrt(squares * spread) * float(table.unit)
     return errors
-
-
-def _summary_of(name: str, size: int, total: int) -> Publishing:
-    made: Publishing = PUBLISHINGS.load(name).of(completed({"size": size, "guess_total": total}))
-    return made
 
 
 def advice(request: Request, query: int | None) -> dict[str, Any] | None:
@@ -359,9 +336,7 @@ class Noise:
     """The variance of a count's noise at the bound l, as a·l² + b·l: public."""
 
     square: Fraction
-    """a."""
     linear: Fraction = Fraction(0)
-    """b."""
 
     @classmethod
     def of(cls, price: Price, *, once: bool = False) -> Noise:
@@ -430,16 +405,12 @@ NOTHING: Mapping[str, Any] = {
 def standing(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
     """The noise floor of a list from a table, and whether the guessed counts are above it.
 
-    Args:
-        request: what the table is of.
-        table: the table.
-        guessed: how many records, or users, it will count in all; None without a guess.
+    ``guessed`` is how many records, or users, it will count in all; None without a guess.
     """
     if not KINDS[table.name].answers:
         return dict(NOTHING)
     lines = _lines(request, table)
-    dense = not table.publishing.leaves_out
-    squares = table.transform.squares(table.cells, 1, dense=dense)
+    squares = table.transform.squares(table.cells, 1, dense=not table.publishing.leaves_out)
     if squares == int(squares):
         units = table.law.floor(lines, Terms.of_cells(int(squares)))
     else:  # weighted noises of a transform: about as one noise of the same variance

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import erf, exp, isqrt, log, pi, sqrt
 from statistics import NormalDist
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,18 +17,17 @@ from crowdtally.core.layout import EDGES, Crossed, Layout, Numbered, Picked
 from crowdtally.core.numbers import show
 from crowdtally.core.privacy import Epsilon, Price, Rho
 from crowdtally.curator.bounding.scaling import Auto
-from crowdtally.curator.converse import Course, Reading, Released, Step, worth
-from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.pricing import noise_of
 from crowdtally.curator.request.request import Request
+from crowdtally.curator.steps.auto.course import Course, SoFar, worth
 from crowdtally.curator.steps.auto.deciding import CROWD, SIZES, better_of, decide
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import item_facts
-from crowdtally.curator.steps.auto.line import auto_steps
+from crowdtally.curator.steps.auto.line import AutoMethod
 from crowdtally.curator.steps.auto.pilot import pilot_cost
-from crowdtally.curator.steps.auto.planned import Passed, PlannedStep, Question
+from crowdtally.curator.steps.auto.planned import Planned, Question
+from crowdtally.curator.steps.auto.sizes import SizesStep
 from crowdtally.curator.table import Measured, Table
-from crowdtally.format import NoisyTable
 from crowdtally.inference.items import estimate_items
 from crowdtally.inference.rows import BINS, Sizes, expected_error, power_of, read_sizes
 from crowdtally.noise.draws import SystemDraws
@@ -55,13 +53,9 @@ class Imagined:
     """So many users with so many records of so many items in so many contexts."""
 
     users: int
-    """n."""
     records: int
-    """N."""
     items: int
-    """m."""
     contexts: int
-    """h."""
     repeats: bool
     """Whether a user may have an item several times."""
 
@@ -144,26 +138,11 @@ def laplace_like(scale: float, size: int) -> Ints:
     return np.asarray(np.rint(spread), dtype=np.int64)
 
 
-def gaussian_like(deviation: float, size: int) -> Ints:
-    """The same for Gaussian noise of that standard deviation."""
-    law = NormalDist()
-    spread = [law.inv_cdf(min(max(one, 1e-12), 1 - 1e-12)) for one in evenly(size).tolist()]
-    return np.asarray(np.rint(deviation * np.array(spread)), dtype=np.int64)
-
-
-def interval_like(rate: float, size: int) -> Ints:
-    """The same for interval noise over so many cells: the mean width, and the middle of it."""
-    width = (size + 2) / rate if rate < exp(10) else 0.0
-    return np.rint((0.5 - evenly(size)) * width).astype(np.int64)
-
-
-# The real steps of ``auto`` on imagined records: what they would decide, and how far off they
-# are.
+# The conversation of ``auto`` with guessed answers: what it would decide, and how far off it is.
 #
-# Each step plans as in a release; only what it counts and its noise are imagined. Nothing is
+# Each step plans as in a release; only what is counted and its noise are imagined. Nothing is
 # drawn by chance, so a plan is the same each time.
 
-_HELD = {"visits": SimpleNamespace(dropped=None)}
 _ANY = Epsilon(Fraction(1))
 
 
@@ -171,72 +150,46 @@ class _Evenly(SystemDraws):
     """Noise that is spread as its law is, without chance."""
 
     def laplace(self, scale: Fraction, size: int) -> Any:
-        """Quantiles of the law."""
         return laplace_like(float(scale), size)
 
     def refine(self, noise: Any, scale: Fraction) -> Any:
-        """Quantiles of the finer law."""
         return laplace_like(float(scale) / 2, len(noise))
 
     def gaussian(self, variance: Fraction, size: int) -> Any:
-        """Quantiles of the law."""
-        return gaussian_like(sqrt(variance), size)
+        law = NormalDist()
+        spread = [law.inv_cdf(min(max(one, 1e-12), 1 - 1e-12)) for one in evenly(size).tolist()]
+        return np.asarray(np.rint(sqrt(variance) * np.array(spread)), dtype=np.int64)
 
     def interval(self, rate: Fraction, size: int) -> Any:
-        """A box of the mean width."""
-        return interval_like(float(rate), size)
+        """Over so many cells the mean width, and the middle of it."""
+        width = (size + 2) / float(rate) if float(rate) < exp(10) else 0.0
+        return np.rint((0.5 - evenly(size)) * width).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class _ImaginedStep(PlannedStep):
-    """A step that counts what is imagined."""
-
-    world: Imagined
-    """The records."""
-
-    def count(self, reading: Reading, released: Released) -> Read[Any]:
-        """The plan, and imagined counts of what it asks."""
-        plan = self.query.plan(released)
-        if isinstance(plan, Passed):
-            return Read(None, _dropped())
-        return Read((plan, _counted(plan.question, self.world)), _dropped())
-
-
-def imagine(design: Design, world: Imagined) -> Released:
+def imagine(design: Design, world: Imagined) -> SoFar:
     """All that ``auto`` would release of such records."""
-    reading, draws = Reading(_none(), _none(), held=dict(_HELD)), _Evenly()
-    first, *later = (_on(step, world) for step in auto_steps(design))
-    released = first.release(Read(world.sizes(), _dropped()), Released(), draws)
-    for step in later:
-        released = step.release(step.count(reading, released), released, draws)
-    return released
+    asking, draws = AutoMethod(design).ask(), _Evenly()
+    question = next(asking)
+    while True:
+        answer = question.draw(_exact(question, world), draws)
+        try:
+            question = asking.send(answer)
+        except StopIteration as end:
+            released: SoFar = end.value
+            return released
 
 
-def _none() -> Any:
-    """Of an engine and its records: there are none."""
-    return None
-
-
-def _dropped() -> Any:
-    return _HELD["visits"].dropped
-
-
-def _on(step: Step, world: Imagined) -> Step:
-    """The step on imagined records, also where others stand around it."""
-    if isinstance(step, PlannedStep):
-        return _ImaginedStep(step.query, world)
-    inside: dict[str, Any] = {
-        one.name: _ImaginedStep(getattr(step, one.name).query, world)
-        for one in fields(step)  # type: ignore[arg-type]
-        if isinstance(getattr(step, one.name), PlannedStep)
-    }
-    changed: Step = replace(step, **inside)  # type: ignore[type-var]
-    return changed
+def _exact(question: Any, world: Imagined) -> Counts | Memberships | None:
+    """What would be counted of the imagined records; None where a step is passed over."""
+    plan = question.plan
+    return _counted(plan.question, world) if isinstance(plan, Planned) else None
 
 
 def _counted(question: Question, world: Imagined) -> Counts | Memberships:
     table = question.table(_ANY)
     size = table.layout.size
+    if isinstance(question, SizesStep):
+        return Counts(size, np.arange(size), world.sizes(), 1)
     if isinstance(table, Measured):
         users = _values(table.layout, world.members, question, world)
         return Memberships(size, np.rint(users).astype(np.int64))
@@ -294,14 +247,12 @@ class PlannedCourse:
     """What is known beforehand of a release that decides as it goes."""
 
     design: Design
-    """What is public."""
     users: int | None = None
     """A public guess."""
     records: int | None = None
     """A public guess."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         design = self.design
         facts: dict[str, Any] = {
             "for": design.aim,
@@ -309,7 +260,7 @@ class PlannedCourse:
             "context_per_user": design.per_user,
             "guess_users": self.users,
             "guess_records": self.records,
-            "unreliable_below_users": self._reliable_from,
+            "unreliable_below_users": int(-(-RELIABLE // design.epsilon)),
             "sizes_reliable": None,
             "steps": [],
             "unspent": None,
@@ -328,10 +279,6 @@ class PlannedCourse:
         if design.is_sparse or design.items > LARGEST:
             return facts | _in_large(design, world)
         return facts | self._imagined(world)
-
-    @property
-    def _reliable_from(self) -> int:
-        return int(-(-RELIABLE // self.design.epsilon))
 
     def _imagined(self, world: Imagined) -> dict[str, Any]:
         released = imagine(self.design, world)
@@ -370,11 +317,12 @@ def _sizes(design: Design, world: Imagined) -> Sizes:
     return read_sizes(world.sizes().astype(float), law.std())
 
 
-def _error(design: Design, world: Imagined, released: Released) -> dict[str, Any]:
+def _error(design: Design, world: Imagined, released: SoFar) -> dict[str, Any]:
     """How far the estimates would be from what was imagined, by the ones that readers make."""
     facts = item_facts(design, released)
     if facts.table is None:  # measured in each context; nothing is lost, and noise is all
-        std = _of_contexts(released).law.std() * sqrt(design.contexts)
+        table = next(table for table in released.tables if table.name == EDGES.name)
+        std = table.law.std() * sqrt(design.contexts)
         return {"rmse": std, "rmse_top": std, "largest": float(world.counts[0]), "top": _TOP}
     off = estimate_items(facts).mean - world.counts
     top = min(_TOP, design.items)
@@ -410,10 +358,6 @@ def _total(design: Design, sizes: Sizes) -> Price:
     """What later steps are paid out of, once the sizes are released."""
     course, _ = Course(design.opening).spend("sizes", design.opening.value * SIZES, "")
     return better_of(design, sizes, course).total if design.may_turn else course.total
-
-
-def _of_contexts(released: Released) -> NoisyTable:
-    return next(table for table in released.tables if table.name == EDGES.name)
 
 
 def _ranges(design: Design) -> list[dict[str, Any]]:

@@ -46,13 +46,12 @@ _LARGEST_GUESS = 2**62
 
 def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dict[str, Any]:
     """What is known beforehand about one table, for JSON."""
-    facts = _noise(table.law, table.l1_bound * table.unit)
     return {
         "table": table.name,
         "columns": list(table.layout.names),
         "cells": table.layout.size,
         table.price.field: str(table.price),
-        **facts,
+        **_noise(table.law, table.l1_bound * table.unit),
         **_distance(table),
         **standing(request, table, guessed),
         "summary": planned_summary(table),
@@ -60,13 +59,12 @@ def planned_table(request: Request, table: AnyTable, guessed: int | None) -> dic
 
 
 def _noise(law: NoiseLaw, sensitivity: Fraction) -> dict[str, Any]:
-    width = law.half_width(INTERVAL_LEVEL)
     return {
         "sensitivity": show(sensitivity),
         "noise": law.kind,
         "noise_scale": show(law.scale * law.unit) if isinstance(law, DiscreteLaplace) else None,
         "noise_std": law.std(),
-        "noise_interval_half_width": as_counts(width, law.unit),
+        "noise_interval_half_width": as_counts(law.half_width(INTERVAL_LEVEL), law.unit),
     }
 
 
@@ -100,7 +98,6 @@ class Trade:
     records_per_user: int
     """The guessed number of records of a user, all users alike."""
     kept_share: Fraction
-    """The share of the records that is kept."""
     bounding_error: float
     """Root mean squared error of an item's count from the records that are not kept."""
     noise_error: float
@@ -109,7 +106,6 @@ class Trade:
     """The bound of least expected error under these guesses."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "records_per_user": self.records_per_user,
             "kept_share": float(self.kept_share),
@@ -124,7 +120,6 @@ class Plan:
     """The tables of a release, and what bounding is expected to lose."""
 
     request: Request
-    """What it is a plan of."""
     trade: Trade | None
     """What public guesses say about the bound; None without guesses."""
     query_cells: int | None = None
@@ -158,7 +153,7 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         request, method = self.request, self.request.method
-        facts: dict[str, Any] = {
+        return {
             "epsilon": str(request.epsilon),
             "delta": str(request.delta),
             "split": {name: show(share) for name, share in request.shares.items()},
@@ -178,7 +173,6 @@ class Plan:
             "unknown": self.unknown(),
             "accuracy": accuracy_facts(request, self.target) if self.target else None,
         }
-        return facts
 
     def prices(self) -> dict[str, Any] | None:
         """The noise of pure ε beside that of (ε, δ); of ``auto``, the errors, by guesses."""
@@ -304,8 +298,7 @@ def counted_of(request: Request) -> Counted:
     """What will be counted of one user."""
     method, records = request.method, request.records
     if records.user is None:
-        what = method.what
-        return Counted(what, None, weight=records.weight, stated=records.bounded_to)
+        return Counted(method.what, None, weight=records.weight, stated=records.bounded_to)
     if request.bounds_nobody:
         return Counted("users", 1, everywhere=True)
     facts = method.rule.facts()

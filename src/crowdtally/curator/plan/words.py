@@ -254,7 +254,6 @@ def lines(facts: Facts) -> Iterator[str]:
 
 
 def _other_noise(facts: Facts) -> Iterator[str]:
-    """What other noise would be like."""
     if facts["prices"] is not None:
         yield facts["prices"]["words"]
     if facts["delta_unspent"] is not None:
@@ -265,6 +264,7 @@ def _other_noise(facts: Facts) -> Iterator[str]:
 
 def _table(table: Facts) -> str:
     cells = "cells not known" if table["cells"] is None else f"{table['cells']} cells"
+    price = f"rho {table['rho']}" if "rho" in table else f"epsilon {table['epsilon']}"
     noise = f"sensitivity {table['sensitivity']}, noise scale {table['noise_scale']}"
     if table["noise_scale"] is None:
         noise = f"sensitivity {table['sensitivity']} in each cell, {table['noise']} noise"
@@ -272,14 +272,10 @@ def _table(table: Facts) -> str:
         noise = f"sensitivity {table['distance']:.4g} in L2, {table['noise']} noise"
     return (
         f"Table {table['table']} ({' × '.join(table['columns'])}): {cells}, "
-        f"{_price(table)}, {noise} "
+        f"{price}, {noise} "
         f"(standard deviation {table['noise_std']:.4g}; 95% of the "
         f"noise within ±{table['noise_interval_half_width']:.10g})."
     )
-
-
-def _price(table: Facts) -> str:
-    return f"rho {table['rho']}" if "rho" in table else f"epsilon {table['epsilon']}"
 
 
 def _trade(trade: Facts, limit: int) -> str:

@@ -34,7 +34,6 @@ from crowdtally.records.types import TYPES
 # Declaring records: where they are and which column plays which role. Nothing is read.
 
 Columns: TypeAlias = str | Iterable[str]
-"""A column, or several."""
 Defined: TypeAlias = str | Mapping[str, str]
 """A column, or a name and its expression."""
 _LARGEST_QUANTITY = 2**31
@@ -139,9 +138,8 @@ def _columns(given: object, option: str) -> tuple[str, ...]:
     """A column, or a list of them; what is iterable but no list of names is not one."""
     if isinstance(given, str):
         return (_column(given, option),)
-    if not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
-        raise UsageError(f"{option} is a column, or several in a list: received {_kind(given)}.")
-    if hasattr(given, "columns"):  # a frame, which goes through its columns' names
+    is_frame = hasattr(given, "columns")  # which goes through its columns' names
+    if is_frame or not isinstance(given, Iterable) or isinstance(given, Mapping | bytes):
         raise UsageError(f"{option} is a column, or several in a list: received {_kind(given)}.")
     return tuple(_column(name, option, "a column, or several in a list") for name in given)
 
@@ -251,9 +249,6 @@ def _quantity(column: str | None, most: int | None) -> Quantity | None:
     return Quantity(column, whole_number(most, "--max-quantity", 1, _LARGEST_QUANTITY))
 
 
-# Public lists of values from files and frames.
-
-
 def read_list(
     source: object,
     name: str,
@@ -352,7 +347,6 @@ class _Group:
     """One column of features."""
 
     column: str
-    """Its name."""
     values: tuple[str, ...]
     """The features that a listed item has, sorted."""
     of: Mapping[int, Sequence[int]]

@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 
 from crowdtally.core.domain import OpenDomain, columns_of
 from crowdtally.core.layout import CELLS, EDGES, ITEMS, grid
-from crowdtally.core.privacy import Delta, Epsilon, Price
+from crowdtally.core.privacy import Delta, Epsilon
 from crowdtally.core.records import Records
 from crowdtally.curator.choices.selection import Discovered, OtherMass, UnknownCells
 from crowdtally.curator.request.method import TOTAL
 from crowdtally.curator.request.options import AUTO
 from crowdtally.curator.request.refusals import Asked
-from crowdtally.curator.request.table_specs import LARGEST_SCALE, Paid, check_names
+from crowdtally.curator.request.table_specs import LARGEST_SCALE, Paid, Prices, check_names
 from crowdtally.curator.table import Table
 from crowdtally.errors import UsageError, did_you_mean
 from crowdtally.noise.draws import Draws
 
 _ITEM = "item"
 """What the item column may be called, whatever its name is."""
-Prices = Callable[[str], Price]
-"""The price of a part of the split."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,6 @@ class Discovery:
     """The mass of what the last of them does not release."""
 
     def at(self, price_of: Prices) -> Discovery:
-        """The same for other prices."""
         tables = tuple(
             replace(table, rule=replace(table.rule, price=price_of(table.name)))
             for table in self.tables
@@ -166,8 +163,6 @@ def paid_for_unknown(asked: Asked, epsilon: Epsilon, made: Callable[[Paid], Disc
     gaussian = replace(laplace, noise="gaussian", unknown=Delta(delta.value * Fraction(1, 2)))
     if noise != AUTO:
         return gaussian if noise == "gaussian" else laplace
-    return min(laplace, gaussian, key=lambda paid: _thresholds(made(paid)))
-
-
-def _thresholds(discovery: Discovery) -> int:
-    return sum(table.rule.threshold for table in discovery.tables)
+    return min(
+        laplace, gaussian, key=lambda paid: sum(one.rule.threshold for one in made(paid).tables)
+    )

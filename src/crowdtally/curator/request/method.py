@@ -78,21 +78,15 @@ def _named(name: str, options: Mapping[str, Any]) -> Rule:
 
 def method_of(options: Mapping[str, Any], rule: Rule, discover: tuple[str, ...] = ()) -> Method:
     """The method, its options checked one by one."""
-    if options["choose"] is not None:
-        CHOICES.load(options["choose"])
-    ranked = "popularity_records" in rule.takes
-    scaled = "scalings" in rule.takes
-    return Method(
-        rule,
-        options["choose"],
-        "users" if counts_users(rule, options) else "records",
-        _popularity_records(options) if ranked else None,
-        given_scalings(options["scalings"], one=options["choose"] is None)
-        if scaled
-        else (Fraction(1),),
-        options["pairs"],
-        discover,
-    )
+    choose = options["choose"]
+    if choose is not None:
+        CHOICES.load(choose)
+    scalings: tuple[Fraction, ...] = (Fraction(1),)
+    what: What = "users" if counts_users(rule, options) else "records"
+    ranked = _popularity_records(options) if "popularity_records" in rule.takes else None
+    if "scalings" in rule.takes:
+        scalings = given_scalings(options["scalings"], one=choose is None)
+    return Method(rule, choose, what, ranked, scalings, options["pairs"], discover)
 
 
 def counts_users(rule: Rule, options: Mapping[str, Any]) -> bool:
@@ -163,11 +157,7 @@ def complete_split(
 ) -> dict[str, Fraction]:
     """The shares of the parts in use: as given (they must cover them and sum to 1), or defaults.
 
-    Args:
-        given: the shares that were typed, if any.
-        used: the parts that the release has.
-        choose: how a bound is chosen.
-        by_rho: whether it is ρ that is divided.
+    These depend on how a bound is chosen, and on whether it is ρ that is divided.
 
     >>> complete_split(None, ["items", "edges"])
     {'items': Fraction(1, 2), 'edges': Fraction(1, 2)}

@@ -28,15 +28,12 @@ class Option:
     """How an option looks on the command line, and what it is where it is not given."""
 
     default: Any
-    """Its value where it is not given."""
     metavar: str | None
     """What stands for its value in the help; None for a flag."""
     help: str
-    """One line or two."""
     group: str
     """The group of the help that it stands in: ``what``, ``method`` or ``form``."""
     is_whole: bool = False
-    """Whether it is a whole number."""
     names: Collection[str] = ()
     """The words that it may be, for a shell to complete."""
 
@@ -55,8 +52,7 @@ class ReleaseOptions(TypedDict, total=False):
     """How users are bounded, what is counted, and in which form it is published."""
 
     count: Annotated[
-        str,
-        Option("records", "records|users", "What a count counts.", "what", names=_COUNTED),
+        str, Option("records", "records|users", "What a count counts.", "what", names=_COUNTED)
     ]
     """``records`` (default), or ``users`` for distinct users per cell."""
     bounding: Annotated[
@@ -131,8 +127,7 @@ class ReleaseOptions(TypedDict, total=False):
     """``rank`` or ``dpsense``, and ``histogram`` with ``norm="l2"``: choose the bound privately,
     for a share of the price."""
     popularity_records: Annotated[
-        int | None,
-        Option(None, "D", "hpa: records per user to rank by.", "method", is_whole=True),
+        int | None, Option(None, "D", "hpa: records per user to rank by.", "method", is_whole=True)
     ]
     """For ``hpa``: records per user in the popularity estimate (default 10)."""
     cap: Annotated[

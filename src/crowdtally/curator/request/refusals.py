@@ -31,25 +31,17 @@ class Asked:
     given: Mapping[str, Any]
     """The same as they were given."""
     records: Records
-    """The declaration."""
     domain: Domain | None
-    """The public lists."""
     delta: Delta
-    """δ."""
     rule: Rule
-    """How users are bounded."""
     transform: Transform
-    """What is published instead of cells."""
     publishing: Publishing
-    """Which noisy counts are published."""
     discovered: tuple[str, ...] = ()
-    """The columns without a public list."""
     open: OpenDomain | None = None
     """All columns and the lists of some, once they were checked; there is no domain then."""
 
     @property
     def discovers(self) -> bool:
-        """Whether some columns have no public list."""
         return bool(self.discovered)
 
     @property
@@ -59,12 +51,10 @@ class Asked:
 
     @property
     def pairs(self) -> bool:
-        """Whether pairs of items are counted."""
         return bool(self.options["pairs"])
 
     @property
     def interval(self) -> bool:
-        """Whether the tables have interval noise."""
         return bool(self.options["noise"] == "interval")
 
     @property
@@ -97,6 +87,8 @@ class Asked:
         return any(is_given(self.given, name) for name in names)
 
 
+_BOUNDING = ("bounding", "choose", "popularity_records", "cap", "norm", "scalings")
+"""Options of how users are bounded, beside the bound itself."""
 _AUTO_ONLY = ("for_", "repeats", "features", "context_per_user")
 """Options that mean nothing where a method is named."""
 _FORM = (
@@ -123,11 +115,7 @@ Refusal = tuple[Callable[[Asked], bool], str]
 REFUSALS: tuple[Refusal, ...] = (
     # ---- each row is one person
     (
-        lambda a: (
-            a.by_row
-            and a.has("bounding", "choose", "popularity_records", "cap", "norm",
-                      "scalings", "pairs", "discover_items", "discover")
-        ),
+        lambda a: a.by_row and a.has(*_BOUNDING, "pairs", "discover_items", "discover"),
         "with --user-per-row each row is one person, so there is nothing to bound or choose: "
         "remove --bounding, --choose, --pairs, --discover and what goes with them.",
     ),
@@ -151,11 +139,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "--bounded-to.",
     ),
     (
-        lambda a: (
-            a.stated
-            and a.has("bounding", "choose", "popularity_records", "cap", "norm",
-                      "scalings", "pairs", *_AUTO_ONLY)
-        ),
+        lambda a: a.stated and a.has(*_BOUNDING, "pairs", *_AUTO_ONLY),
         "with --bounded-to nothing says which rows are one user's, so that nobody can be sampled, "
         "scaled, paired or measured: remove --bounding, --choose, --pairs, --for, --repeats, "
         "--features and what goes with them, or give --user COL instead of --bounded-to.",
@@ -173,8 +157,7 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     (
         lambda a: a.selects and a.has(
-            "bounding", "max_records", "choose", "cap", "norm", "scalings",
-            "popularity_records", "pairs", "discover_items", "discover", "for_", "features",
+            *_BOUNDING, "max_records", "pairs", "discover_items", "discover", "for_", "features",
             "repeats", *_FORM,
         ),
         "--top selects items by their numbers of distinct users and measures those: nobody is "
@@ -203,11 +186,7 @@ REFUSALS: tuple[Refusal, ...] = (
         "in each cell: add --count users.",
     ),
     (
-        lambda a: (
-            a.interval
-            and a.has("bounding", "max_records", "choose", "cap", "norm", "popularity_records",
-                      "scalings")
-        ),
+        lambda a: a.interval and a.has(*_BOUNDING, "max_records"),
         "--noise interval counts each user once in each of their cells, and bounds nobody: remove "
         "--bounding, --max-records, --choose, --cap and what goes with them, or --noise interval.",
     ),
@@ -354,10 +333,7 @@ REFUSALS: tuple[Refusal, ...] = (
     ),
     # ---- columns without a public list
     (
-        lambda a: (
-            a.discovers
-            and (a.rule.name != "sra" or a.has("choose") or a.pairs)
-        ),
+        lambda a: a.discovers and (a.rule.name != "sra" or a.has("choose") or a.pairs),
         "--discover works with --bounding sra and a given --max-records, without --choose and "
         "--pairs.",
     ),

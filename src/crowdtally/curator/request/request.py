@@ -39,7 +39,6 @@ from crowdtally.curator.request.options import NOISES, NORMS, completed
 from crowdtally.curator.request.refusals import Asked, refuse
 from crowdtally.curator.request.table_specs import (
     Paid,
-    check_delta,
     check_names,
     check_tables,
     counted_cells,
@@ -52,6 +51,7 @@ from crowdtally.curator.summaries import PUBLISHINGS
 from crowdtally.curator.table import AnyTable, Measured, Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.errors import UsageError, did_you_mean
+from crowdtally.laws.conversion import approximate
 from crowdtally.records.locate import Sources
 
 
@@ -70,7 +70,6 @@ class Subject:
 
     @property
     def records(self) -> Records:
-        """The records and the roles of their columns."""
         return self.sources.declared
 
     @property
@@ -84,13 +83,11 @@ class Request:
     """What a curator asks for. All of it is public; none of it was read off the records."""
 
     sources: Sources
-    """Where the records are: found once."""
     domain: Domain | None
     """The public cells; None where a column is discovered."""
     paid: Paid
     """What the whole release costs, and with what noise."""
     method: Method
-    """How users are bounded and what is counted."""
     shares: Mapping[str, Fraction]
     """Each part's exact share of the price."""
     tables: tuple[AnyTable, ...]
@@ -108,7 +105,6 @@ class Request:
 
     @property
     def records(self) -> Records:
-        """The records and the roles of their columns."""
         return self.sources.declared
 
     @property
@@ -128,7 +124,6 @@ class Request:
 
     @property
     def subject(self) -> Subject:
-        """The request without its cost and its form."""
         found = None if self.discovery is None else self.discovery.domain
         return Subject(self.sources, self.domain, self.method, found)
 
@@ -139,7 +134,6 @@ class Request:
 
     @property
     def epsilon(self) -> Epsilon:
-        """ε of the whole release."""
         return self.paid.epsilon
 
     @property
@@ -148,7 +142,6 @@ class Request:
         return self.paid.delta
 
     def part(self, name: str) -> Price:
-        """The price of one part."""
         return self.paid.price * self.shares[name]
 
     def at(self, epsilon: Epsilon) -> Request:
@@ -158,7 +151,6 @@ class Request:
     def bought_by(self, paid: Paid) -> Request:
         """The same request for another ε, δ or noise: every share of it is as before."""
         made = replace(self, paid=paid)
-
         tables = tuple(table.priced(made.part(table.part)) for table in self.tables)
         ranked = self.popularity
         popularity = None if ranked is None else ranked.priced(made.part(ranked.part))
@@ -198,7 +190,11 @@ def make_request(
             "example --max-records 10."
         )
     if asked.selects and asked.domain is not None:
-        made = _selecting(asked, asked.domain, method, total, split, sources)
+        top = paid_for_top(asked.domain, asked, total, split)
+        made = Request(
+            sources, asked.domain, top.paid, method, top.shares, (), selection=top.request
+        )
+        made = replace(made, guess_total=_guess_total(asked.options))
     else:
         shares = complete_split(split, _parts(method, asked), method.choose)
         made = _checked(asked, method, total, shares, sources)
@@ -223,7 +219,8 @@ def make_subject(
 def _together(asked: Asked, sources: Sources) -> Asked:
     """What was asked, once all of it goes together; public features are read here."""
     refuse(asked)
-    check_delta(asked.delta)
+    if asked.delta.value:
+        approximate(asked.delta)  # refuses a δ that promises next to nothing
     if asked.discovers:
         check_open(asked)
         return replace(asked, domain=None, open=OpenDomain.of(asked.records, asked.domain))
@@ -290,16 +287,13 @@ def _checked(
         check_names([axis.name for axis in domain.axes])
 
     def tables_for(price: Price) -> tuple[AnyTable, ...]:
-        prices = {name: price * share for name, share in shares.items()}
-        return make_tables(domain, method, options, prices.__getitem__)
+        return make_tables(domain, method, options, lambda name: price * shares[name])
 
     spent = paid(asked, total, tables_for)
-    prices = {name: spent.price * share for name, share in shares.items()}
     tables, popularity = tables_for(spent.price), None
     if method.popularity_records is not None and domain is not None:
-        popularity = popularity_table(
-            domain, method.popularity_records, prices[POPULARITY.name], method.what
-        )
+        price = spent.price * shares[POPULARITY.name]
+        popularity = popularity_table(domain, method.popularity_records, price, method.what)
     check_tables([*([popularity] if popularity else []), *tables], total, method.rule)
     guess = _guess_total(options)
     return Request(sources, domain, spent, method, shares, tables, popularity, guess_total=guess)
@@ -307,23 +301,6 @@ def _checked(
 
 def _guess_total(options: Mapping[str, Any]) -> int:
     return whole_number(options["guess_total"], "--guess-total", 0, 2**62)
-
-
-def _selecting(
-    asked: Asked,
-    domain: Domain,
-    method: Method,
-    total: Epsilon,
-    split: Mapping[str, object] | None,
-    sources: Sources,
-) -> Request:
-    """The request where only top items are asked for."""
-    found = paid_for_top(domain, asked, total, split)
-    guess = _guess_total(asked.options)
-    return Request(
-        sources, domain, found.paid, method, found.shares, (), selection=found.request,
-        guess_total=guess,
-    )  # fmt: skip
 
 
 def _discovering(

@@ -31,7 +31,7 @@ from crowdtally.curator.table import AnyTable, Measured, Table
 from crowdtally.curator.transforms import TRANSFORMS
 from crowdtally.curator.transforms.base import Transform, Untransformed, fits
 from crowdtally.errors import UsageError
-from crowdtally.laws.conversion import approximate, rho_of
+from crowdtally.laws.conversion import rho_of
 from crowdtally.laws.interval import phantoms_for
 
 # The tables of a request: which there are, and everything public about each.
@@ -46,7 +46,7 @@ _AUTO_SIZE = 1_000_000
 """About how many ``auto`` publishes of more."""
 _LARGEST_EPSILON = 10_000  # beyond it e^(−ε) is not told apart from 0
 
-Shares = Callable[[str], Price]
+Prices = Callable[[str], Price]
 """The price of a part of the split."""
 
 
@@ -65,9 +65,8 @@ def counted_cells(domain: Domain | None, *, pairs: bool) -> dict[tuple[str, str]
 
 
 def make_tables(
-    domain: Domain | None, method: Method, options: Mapping[str, Any], price_of: Shares
+    domain: Domain | None, method: Method, options: Mapping[str, Any], price_of: Prices
 ) -> tuple[AnyTable, ...]:
-    """The tables of counts."""
     if isinstance(method.rule, Auto):
         return (_auto_table(domain, method.rule, options, price_of(AUTO_PART)),)
     if isinstance(method.rule, Everyone):
@@ -76,8 +75,7 @@ def make_tables(
     for (name, part), cells in counted_cells(domain, pairs=method.pairs).items():
         bound, unit, squared = table_bound(method.rule, cells, method.what)
         made = formed(name, cells, price_of(part), options, bound=bound, unit=unit)
-        settled = method.choose is None
-        tables.append(replace(made, part=part, squared=squared, settled=settled))
+        tables.append(replace(made, part=part, squared=squared, settled=method.choose is None))
     return tuple(tables)
 
 
@@ -95,7 +93,7 @@ def _auto_table(
     return replace(made, part=AUTO_PART, settled=False)
 
 
-def _measured(counted: Mapping[tuple[str, str], Layout], price_of: Shares) -> tuple[Measured, ...]:
+def _measured(counted: Mapping[tuple[str, str], Layout], price_of: Prices) -> tuple[Measured, ...]:
     """Tables of distinct users with interval noise, with as many phantoms as make it least."""
     tables = []
     for (name, part), cells in counted.items():
@@ -284,7 +282,6 @@ class Paid:
     noise: str
     """``laplace``, ``gaussian`` or ``interval``; ``auto`` where ``auto`` decides on the way."""
     epsilon: Epsilon
-    """ε of the whole release."""
     delta: Delta
     """δ of the whole release: 0 where nothing needs it."""
     unknown: Delta = field(default_factory=Delta, kw_only=True)
@@ -307,7 +304,6 @@ class Paid:
 
     @property
     def price(self) -> Price:
-        """Of all of it."""
         return self.rho or self.epsilon
 
     def either(self) -> list[Paid]:
@@ -331,10 +327,7 @@ def ways_to_pay(asked: Asked, epsilon: Epsilon) -> list[Paid]:
 def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     """What is paid, by the noise that was asked for; without one, by the smaller of two noises.
 
-    Args:
-        asked: everything that was asked for.
-        epsilon: ε of the whole release.
-        made: its tables, to see how large their noise would be.
+    ``made`` gives the tables, to see how large their noise would be.
     """
     noise, delta = asked.options["noise"], asked.delta
     if asked.rule.name == "auto" and delta.value and noise == AUTO:
@@ -344,13 +337,8 @@ def paid(asked: Asked, epsilon: Epsilon, made: Made) -> Paid:
     # The first of equals: pure ε, which can also be sampled without a cut.
     if len(ways) == 1 or any(map(samples_uncut, made(ways[1].price))):
         return ways[0]
-    found = min(ways, key=lambda way: _variance(made(way.price)))
+    found = min(ways, key=lambda way: sum(one.law.std() ** 2 for one in made(way.price)))
     return replace(found, left_open=True)
-
-
-def _variance(tables: Sequence[AnyTable]) -> float:
-    """Of the noise on one cell of each table, added up."""
-    return sum(table.law.std() ** 2 for table in tables)
 
 
 def unspent_words(paid: Paid) -> str | None:
@@ -361,9 +349,3 @@ def unspent_words(paid: Paid) -> str | None:
         f"Noise of pure epsilon is used here, so delta {paid.offered} is not spent: the release "
         f"is of epsilon {paid.epsilon} without any delta."
     )
-
-
-def check_delta(delta: Delta) -> None:
-    """Refuse a δ that promises next to nothing."""
-    if delta.value:
-        approximate(delta)

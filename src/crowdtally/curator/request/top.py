@@ -25,8 +25,6 @@ from crowdtally.laws.conversion import selection_epsilon, selection_rho
 from crowdtally.laws.interval import MOST_CELLS
 from crowdtally.ledger import Part
 
-# What a release of top items was asked for: all of it public.
-
 SELECT, MEASURE = "select", "measure"
 """The parts of the split that pay."""
 
@@ -38,7 +36,6 @@ class TopRequest:
     items: int
     """K: how many, in each context where there are contexts."""
     domain: Domain
-    """The public lists."""
     per_user: bool
     """Whether the contexts are a property of the user, of which she has one value."""
     select: Price
@@ -53,7 +50,6 @@ class TopRequest:
 
     @property
     def table(self) -> str:
-        """The name of its table."""
         return HEADS.name if self.domain.contexts else HEAD.name
 
     @property
@@ -94,7 +90,7 @@ class TopRequest:
     def measured(self, places: NDArray[np.int64]) -> Measured | MembersTable:
         """The table of the selected cells, of which every h-th is of one context.
 
-        It is drawn in this order; published, its rows are sorted by cell (``steps/top.py``).
+        It is drawn in this order; published, its rows are sorted by cell (``UsersOf``).
 
         Users of different values of their own property are different users. So interval noise has a
         draw for each context then, and otherwise one that covers all cells which one user may be
@@ -108,8 +104,6 @@ class TopRequest:
         return self.measured(np.arange(self.items * self.contexts))
 
 
-# A request for the top items alone, checked.
-
 _MOST_SCORED = 100_000_000
 """Cells that a selection may have: each has a score, and each draw weighs all of them."""
 
@@ -119,11 +113,9 @@ class PaidTop:
     """A request for top items with what it is paid for in."""
 
     paid: Paid
-    """What the whole release costs."""
     shares: Mapping[str, Fraction]
     """Of the selection and of the counts."""
     request: TopRequest
-    """What is asked for."""
 
 
 def paid_for_top(

@@ -36,21 +36,9 @@ _OTHERWISE = {
 }
 """What has another name, or another shape, in Python; the longer ones first."""
 _FLAGS = ("user-per-row", "cells-once", "discover-items", "pairs", "strict", "yes", "new-dataset")
-_VALUES = {
-    *BOUNDINGS,
-    *CHOICES,
-    *PUBLISHINGS,
-    *TRANSFORMS,
-    "records",
-    "users",
-    "one",
-    "two",
-    "spark",
-    *NOISES,
-    *AIMS,
-    "yes",
-    "no",
-}
+_VALUES = {*BOUNDINGS, *CHOICES, *PUBLISHINGS, *TRANSFORMS, *NOISES, *AIMS}.union(
+    "records users one two spark yes no".split()
+)
 """Words that are typed after an option."""
 _BOTH = re.compile(r"--[a-z-]+(?: [A-Z]+)? \(in Python ([^)]*)\)")
 """What a message says in both words already."""

@@ -31,7 +31,6 @@ class Charged:
     counts: Counts
     """Not yet private."""
     price: Price
-    """The cost."""
     keeping: Keeping
     """What :meth:`Publishing.keeping` said."""
     tree: Dyadic | None = None
@@ -114,33 +113,18 @@ class Dense:
     takes: ClassVar[frozenset[str]] = frozenset()
     leaves_out: ClassVar[bool] = False
     largest: ClassVar[int] = 500_000_000
+    sides: ClassVar[Sides] = "two"
+    size: ClassVar[None] = None
+    wanted: ClassVar[None] = None
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Dense:
-        """It has no options."""
         return cls()
 
-    @property
-    def sides(self) -> Sides:
-        """Both."""
-        return "two"
-
-    @property
-    def size(self) -> int | None:
-        """Nothing was asked for."""
-        return None
-
-    @property
-    def wanted(self) -> int | None:
-        """All."""
-        return None
-
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
-        """Nothing is dropped."""
         return Keeping()
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        """The whole table."""
         return dense(charged.counts, charged.price, draws)
 
 

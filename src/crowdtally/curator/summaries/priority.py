@@ -59,16 +59,13 @@ class Priority:
     threshold: Fraction | None
     """τ of the sample it is drawn from, as a count; None where it follows from S."""
     sides: Sides
-    """Whether large negative noisy counts are kept too."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Priority:
-        """From ``size``, ``sides`` and perhaps ``threshold``."""
         return cls(_needed_size(options), given_threshold(options), options["sides"])
 
     @property
     def size(self) -> int | None:
-        """S."""
         return self.wanted
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
@@ -76,7 +73,6 @@ class Priority:
         return _sampling(0, self.threshold, self.wanted, cells, law, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        """The sample."""
         return _prioritised(charged, draws, self.wanted).noisy()
 
 
@@ -96,17 +92,14 @@ class FilterPriority:
     threshold: Fraction | None
     """τ of the sample it is drawn from, as a count; None where it follows from S and κ."""
     sides: Sides
-    """Whether large negative noisy counts are kept too."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> FilterPriority:
-        """From ``size``, ``sides`` and perhaps ``cut`` and ``threshold``."""
         threshold = given_threshold(options)
         return cls(_needed_size(options), given_cut(options), threshold, options["sides"])
 
     @property
     def size(self) -> int | None:
-        """S."""
         return self.wanted
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
@@ -117,7 +110,6 @@ class FilterPriority:
         return _sampling(cut, self.threshold, self.wanted, cells, law, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        """The sample."""
         if charged.tree is None:
             return _prioritised(charged, draws, self.wanted).noisy()
         return prioritised(filtered(charged, draws), self.wanted, draws).noisy()
@@ -136,8 +128,7 @@ def _sampling(
     """The rule of the threshold sample that a priority sample is chosen from."""
     if threshold is not None:
         return Keeping(cut, threshold / law.unit, sides)
-    tau = priority_threshold(cells, size, law, cut=cut, sides=sides)
-    return Keeping(cut, tau, sides)
+    return Keeping(cut, priority_threshold(cells, size, law, cut=cut, sides=sides), sides)
 
 
 def _prioritised(charged: Charged, draws: Draws, size: int) -> Summary:

@@ -176,10 +176,7 @@ def without_orphans(summary: Summary, tree: Dyadic) -> Summary:
             passed &= found & (alive[place] | (parent[here] == summary.cells[here]))
         alive[here] = passed
     return replace(
-        summary,
-        cells=summary.cells[alive],
-        values=summary.values[alive],
-        consistency="ancestors",
+        summary, cells=summary.cells[alive], values=summary.values[alive], consistency="ancestors"
     )
 
 
@@ -224,7 +221,6 @@ def check_size(size: object) -> int:
 
 
 def given_size(options: Mapping[str, Any]) -> int | None:
-    """S, where it was given."""
     return None if options["size"] is None else check_size(options["size"])
 
 

@@ -47,32 +47,25 @@ class Filter:
     takes: ClassVar[frozenset[str]] = frozenset({"cut", "size", "sides"})
     leaves_out: ClassVar[bool] = True
     largest: ClassVar[int] = LARGEST_SUMMARY
+    wanted: ClassVar[None] = None
 
     cut: int | None
     """κ as a count; None where it follows from the size."""
     size: int | None
     """S: how many empty cells may be expected to pass."""
     sides: Sides
-    """Whether large negative noisy counts are kept too."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Filter:
-        """From ``cut`` or ``size``, and ``sides``."""
         if options["cut"] is None and options["size"] is None:
             raise UsageError("a filter needs --cut K, or --size S to find one.")
         return cls(given_cut(options), given_size(options), options["sides"])
-
-    @property
-    def wanted(self) -> int | None:
-        """No fixed number."""
-        return None
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """κ and nothing else."""
         return Keeping(cut_for(self.cut, self.size, cells, law, self.sides), None, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        """The filtered table."""
         return filtered(charged, draws).noisy()
 
 
@@ -117,28 +110,22 @@ class Threshold:
     takes: ClassVar[frozenset[str]] = frozenset({"threshold", "size", "sides"})
     leaves_out: ClassVar[bool] = True
     largest: ClassVar[int] = LARGEST_SUMMARY
+    wanted: ClassVar[None] = None
 
     threshold: Fraction | None
     """τ as a count; None where it follows from the size."""
     size: int | None
     """S: how many cells are wanted, about."""
     sides: Sides
-    """Whether large negative noisy counts are kept too."""
     guess_total: int = 0
     """A public guess of the table's total count, for τ."""
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Threshold:
-        """From ``threshold`` or ``size``, ``sides`` and ``guess_total``."""
         if options["threshold"] is None and options["size"] is None:
             raise UsageError("a threshold sample needs --threshold T, or --size S to find one.")
         total = whole_number(options["guess_total"], "--guess-total", 0, 2**62)
         return cls(given_threshold(options), given_size(options), options["sides"], total)
-
-    @property
-    def wanted(self) -> int | None:
-        """No fixed number."""
-        return None
 
     def keeping(self, cells: int, law: CellNoise, *, tree: bool) -> Keeping:
         """τ and nothing else."""
@@ -149,7 +136,6 @@ class Threshold:
         return Keeping(0, tau, self.sides)
 
     def draw(self, charged: Charged, draws: Draws) -> Noisy:
-        """The sample."""
         return threshold_sample(charged.counts, charged.price, draws, charged.keeping).noisy()
 
 

@@ -99,9 +99,6 @@ def mean_over_starts(length: int, taken: int, squares: Callable[[int, int], floa
     return sum(squares(low, low + taken) for low in starts) / len(starts)
 
 
-# No transform: the cells themselves.
-
-
 @dataclass(frozen=True)
 class Untransformed:
     """Counts as they are."""
@@ -109,19 +106,13 @@ class Untransformed:
     name: ClassVar[str] = "none"
     takes: ClassVar[frozenset[str]] = frozenset()
     signed: ClassVar[bool] = False
+    ordered: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Untransformed:
-        """It has no options."""
         return cls()
 
-    @property
-    def ordered(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
     def layout(self, cells: Layout) -> Layout:
-        """The cells."""
         return cells
 
     def factor(self, cells: Layout) -> int:
@@ -129,15 +120,12 @@ class Untransformed:
         return 1
 
     def l2_factor(self, cells: Layout) -> int:
-        """In one cell, by one."""
         return 1
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
-        """The counts."""
         return counts
 
     def tree(self, cells: Layout) -> Dyadic | None:
-        """There is none."""
         return None
 
     def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
@@ -145,7 +133,6 @@ class Untransformed:
         return float(query)
 
     def facts(self) -> dict[str, Any]:
-        """Nothing but its name."""
         return {"kind": self.name, "ordered": []}
 
 
@@ -163,11 +150,10 @@ class SketchTransform:
     name: ClassVar[str] = "sketch"
     takes: ClassVar[frozenset[str]] = frozenset({"buckets", "sketch_rows"})
     signed: ClassVar[bool] = True
+    ordered: ClassVar[tuple[str, ...]] = ()
 
     buckets: int
-    """B."""
     rows: int
-    """R."""
     seed: int
     """Of the hashes: public, and fixed before a count is seen."""
 
@@ -180,13 +166,7 @@ class SketchTransform:
         rows = whole_number(options["sketch_rows"], "--sketch-rows", 1, 1000)
         return cls(buckets, rows, secrets.randbits(62))
 
-    @property
-    def ordered(self) -> tuple[str, ...]:
-        """It makes no ranges."""
-        return ()
-
     def layout(self, cells: Layout) -> Buckets:
-        """The buckets."""
         return Buckets(Sketching(cells.size, self.buckets, self.rows, self.seed))
 
     def factor(self, cells: Layout) -> int:
@@ -198,11 +178,9 @@ class SketchTransform:
         return self.rows
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
-        """Their sums."""
         return sketch_counts(counts, self.layout(cells).sketching)
 
     def tree(self, cells: Layout) -> Dyadic | None:
-        """There is none."""
         return None
 
     def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
@@ -221,20 +199,12 @@ def sketch_counts(counts: Counts, sketching: Sketching) -> Counts:
         raise UsageError(
             f"the sketch hashes {sketching.cells} cells, and the table has {counts.size}."
         )
-    values = counts.addable()
-    numbers, sums = [], []
+    addable, numbers, sums = counts.addable(), [], []
     for row in range(sketching.rows):
         bucket, sign = sketching.places(counts.cells, row)
         found = group_equal(bucket + row * sketching.buckets)
         numbers.append(found.numbers)
-        sums.append(found.sums(values * sign))
-    bound = counts.l1_bound * sketching.rows
-    return Counts(
-        sketching.size,
-        np.concatenate(numbers),
-        integers(np.concatenate(sums)),
-        bound,
-        counts.unit,
-        signed=True,
-        squared=counts.l1_bound**2 * sketching.rows,
-    )
+        sums.append(found.sums(addable * sign))
+    cells, values = np.concatenate(numbers), integers(np.concatenate(sums))
+    bound, squared = counts.l1_bound * sketching.rows, counts.l1_bound**2 * sketching.rows
+    return Counts(sketching.size, cells, values, bound, counts.unit, signed=True, squared=squared)

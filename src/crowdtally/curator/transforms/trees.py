@@ -36,18 +36,15 @@ class DyadicTransform:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> DyadicTransform:
-        """From ``ordered``."""
         if not options["ordered"]:
             raise UsageError("--transform dyadic answers ranges: say of what, --ordered NAME.")
         return cls(options["ordered"])
 
     def tree(self, cells: Layout) -> Dyadic:
-        """The tree over a table's axes."""
         axes = _axes(cells)
         return Dyadic.over([len(a) for a in axes], ordered=[a.name in self.ordered for a in axes])
 
     def layout(self, cells: Layout) -> Nodes:
-        """Its nodes."""
         return Nodes(_axes(cells), self.tree(cells))
 
     def factor(self, cells: Layout) -> int:
@@ -59,7 +56,6 @@ class DyadicTransform:
         return self.factor(cells)
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
-        """The nodes' counts."""
         return dyadic_counts(counts, self.tree(cells))
 
     def squares(self, cells: Layout, query: int, *, dense: bool) -> float:
@@ -78,7 +74,6 @@ class DyadicTransform:
         return box_squares(_axes(cells), query, self.ordered, along)
 
     def facts(self) -> dict[str, Any]:
-        """Its name and axes."""
         return {"kind": self.name, "ordered": list(self.ordered)}
 
 
@@ -161,7 +156,6 @@ class HaarTransform:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> HaarTransform:
-        """From ``ordered``, which names one axis."""
         if not options["ordered"]:
             raise UsageError("--transform haar answers ranges: say of what, --ordered NAME.")
         if len(options["ordered"]) > 1:
@@ -170,14 +164,10 @@ class HaarTransform:
 
     @property
     def ordered(self) -> tuple[str, ...]:
-        """The one axis."""
         return (self.axis,)
 
     def layout(self, cells: Layout) -> Coefficients:
-        """The coefficients."""
-        if not isinstance(cells, Grid):
-            raise TypeError("only a table with axes has ranges")
-        return Coefficients(cells.axes, cells.names.index(self.axis))
+        return Coefficients(_axes(cells), cells.names.index(self.axis))
 
     def factor(self, cells: Layout) -> int:
         """The total, and one difference on each level."""
@@ -189,7 +179,6 @@ class HaarTransform:
         return self.factor(cells)
 
     def apply(self, counts: Counts, cells: Layout) -> Counts:
-        """Their values."""
         found = self.layout(cells)
         return haar_counts(counts, [len(axis) for axis in found.axes], found.along)
 
@@ -211,7 +200,6 @@ class HaarTransform:
         return box_squares(self.layout(cells).axes, query, self.ordered, along)
 
     def facts(self) -> dict[str, Any]:
-        """Its name and axis."""
         return {"kind": self.name, "ordered": [self.axis]}
 
 
@@ -235,8 +223,7 @@ def haar_counts(counts: Counts, lengths: Sequence[int], axis: int = 0) -> Counts
     inner = prod(lengths[axis + 1 :])
     size = counts.size // along.length * along.leaves
     numbers = as_kind(counts.cells, size)
-    above, rest = numbers // inner, numbers % inner
-    outer, code = above // along.length, above % along.length
+    outer, code, rest = _split(numbers, along.length, inner)
     values = counts.addable()
     found: list[tuple[Integers, Integers]] = []
     for level in range(along.levels - 1, -1, -1):

@@ -21,7 +21,7 @@ from crowdtally.lab.auditing.cases import OWN, Case, cases_of, charged_parts, ev
 from crowdtally.lab.auditing.certify import CONFIDENCE, Audit, Row, Runs, certify
 from crowdtally.lab.auditing.databases import Pair, pairs_of, swinging
 from crowdtally.lab.auditing.observe import Stakes
-from crowdtally.lab.auditing.run import Attack, Shared
+from crowdtally.lab.auditing.run import Attack, Shared, joined
 from crowdtally.lab.auditing.search import search
 
 # The audit: each method attacked for a while, and what held-out runs certify about its ε.
@@ -150,11 +150,7 @@ def _grouped(cases: Sequence[Case]) -> list[list[Case]]:
 
 
 def attack(
-    case: Case,
-    shared: Shared,
-    seconds: float,
-    alpha: float,
-    pairs: Sequence[Pair] | None = None,
+    case: Case, shared: Shared, seconds: float, alpha: float, pairs: Sequence[Pair] | None = None
 ) -> Row:
     """The most promising pair of databases, and what it certifies."""
     start = time.perf_counter()
@@ -162,7 +158,7 @@ def attack(
     attacks = [Attack(case, pair, shared) for pair in tried]
     best, training = _best(attacks, seconds * _TRYING / len(attacks), seconds, alpha)
     more, pace = best.runs_for(seconds * _TRAINING, _FEWEST)
-    training = _more(training, more)
+    training = joined([training, more])
     left = max(seconds * (1 - _TRYING - _TRAINING), seconds - (time.perf_counter() - start))
     fewest = _FEWEST_STEERED if best.steered else _FEWEST
     number = max(fewest, min(_MOST, int(left / pace)))
@@ -213,10 +209,8 @@ def _best(
     for one in attacks:
         training, pace = one.runs_for(seconds, _FEWEST)
         number = max(_FEWEST, int(whole / 2 / pace))
-        case = one.case
-        stakes = Stakes(
-            (number, number), alpha, float(case.delta), float(case.claim.value), case.aim
-        )
+        case, runs = one.case, (number, number)
+        stakes = Stakes(runs, alpha, float(case.delta), float(case.claim.value), case.aim)
         (found, *_) = search(
             (training.with_user, training.without), stakes,
             expected=one.expected, strata=one.choices,
@@ -225,15 +219,6 @@ def _best(
     favours = [_FAVOUR * float(attacks[0].case.claim.value), *[0.0] * (len(attacks) - 1)]
     place = max(range(len(attacks)), key=lambda one: promised[one][0] + favours[one])
     return attacks[place], promised[place][1]
-
-
-def _more(training: Runs, more: Runs) -> Runs:
-    import numpy as np
-
-    return Runs(
-        np.concatenate([training.with_user, more.with_user]),
-        np.concatenate([training.without, more.without]),
-    )
 
 
 def _one_epsilon(epsilon: object) -> Epsilon:
@@ -311,8 +296,7 @@ def attack_request(request: Request, seconds: float, progress: Progress) -> Audi
     if len(parts) > 1:
         # What a discovery leaves over depends on what it found, so it has no share of its own; and
         # a share of ρ is no ε that could be refuted.
-        apart = request.discovery is None and request.paid.rho is None
-        alone = parts if apart else []
+        alone = parts if request.discovery is None and request.paid.rho is None else []
         cases += [Case(f"{OWN}: {part}", OWN, request, part, group=OWN) for part in alone]
     remarks = [SMALLER, LEFT_OUT, *([_STEERED] if steered else [])]
     return attack_all(cases, request.epsilon, seconds, 1, progress, remarks=remarks)

@@ -17,7 +17,7 @@ from crowdtally.core.layout import EDGES, ITEMS, POPULARITY
 from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Quantity, Records
 from crowdtally.curator.bounding import BOUNDINGS, CHOICES
-from crowdtally.curator.method import steps_of
+from crowdtally.curator.method import method_of
 from crowdtally.curator.pricing import pure
 from crowdtally.curator.request.method import CHOOSE, TOTAL
 from crowdtally.curator.request.options import AUTO
@@ -144,7 +144,9 @@ def cases_of(name: str, epsilon: Epsilon) -> Iterator[Case]:
     if method.bounding == AUTO:
         yield from _auto_cases(method, epsilon)
         return
-    yield Case(name, name, _offered(name, method, epsilon), group=_group(method))
+    # The rule and the items: what is counted does not depend on transform and publishing.
+    group = f"{method.bounding}+{method.choice}, {_limit(method)}"
+    yield Case(name, name, _offered(name, method, epsilon), group=group)
     if method.transform == "none" and method.publishing == "dense":
         yield from _parts(name, method, epsilon)
 
@@ -176,11 +178,6 @@ def _offered(name: str, method: Method, epsilon: Epsilon) -> Request:
         return _setting(method).request(epsilon)
     except UsageError as error:
         raise UsageError(f"{name} is not offered, so there is nothing to audit: {error}") from error
-
-
-def _group(method: Method) -> str:
-    """The rule and the items: what is counted does not depend on transform and publishing."""
-    return f"{method.bounding}+{method.choice}, {_limit(method)}"
 
 
 def _limit(method: Method) -> int:
@@ -313,4 +310,4 @@ def _shape_parts(name: str, epsilon: Epsilon) -> Iterator[Case]:
 
 def charged_parts(request: Request) -> Sequence[str]:
     """The parts of a request that are charged, in the order in which they are drawn."""
-    return [part.name for step in steps_of(request) for part in step.parts()]
+    return [part.name for part in method_of(request).parts]

@@ -15,6 +15,7 @@ from crowdtally.errors import UsageError
 from crowdtally.lab.auditing.observe import Aim, Matrix, Stakes
 from crowdtally.lab.auditing.ratios import Expected
 from crowdtally.lab.auditing.search import Found, search
+from crowdtally.lab.methods import aligned
 
 # Exact bounds on a probability from how often an event was seen (Clopper and Pearson).
 #
@@ -58,8 +59,6 @@ def at_most(seen: Any, runs: Any, alpha: float) -> NDArray[np.float64]:
 # ``alpha``. The proof is in ``certifying.md``. A certificate can refute a claim, and can never
 # prove one.
 
-WHOLE_TABLE = 0.001
-"""The error probability of all certificates of a table together."""
 _LEAST_RUNS = 20
 
 
@@ -241,11 +240,9 @@ class Row:
     runs: int
     """Held-out runs of each database."""
     pair: str
-    """The databases."""
     event: str
     """What tells them apart."""
     seconds: float
-    """How long it took."""
     certified_delta: float = 0.0
     """The δ that it has at least, at the claimed ε."""
 
@@ -268,7 +265,6 @@ class Row:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return asdict(self) | {"ratio": self.ratio, "leaks": self.leaks}
 
 
@@ -289,7 +285,6 @@ class Audit:
         return tuple(row for row in self.rows if row.leaks)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {
             "about": ABOUT,
             "meaning": _meaning(),
@@ -300,14 +295,13 @@ class Audit:
         }
 
     def __str__(self) -> str:
-        """The table as text."""
         return "\n".join(self.lines())
 
     def lines(self) -> Iterator[str]:
         """The table as text, line by line."""
         yield ABOUT
         yield from self.remarks
-        yield from _aligned([_HEAD, *map(_cells, self.rows)])
+        yield from aligned([_HEAD, *map(_cells, self.rows)])
         yield _meaning()
         yield from self._about_zeros()
         yield from (row.sentence() for row in self.leaks)
@@ -321,7 +315,6 @@ class Audit:
             yield WITHIN_DELTA
 
     def markdown(self, title: str = "The audit") -> str:
-        """The table as a page."""
         lines = [f"# {title}", "", ABOUT, "", *self.remarks, *([""] if self.remarks else [])]
         lines += [f"ε = {self.epsilon} for each release. {_meaning()}", ""]
         head = (*_HEAD, "seen by", "on")
@@ -346,10 +339,3 @@ def _cells(row: Row) -> tuple[str, ...]:
         delta += f" (≥ {row.certified_delta:.4f})"
     numbers = (f"{row.claim:.3g}", f"{row.certified:.3f}", f"{row.ratio:.2f}", delta)
     return (row.name, *numbers, f"{row.runs:,}")
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    for first, *rest in table:
-        numbers = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
-        yield "  ".join([first.ljust(widths[0]), *numbers])

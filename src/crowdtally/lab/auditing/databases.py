@@ -37,7 +37,6 @@ class Record:
     """One made-up record."""
 
     user: int
-    """Whose it is."""
     cell: tuple[int, ...]
     """Its place on every axis of the domain; any number where a column has no list."""
     quantity: int = 1
@@ -58,7 +57,6 @@ class Pair:
     """How many sampling keys to run it with: privacy holds for each of them, and for their mix."""
 
     def database(self, *, with_user: bool) -> tuple[Record, ...]:
-        """One of the two."""
         return self.others + self.hers if with_user else self.others
 
 
@@ -66,7 +64,7 @@ def on_records(request: Request, records: Sequence[Record]) -> Request:
     """The same request on made-up records."""
     import pyarrow as pa
 
-    names = _axes(request)
+    names = list(_lists(request))
     user, quantity = _beside(names, "user"), _beside(names, "quantity")
     columns: dict[str, Any] = {user: pa.array([one.user for one in records], pa.int64())}
     for place, name in enumerate(names):
@@ -85,10 +83,6 @@ def on_records(request: Request, records: Sequence[Record]) -> Request:
         cells_once=request.records.cells_once,
     )
     return replace(request, sources=Sources(made))
-
-
-def _axes(request: Request) -> list[str]:
-    return list(_lists(request))
 
 
 def _lists(request: Request) -> dict[str, Axis | None]:
@@ -187,9 +181,8 @@ def _left_to_auto(request: Request) -> Iterator[Pair]:
     yield _alone("many records in one cell", [_first(request)] * _MANY, request)
     every = _cells(request, min(_MANY, request.domain.size))
     yield _alone("a record in each of many cells", every, request)
-    others = min(
-        ceil(_PER_CONTEXT * request.domain.contexts_size / request.epsilon.value), _MOST_OTHERS
-    )
+    crowded = ceil(_PER_CONTEXT * request.domain.contexts_size / request.epsilon.value)
+    others = min(crowded, _MOST_OTHERS)
     crowd = [
         Record(1 + user, every[(user * step + step) % len(every)])
         for user in range(others)
@@ -277,10 +270,8 @@ def _swinging(request: Request) -> Iterator[Pair]:
         yield _rows_of_one(request)
         return
     noise = table.cells.size / table.epsilon.value  # what the crowd is weighed against
-    spent = float(request.part(CHOOSE).value) / (
-        len(request.tables) if isinstance(rule, DPSense) else 1
-    )
-    margin = 2 * log(_ODDS) / spent
+    choices = len(request.tables) if isinstance(rule, DPSense) else 1
+    margin = 2 * log(_ODDS) / (float(request.part(CHOOSE).value) / choices)
     if request.method.choose == "rank":
         others = max(ceil(noise), ceil(2 * noise - margin))
         long, hers = 2, rule.limit + 1

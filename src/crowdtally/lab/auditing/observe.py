@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from crowdtally.core.layout import Layout, Listed
-from crowdtally.curator.converse import Bound, Released
+from crowdtally.curator.converse import Released
+from crowdtally.curator.questions import Bound
 from crowdtally.curator.request.method import CHOOSE, TOTAL
 from crowdtally.format import NoisyTable
 
@@ -54,7 +55,6 @@ class Columns:
     """The columns of a request, in order; fixed on training runs, the same for all others."""
 
     columns: tuple[Column, ...]
-    """What each column is."""
 
     @classmethod
     def seen_in(cls, *batches: Sequence[Released], most_cells: int = _MOST_CELLS) -> Columns:
@@ -70,13 +70,12 @@ class Columns:
             tables = [table for run in runs for table in run.tables if table.name == name]
             columns.extend(_table_columns(name, tables, most_cells))
         columns.extend(_bound_columns(runs))
-        if runs[0].other is not None:
+        if other_of(runs[0]) is not None:
             columns.append(Column("the mass of the others", TOTAL, "other"))
         return cls(tuple(columns))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Each in words."""
         return tuple(column.name for column in self.columns)
 
     @property
@@ -121,6 +120,17 @@ class Columns:
         return found
 
 
+def bounds_of(run: Released) -> Mapping[str, Bound]:
+    """The bounds of tables; none where a method has none."""
+    found: Mapping[str, Bound] = getattr(run.facts, "bounds", {})
+    return found
+
+
+def other_of(run: Released) -> Mapping[str, Any] | None:
+    """The mass of other cells, of a discovery."""
+    return getattr(run.facts, "other", None)
+
+
 def _table(run: Released, name: str) -> NoisyTable | None:
     """None in a run that has no such table: which tables there are may depend on noise."""
     return next((table for table in run.tables if table.name == name), None)
@@ -150,9 +160,9 @@ def _whole_columns(name: str, tables: Sequence[NoisyTable]) -> Iterator[Column]:
 
 def _bound_columns(runs: Sequence[Released]) -> Iterator[Column]:
     """The bounds: one that these runs all share may still be another one in a later run."""
-    for name in dict.fromkeys(name for run in runs for name in run.bounds):
+    for name in dict.fromkeys(name for run in runs for name in bounds_of(run)):
         yield Column(f"bound of {name}", CHOOSE, "bound", name)
-        if any(run.bounds[name].scaling != 1 for run in runs if name in run.bounds):
+        if any(bounds_of(run)[name].scaling != 1 for run in runs if name in bounds_of(run)):
             yield Column(f"numerator of the scaling of {name}", CHOOSE, "numerator", name)
             yield Column(f"denominator of the scaling of {name}", CHOOSE, "denominator", name)
 
@@ -172,12 +182,7 @@ def _descents(table: NoisyTable) -> int:
     """How often a published cell comes after a later one; 0 unless the order itself tells."""
     if table.cells is not None:
         return int(np.count_nonzero(table.cells[1:] < table.cells[:-1]))
-    keys = list(_keys(table))
-    return sum(after < before for before, after in pairwise(keys))
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if isinstance(label, np.generic) else label
+    return sum(after < before for before, after in pairwise(_keys(table)))
 
 
 def _label(layout: Layout, key: Any) -> str:
@@ -190,9 +195,8 @@ def _label(layout: Layout, key: Any) -> str:
 
 def _fill(found: Matrix, tables: Sequence[NoisyTable], places: Mapping[Any, int]) -> None:
     """Write the cells' values into their columns."""
-    if not any(_leaves_out(table) for table in tables) and all(
-        table.values.dtype == np.int64 for table in tables
-    ):
+    in_words = all(table.values.dtype == np.int64 for table in tables)
+    if in_words and not any(_leaves_out(table) for table in tables):
         keys = np.fromiter(places, dtype=np.int64, count=len(places))
         columns = np.fromiter(places.values(), dtype=np.int64, count=len(places))
         values = np.stack([table.values[keys] for table in tables])
@@ -219,7 +223,8 @@ def _of_table(read: Callable[[NoisyTable], int]) -> Callable[[Released, str, Any
 
 def _of_bound(read: Callable[[Bound], int]) -> Callable[[Released, str, Any], int]:
     def found(run: Released, _: str, name: Any) -> int:
-        return read(run.bounds[name]) if name in run.bounds else ABSENT
+        bounds = bounds_of(run)
+        return read(bounds[name]) if name in bounds else ABSENT
 
     return found
 
@@ -236,7 +241,7 @@ _READERS: dict[str, Callable[[Released, str, Any], int]] = {
     "bound": _of_bound(lambda bound: bound.limit),
     "numerator": _of_bound(lambda bound: bound.scaling.numerator),
     "denominator": _of_bound(lambda bound: bound.scaling.denominator),
-    "other": lambda run, _, __: ABSENT if run.other is None else int(run.other["count"]),
+    "other": lambda run, _, __: int((other_of(run) or {"count": ABSENT})["count"]),
 }
 
 # Events of a release: what an attacker looks for, in numbers and in words.
@@ -259,14 +264,11 @@ class Single:
     """A column itself."""
 
     column: int
-    """Which."""
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
-        """The column."""
         return matrix[:, self.column]
 
     def words(self, names: tuple[str, ...]) -> str:
-        """Its name."""
         return names[self.column]
 
 
@@ -275,9 +277,7 @@ class Combined:
     """The sum or the difference of two columns; it has no value where either has none."""
 
     first: int
-    """A column."""
     second: int
-    """Another one."""
     sign: Literal[1, -1]
     """1 for the sum, −1 for the difference."""
 
@@ -297,23 +297,19 @@ class Condition:
     """A statistic compared with a number."""
 
     statistic: Statistic
-    """What is compared."""
     comparison: Comparison
     """How. A missing value is below every number."""
     value: int
-    """With what."""
     may_be_absent: bool = False
     """Whether it was ever missing in training; only the words depend on it."""
 
     def holds(self, matrix: Matrix) -> NDArray[np.bool_]:
-        """In which runs."""
         values = self.statistic.of(matrix)
         if self.comparison == "at least":
             return values >= self.value
         return values <= self.value if self.comparison == "at most" else values == self.value
 
     def words(self, names: tuple[str, ...]) -> str:
-        """A half sentence."""
         subject = self.statistic.words(names)
         if self.value == ABSENT:
             return f"{subject} is {'seen or not' if self.comparison == 'at least' else 'absent'}"
@@ -334,14 +330,12 @@ class Event:
         return all(isinstance(condition.statistic, Single) for condition in self.conditions)
 
     def holds(self, matrix: Matrix) -> NDArray[np.bool_]:
-        """In which runs it happened."""
         held = np.ones(len(matrix), dtype=np.bool_)
         for condition in self.conditions:
             held &= condition.holds(matrix)
         return held
 
     def words(self, names: tuple[str, ...]) -> str:
-        """The whole sentence."""
         return " and ".join(condition.words(names) for condition in self.conditions) or "anything"
 
 
@@ -367,7 +361,6 @@ class Stakes:
     alpha: float
     """The error probability of the one event that will be certified."""
     delta: float
-    """The claimed δ."""
     claim: float
     """The claimed ε."""
     aim: Aim = "epsilon"
@@ -388,8 +381,7 @@ class Stakes:
             runs: how many training runs there were of either.
         """
         for_her = self._bound(0, seen[0], runs[0], 1, seen[1], runs[1])
-        against = self._bound(1, seen[1], runs[1], 0, seen[0], runs[0])
-        return for_her, against
+        return for_her, self._bound(1, seen[1], runs[1], 0, seen[0], runs[0])
 
     def _bound(
         self, side: int, seen: Counted, runs: int, other: int, seen_other: Counted, runs_other: int

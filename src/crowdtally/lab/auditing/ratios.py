@@ -55,7 +55,6 @@ class LaplaceRatio:
     without: NDArray[np.float64]
     """c₀ of each."""
     scale: NDArray[np.float64]
-    """The scale of each."""
     source: str
     """Where the laws come from, in words."""
 
@@ -80,8 +79,7 @@ class LaplaceRatio:
         present = ~((with_user == ABSENT).any(axis=0) | (without == ABSENT).any(axis=0))
         deviation = np.abs(without - centres[1]).mean(axis=0)
         columns = np.flatnonzero(present & (centres[0] != centres[1]) & (deviation > 0))
-        scale = deviation[columns]
-        return cls(columns, centres[0][columns], centres[1][columns], scale, "learned")
+        return cls(columns, centres[0][columns], centres[1][columns], deviation[columns], "learned")
 
     def of(self, matrix: Matrix) -> NDArray[np.int64]:
         """In thousandths."""
@@ -102,7 +100,6 @@ class LaplaceRatio:
         return np.asarray(np.rint((far / self.scale).sum(axis=1) * THOUSAND), dtype=np.int64)
 
     def words(self, names: tuple[str, ...]) -> str:
-        """Which columns it weighs."""
         columns = listed(names, self.columns)
         return f"1000 × the {self.source} Laplace log-likelihood ratio of {columns}"
 
@@ -118,7 +115,6 @@ class Stratified:
 
     @classmethod
     def learned(cls, strata: NDArray[np.int64], with_user: Matrix, without: Matrix) -> Stratified:
-        """From training runs."""
         found = {}
         for outcome in np.unique(without[:, strata], axis=0):
             first, second = (_within(side, strata, outcome) for side in (with_user, without))
@@ -137,7 +133,6 @@ class Stratified:
         return total
 
     def words(self, names: tuple[str, ...]) -> str:
-        """What it is conditioned on."""
         choice = listed(names, self.strata)
         return f"1000 × the learned Laplace log-likelihood ratio of all cells, given {choice}"
 
@@ -168,7 +163,6 @@ class Histogram:
     """The log of how much likelier each bin of a column was with the user, learned."""
 
     column: int
-    """Which column."""
     edges: NDArray[np.int64]
     """The least value of each bin but the first; absence is in the first."""
     weights: NDArray[np.float64]
@@ -178,7 +172,6 @@ class Histogram:
 
     @classmethod
     def learned(cls, column: int, with_user: Matrix, without: Matrix) -> Histogram:
-        """From training runs."""
         values = with_user[:, column], without[:, column]
         edges = _edges(np.concatenate(values))
         first, second = (_binned(v, edges) for v in values)
@@ -190,7 +183,6 @@ class Histogram:
         return cls(column, edges, shrunk, float(surprise))
 
     def log_ratio(self, matrix: Matrix) -> NDArray[np.float64]:
-        """Of each run."""
         return self.weights[np.searchsorted(self.edges, matrix[:, self.column], side="right")]
 
 
@@ -205,7 +197,6 @@ class LearnedRatio:
     def learned(
         cls, columns: NDArray[np.int64], with_user: Matrix, without: Matrix
     ) -> LearnedRatio:
-        """From training runs."""
         made = [Histogram.learned(int(column), with_user, without) for column in columns]
         return cls(tuple(one for one in made if one.surprise > _SURPRISE))
 
@@ -217,7 +208,6 @@ class LearnedRatio:
         return np.rint(total * THOUSAND).astype(np.int64)
 
     def words(self, names: tuple[str, ...]) -> str:
-        """Which columns it weighs."""
         columns = np.array([one.column for one in self.histograms], dtype=np.int64)
         return f"1000 × the learned log-likelihood ratio of {listed(names, columns)}"
 
@@ -270,15 +260,12 @@ def combinations(telling: Sequence[int], without: Matrix) -> list[Combined]:
 
 def _correlations(matrix: Matrix) -> NDArray[np.float64]:
     """Absolute rank correlations of the columns, above the diagonal; 0 elsewhere."""
-    ranks = np.stack([_ranks(column) for column in matrix.T], axis=1)
+    places = [np.searchsorted(np.unique(column), column) for column in matrix.T]
+    ranks = np.stack(places, axis=1).astype(np.float64)
     ranks -= ranks.mean(axis=0)
     size = np.sqrt((ranks**2).sum(axis=0))
     scaled = ranks / np.where(size > 0, size, 1)
     return np.triu(np.abs(scaled.T @ scaled), k=1)
-
-
-def _ranks(column: NDArray[np.int64]) -> NDArray[np.float64]:
-    return np.searchsorted(np.unique(column), column).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +305,6 @@ class Linear:
         return np.asarray(values[:, self.columns] @ self.weights, dtype=np.int64)
 
     def words(self, names: tuple[str, ...]) -> str:
-        """The sum, written out."""
         terms = [f"{w}·{names[c]}" for c, w in zip(self.columns, self.weights, strict=True)]
         return " + ".join(terms[:8]) + (f" + {len(terms) - 8} more" if len(terms) > 8 else "")
 

@@ -1,4 +1,4 @@
-"""Runs of the real steps on two neighbouring databases: as many as time allows.
+"""Runs of the real questions on two neighbouring databases: as many as time allows.
 
 Bounded counts are counted once for each sampling key and each thing that was released before; noise
 is drawn anew in every run, by the samplers of production.
@@ -7,15 +7,17 @@ is drawn anew in every run, by the samplers of production.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from crowdtally.curator.converse import Released
-from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.converse import Facts, Released
+from crowdtally.curator.methods.discover import DiscoverFacts
+from crowdtally.curator.methods.tables import TablesFacts
+from crowdtally.curator.questions import Answer, Chosen, Found
 from crowdtally.curator.request.method import CHOOSE, TOTAL
 from crowdtally.lab.auditing.cases import Case
 from crowdtally.lab.auditing.certify import Runs
@@ -29,7 +31,7 @@ from crowdtally.lab.auditing.ratios import (
     expected_of,
     is_expected,
 )
-from crowdtally.lab.rehearse import Rehearsal
+from crowdtally.lab.rehearse import Memo, Rehearsal
 from crowdtally.noise.draws import Draws, SystemDraws
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.engine import Engine
@@ -38,8 +40,6 @@ _BATCH = 500
 """Runs that are held as releases before they become rows of a matrix."""
 _SMALL_BATCH = 50
 """The same where time is short."""
-
-Memo = dict[Hashable, Read[Any]]
 
 
 class Shared:
@@ -63,8 +63,8 @@ class Shared:
         known = (case.group or case.name, records)
         if known not in self._engines:
             self._engines[known] = self._opened.enter_context(DuckDBEngine()), {}
-        engine, counted = self._engines[known]
-        return Rehearsal(on_records(case.request, records), engine, counted=counted)
+        engine, memo = self._engines[known]
+        return Rehearsal(on_records(case.request, records), engine, memo=memo)
 
 
 class Attack:
@@ -80,8 +80,7 @@ class Attack:
         self._draws = draws()
         self._with = shared.rehearsal(case, pair.database(with_user=True))
         self._without = shared.rehearsal(case, pair.database(with_user=False))
-        self._place = _place(self._with, case.part)
-        self._earlier = self._released_before()
+        self._earlier = self._answered_before(case.part)
         self._keys = 1 if self.steered else pair.keys
         self._touched = touched_cells(case.request, pair)
         self._columns: Columns | None = None
@@ -113,7 +112,7 @@ class Attack:
     @property
     def steered(self) -> bool:
         """Whether what is counted last depends on noisy counts: each asks for a count anew."""
-        return self.case.request.popularity is not None and self._place is None
+        return self.case.request.popularity is not None and self.case.part is None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -122,7 +121,8 @@ class Attack:
 
     def runs(self, number: int) -> Runs:
         """So many fresh runs of each database."""
-        return _joined([self._batch(size) for size in _batches(number)])
+        starts = range(0, number, _BATCH)
+        return joined([self._batch(min(_BATCH, number - start)) for start in starts])
 
     def runs_for(self, seconds: float, least: int) -> tuple[Runs, float]:
         """Fresh runs for so long, at least so many of each; and how long one of each takes.
@@ -137,7 +137,7 @@ class Attack:
         if len(found) == 1:
             return found[0], (counted - start) / least
         later = _SMALL_BATCH * (len(found) - 1)
-        return _joined(found), (time.perf_counter() - counted) / later
+        return joined(found), (time.perf_counter() - counted) / later
 
     def _batch(self, number: int) -> Runs:
         sides = [
@@ -150,53 +150,36 @@ class Attack:
         return Runs(with_user, without)
 
     def _run(self, rehearsal: Rehearsal, seed: int) -> Released:
-        if self._place is None:
+        if self.case.part is None:
             return seen_of(rehearsal.run(seed, self._draws), self._touched)
-        made = rehearsal.step(self._place, seed, self._earlier, self._draws)
-        return seen_of(_of_part(made, self.case), self._touched)
+        answer = rehearsal.answer(self._earlier, seed, self._draws)
+        return seen_of(_of_part(answer, self.case), self._touched)
 
-    def _released_before(self) -> Released:
-        """What the steps before a part released, once, and the same for both databases.
+    def _answered_before(self, part: str | None) -> tuple[Answer, ...]:
+        """What was answered before the question that pays for a part, the same for both databases.
 
-        A later step may depend on it. Given it, the part alone must keep its own share.
+        A later question may depend on it. Given it, the part alone must keep its own share.
         """
-        released = Released()
-        for place in range(self._place or 0):
-            released = self._without.step(place, 0, released, self._draws)
-        return released
+        answers: tuple[Answer, ...] = ()
+        if part is None:
+            return answers
+        while part not in {paid.name for paid in self._without.after(answers)[1].parts()}:
+            answers += (self._without.answer(answers, 0, self._draws),)
+        return answers
 
 
-def _place(rehearsal: Rehearsal, part: str | None) -> int | None:
-    """Which step charges for a part."""
-    if part is None:
-        return None
-    return next(
-        place
-        for place, step in enumerate(rehearsal.steps)
-        if part in {charged.name for charged in step.parts()}
-    )
-
-
-def _of_part(released: Released, case: Case) -> Released:
+def _of_part(answer: Answer, case: Case) -> Released:
     """What this part released, and nothing else."""
-    part = str(case.part)
+    part, facts = str(case.part), Facts()
     paid = {part, *(table.name for table in case.request.tables if table.part == part)}
-    tables = tuple(table for table in released.tables if table.name in paid)
-    return replace(
-        released,
-        tables=tables,
-        bounds=released.bounds if part == CHOOSE else {},
-        other=released.other if part == TOTAL else None,
-    )
+    if isinstance(answer, Chosen) and part == CHOOSE:
+        facts = TablesFacts(answer.bounds)
+    if isinstance(answer, Found) and part == TOTAL:
+        facts = DiscoverFacts(answer.other)
+    return Released(tuple(table for table in answer.tables if table.name in paid), facts)
 
 
-def _batches(number: int) -> Iterator[int]:
-    for start in range(0, number, _BATCH):
-        yield min(_BATCH, number - start)
-
-
-def _joined(found: list[Runs]) -> Runs:
-    def all_of(sides: list[Matrix]) -> Matrix:
-        return np.concatenate(sides)
-
-    return Runs(all_of([one.with_user for one in found]), all_of([one.without for one in found]))
+def joined(found: Sequence[Runs]) -> Runs:
+    """All of these runs, one after the other."""
+    with_user: Matrix = np.concatenate([one.with_user for one in found])
+    return Runs(with_user, np.concatenate([one.without for one in found]))

@@ -45,7 +45,6 @@ class Coded:
     with_user: NDArray[np.int64]
     """The level's number of each run with the user."""
     without: NDArray[np.int64]
-    """And without."""
     exact: bool
     """Whether a level is one value, so that it can be compared with exactly."""
 
@@ -67,11 +66,8 @@ class Scanned:
     """The best comparison of one statistic."""
 
     promise: float
-    """What it is worth."""
     comparison: Comparison
-    """How to compare."""
     value: int
-    """With what."""
     for_her: bool
     """Whether the event is likelier with the user."""
     may_be_absent: bool
@@ -138,7 +134,6 @@ class Found:
     """An event, the side on which it is likelier, and what it promises."""
 
     event: Event
-    """The event."""
     for_her: bool
     """Whether it is likelier with the user."""
     promise: float
@@ -170,9 +165,7 @@ def search(
     if expected is not None:
         laplace.append(LaplaceRatio.claimed(expected))
     candidates += [_modelled(ratio, stakes) for ratio in laplace if len(ratio.columns)]
-    shorter = [
-        (_shortened(event, for_her, first, stakes), for_her) for event, for_her in candidates
-    ]
+    shorter = [(_shortened(one, side, first, stakes), side) for one, side in candidates]
     found = [_weighed(event, for_her, second, stakes) for event, for_her in shorter]
     ratios = [*laplace, *_learned(telling, first, strata)]
     found += [_thresholded(statistic, second, stakes) for statistic in ratios]
@@ -185,10 +178,8 @@ def _favour(event: Event, stakes: Stakes) -> float:
     A claimed law was fitted to nothing, and its threshold comes from the law. Against a release
     that is not what it claims, others promise far more.
     """
-    if any(
-        isinstance(one.statistic, LaplaceRatio) and one.statistic.is_claimed
-        for one in event.conditions
-    ):
+    statistics = [one.statistic for one in event.conditions]
+    if any(isinstance(one, LaplaceRatio) and one.is_claimed for one in statistics):
         return _FAVOURED * stakes.worth
     return stakes.worth * event.is_plain
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.integers import Integers, exact_sum, integers
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.converse import Reading, Released, Step
 from crowdtally.curator.counting.bounded import Read
-from crowdtally.curator.method import steps_of
-from crowdtally.curator.methods.tables import SampledTables
+from crowdtally.curator.counting.count import Reading
+from crowdtally.curator.counting.count import count as count_question
+from crowdtally.curator.method import method_of
+from crowdtally.curator.questions import Question, SampledCounts
 from crowdtally.curator.request.request import Request, Subject, make_request
 from crowdtally.curator.request.table_specs import counted_cells
 from crowdtally.curator.summaries.base import Dense
@@ -72,7 +73,7 @@ class Bounded:
     """The tables of a subject where each user is cut to a public number of records."""
 
     request: Request
-    """A release with the bounding ``declared``: the step that counts is its real one."""
+    """A release with the bounding ``declared``: the question is its real one."""
     is_uncut: bool = False
     """Whether nobody has more than the bound, as was read off the records: then all are kept,
     without a sample of each user, which takes minutes for 10^8 records."""
@@ -95,12 +96,8 @@ class Bounded:
         if subject.records.user is not None:
             what = subject.method.what
             options = {"bounding": "declared", "max_records": limit, "count": what}
-        return cls(
-            make_request(
-                subject.records, subject.domain, epsilon=1, sources=subject.sources, **options
-            ),
-            is_uncut,
-        )
+        options |= {"epsilon": 1, "sources": subject.sources}
+        return cls(make_request(subject.records, subject.domain, **options), is_uncut)
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -116,29 +113,24 @@ class Bounded:
         """The tables at ε, of which each gets an equal part."""
         return self.request.at(epsilon).bounded
 
-    def step(self, epsilon: Epsilon) -> Step:
-        """The one step of the release."""
-        (step,) = steps_of(self.request.at(epsilon))
-        return step
+    def question(self, epsilon: Epsilon) -> Question:
+        """The one question of the release."""
+        question = next(method_of(self.request.at(epsilon)).ask())
+        if self.is_uncut and isinstance(question, SampledCounts):
+            rule = Everything(question.rule.limit, question.rule.times)
+            return replace(question, rule=rule)
+        return question
 
     def read(self, reading: Reading) -> Read[Any]:
-        """(user, cell) → at most L records of each user → what the step counts."""
-        step = self.step(self.request.epsilon)
-        if self.is_uncut and isinstance(step, SampledTables):
-            step = replace(step, rule=Everything(step.rule.limit, step.rule.times))
-        return step.count(reading, Released())
+        """(user, cell) → at most L records of each user → what the question counts."""
+        return count_question(self.question(self.request.epsilon), reading)
 
     def count(self, reading: Reading) -> dict[str, Counts]:
-        """The counts of each table."""
         return self.counts_in(self.read(reading))
 
     def counts_in(self, read: Read[Any]) -> dict[str, Counts]:
-        """What the step counted, by the names of the tables."""
-        found = read.found
-        # A step that bounds records says with which rule; one that counts rows has none.
-        counts = found[1] if self.request.records.user is not None else found
-        names = [table.name for table in self.tables]
-        return dict(zip(names, counts, strict=False))
+        """What the question counted, by the names of the tables."""
+        return dict(zip([table.name for table in self.tables], read.found, strict=False))
 
 
 def keyed(reading: Reading, seed: int) -> Keyed:
@@ -152,8 +144,7 @@ def noisy(values: Integers, l1_bound: int, epsilon: Epsilon, draws: Draws) -> In
     Contract: if one user changes ``values`` by at most ``l1_bound`` in L1, the result is
     ε-differentially private for users.
     """
-    law = DiscreteLaplace(l1_bound / epsilon.value)
-    return exact_sum(values, law.draw(draws, len(values)))
+    return exact_sum(values, DiscreteLaplace(l1_bound / epsilon.value).draw(draws, len(values)))
 
 
 def laplace_part(name: str, epsilon: Epsilon, bound: int, *, chosen: bool = False) -> Part:
@@ -177,7 +168,7 @@ def each_table(
 # a uniform sample; nobody is cut where L is the largest number of records). A table of these
 # counts moves by at most L in L1. Output law: for each cell, count + X with Pr[X = k] ∝
 # e^(−|k|·ε_t/L), ε_t the table's part of ε; independent between cells and tables. Public: the
-# lists, L, ε. It is a release with the bounding ``declared``, made by the same steps. The proof
+# lists, L, ε. It is a release with the bounding ``declared``, asked by the same question. The proof
 # note is ``lpa.md``.
 
 
@@ -196,17 +187,15 @@ class LPA:
         return cls(Bounded.of(subject, limit, is_uncut=is_uncut))
 
     def parts(self, epsilon: Epsilon) -> Sequence[Part]:
-        """Each table."""
-        return self.bounded.step(epsilon).parts()
+        return self.bounded.question(epsilon).parts()
 
     def count(self, reading: Reading, seed: int) -> Read[Any]:
-        """The counts of every table."""
         return self.bounded.read(keyed(reading, seed))
 
     def release(self, counted: Read[Any], epsilon: Epsilon, draws: Draws) -> Estimates:
         """The noisy counts as they are, negative ones too."""
-        released = self.bounded.step(epsilon).release(counted, Released(), draws)
-        return {table.name: table.values.astype(np.float64) for table in released.tables}
+        answer = self.bounded.question(epsilon).draw(counted.found, draws)
+        return {table.name: table.values.astype(np.float64) for table in answer.tables}
 
 
 # ALPA: the noisy total, spread evenly over all cells (Day & Li 2015, section 3.2).
@@ -237,7 +226,6 @@ class ALPA:
         return [laplace_part(f"{t.name} total", t.epsilon, t.bound) for t in tables]
 
     def count(self, reading: Reading, seed: int) -> dict[str, Counts]:
-        """The counts of every table."""
         return self.bounded.count(keyed(reading, seed))
 
     def release(self, counted: Mapping[str, Counts], epsilon: Epsilon, draws: Draws) -> Estimates:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.integers import Integers, largest
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.converse import Reading
+from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import Subject
 from crowdtally.errors import CrowdtallyError, UsageError
 from crowdtally.lab.baselines.base import Bounded, Estimates, each_table, keyed, laplace_part, noisy
@@ -165,11 +165,9 @@ class Spectrum:
 
     @classmethod
     def of(cls, counts: Counts, *, distinct: bool) -> Spectrum:
-        """Of a table."""
         matrix = basis(counts.size)
         energy = sum(value * value for value in counts.values.tolist())
-        coefficients = matrix.coefficients(counts.dense())
-        return cls(coefficients, energy, counts.l1_bound, distinct, matrix)
+        return cls(matrix.coefficients(counts.dense()), energy, counts.l1_bound, distinct, matrix)
 
     def tails(self) -> list[int]:
         """For each k the norm of what its coefficients leave out, rounded down; in units of 1/G."""

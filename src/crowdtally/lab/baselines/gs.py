@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.integers import Integers
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.converse import Reading
+from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.request.request import Subject
 from crowdtally.lab.baselines.base import Bounded, Estimates, each_table, keyed, laplace_part, noisy
 from crowdtally.ledger import Part

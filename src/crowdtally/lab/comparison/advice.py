@@ -22,7 +22,7 @@ from crowdtally.lab.comparison.summary import (
     typed,
     with_error,
 )
-from crowdtally.lab.methods import Method
+from crowdtally.lab.methods import Method, aligned
 
 # Which settings are the best, and which cannot be told apart from them.
 
@@ -97,9 +97,7 @@ def main_epsilon(epsilons: Iterable[str]) -> str | None:
     ('1', '1/3', None)
     """
     order = by_size(epsilons)
-    if "1" in order:
-        return "1"
-    return order[(len(order) - 1) // 2] if order else None
+    return "1" if "1" in order else order[(len(order) - 1) // 2] if order else None
 
 
 def by_size(epsilons: Iterable[str]) -> list[str]:
@@ -143,13 +141,10 @@ class Advice:
     """What to take at one ε for one purpose."""
 
     epsilon: str
-    """At which ε."""
     purpose: Purpose
-    """For what."""
     chosen: Summary
     """The setting to take, as it was measured."""
     reason: str
-    """Why, in words."""
     options: str
     """What to type."""
 
@@ -206,8 +201,8 @@ def takes(summaries: Sequence[Summary], facts: Facts) -> list[Take]:
 
 def recommendation(summaries: Sequence[Summary], facts: Facts) -> str:
     """One sentence, with its reason and the options to type, at the main ε."""
-    parts = [f"{one.words}: {one.options}" if one.options else one.words
-             for one in takes(summaries, facts)]  # fmt: skip
+    taken = takes(summaries, facts)
+    parts = [f"{one.words}: {one.options}" if one.options else one.words for one in taken]
     return f"{'; '.join(parts)}."
 
 
@@ -298,14 +293,20 @@ def lines(summaries: Sequence[Summary], facts: Facts) -> Iterator[str]:
             here = [s for s in summaries if s.table == table and s.setting.epsilon == epsilon]
             number = f"{cells:,} cell" + ("s" if cells > 1 else "")
             yield f"epsilon {epsilon}, {table} ({number}), {facts.runs} runs each:"
-            yield from _aligned([_HEADINGS, *_rows(here, facts)])
+            yield from (f"  {line}" for line in aligned([_HEADINGS, *_rows(here, facts)]))
             yield ""
-    by_reason: dict[str, list[str]] = {}
-    for name, words in facts.skipped.items():
-        by_reason.setdefault(words, []).append(name)
-    left_out = [f"Left out: {', '.join(names)}: {words}" for words, names in by_reason.items()]
+    reasons = by_reason(facts).items()
+    left_out = [f"Left out: {', '.join(names)}: {words}" for words, names in reasons]
     for remark in (*left_out, *facts.notes):
         yield f"{remark}\n"
+
+
+def by_reason(facts: Facts) -> dict[str, list[str]]:
+    """What was left out, by its reason: many bounds of one method may have the same."""
+    found: dict[str, list[str]] = {}
+    for name, reason in facts.skipped.items():
+        found.setdefault(reason, []).append(name)
+    return found
 
 
 def _rows(here: Sequence[Summary], facts: Facts) -> Iterator[tuple[str, ...]]:
@@ -335,13 +336,4 @@ def _short_number(value: float) -> str:
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "–"
     digits = 2 - math.floor(math.log10(abs(value)))
-    if digits < -6:
-        return f"{value:.2e}"
-    return f"{round(value, digits):,.{max(digits, 0)}f}"
-
-
-def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for first, *others in rows:
-        cells = [word.rjust(width) for word, width in zip(others, widths[1:], strict=True)]
-        yield f"  {first.ljust(widths[0])}  {'  '.join(cells)}".rstrip()
+    return f"{value:.2e}" if digits < -6 else f"{round(value, digits):,.{max(digits, 0)}f}"

@@ -147,21 +147,13 @@ def dots(title: str, names: str, y: Axis, series: Sequence[Line]) -> dict[str, A
                  "titleAngle": 0, "titleAnchor": "start", "titleX": -9, "titleY": -8},
     }  # fmt: skip
     x = encoded("value", axis)
+    point = {"type": "point", "filled": True, "size": 80, "opacity": 1, "color": COLOURS[0]}
     layers = [
         {
             "mark": {"type": "rule", "strokeWidth": 2, "color": COLOURS[0]},
             "encoding": {"y": rows, "x": x | {"field": "low"}, "x2": {"field": "high"}},
         },
-        {
-            "mark": {
-                "type": "point",
-                "filled": True,
-                "size": 80,
-                "opacity": 1,
-                "color": COLOURS[0],
-            },
-            "encoding": {"y": rows, "x": x},
-        },
+        {"mark": point, "encoding": {"y": rows, "x": x}},
     ]
     return framed(title, {"width": 340, "height": _ROW * max(len(series), 2),
                           "data": {"values": values}, "layer": layers})  # fmt: skip
@@ -315,7 +307,6 @@ class Column:
     place: float
     """On the axis."""
     measure: Measure
-    """What is measured there."""
     numbers: Sequence[Summary]
     """One number for each method."""
 
@@ -331,7 +322,6 @@ class Plot:
     name: str
     """Of its file, without the ending."""
     title: str
-    """What it shows."""
     caption: str
     """What to see in it."""
     x: Axis
@@ -339,7 +329,6 @@ class Plot:
     y: Axis
     """What is measured."""
     columns: Sequence[Column]
-    """Its numbers."""
     flat: Sequence[Summary] = ()
     """Numbers that hold for every column, one for a method."""
     is_one_choice: bool = False
@@ -353,7 +342,6 @@ class Picture:
     name: str
     """Of its file, without the ending."""
     title: str
-    """What it shows."""
     caption: str
     """What to see in it."""
     spec: Mapping[str, Any]
@@ -366,7 +354,6 @@ class Picture:
     """By method, the best first: a number for each head, or None."""
 
     def svg(self) -> str:
-        """The drawing."""
         return as_svg(self.spec, self.name)
 
 
@@ -376,7 +363,8 @@ def draw(plot: Plot, facts: Facts, styles: Mapping[str, int]) -> Picture | None:
     flat = {one.setting.method: one for one in plot.flat}
     series: list[Line] = []
     rows: dict[str, tuple[Summary | None, ...]] = {}
-    for method in _ordered(plot, columns):
+    order = _by_best(columns, plot.flat) if plot.is_one_choice else _by_quality(columns)
+    for method in order:
         found = [column.of(method) for column in columns]
         points = _points(columns, found if method not in flat else [flat[method]])
         name = label(next(iter(points.values())).setting, facts)
@@ -412,10 +400,6 @@ def _with_bound(one: Line) -> str:
     (found,) = one.points.values()
     bound = found.setting.max_records
     return one.name if bound is None else f"{one.name} ({bound:,})"
-
-
-def _ordered(plot: Plot, columns: Sequence[Column]) -> list[str]:
-    return _by_best(columns, plot.flat) if plot.is_one_choice else _by_quality(columns)
 
 
 def _by_best(columns: Sequence[Column], flat: Sequence[Summary]) -> list[str]:
@@ -472,6 +456,10 @@ def pictures(summaries: Sequence[Summary], facts: Facts) -> list[Picture]:
 def _by_epsilon(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Plot:
     epsilons = by_size(one.setting.epsilon for one in of_measure(summaries, error))
     where = f"at ε = {epsilons[0]}" if len(epsilons) == 1 else "by ε"
+
+    def best(epsilon: str) -> list[Summary]:
+        return best_of_each(of_measure(summaries, error, epsilon), error)
+
     return Plot(
         name=f"{error.table}-error-against-epsilon",
         title=f"Error of counts of {TABLES[error.table]}, {where}",
@@ -479,22 +467,13 @@ def _by_epsilon(summaries: Sequence[Summary], facts: Facts, error: Measure) -> P
         f"better. Each method stands at the bound that served it best at that ε. {_BARS}",
         x=Axis("ε of the whole release (larger: less private)", True),
         y=Axis(error.title(facts.count), True),
-        columns=[
-            Column(
-                f"ε = {epsilon}",
-                float(Fraction(epsilon)),
-                error,
-                best_of_each(of_measure(summaries, error, epsilon), error),
-            )
-            for epsilon in epsilons
-        ],
+        columns=[Column(f"ε = {one}", float(Fraction(one)), error, best(one)) for one in epsilons],
     )
 
 
 def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Plot | None:
     epsilon = main_epsilon(one.setting.epsilon for one in of_measure(summaries, error))
-    here = of_measure(summaries, error, epsilon)
-    curved, flat = _with_curves(here)
+    curved, flat = _with_curves(of_measure(summaries, error, epsilon))
     bounds = sorted({b for one in curved if (b := one.setting.max_records) is not None})
     if not bounds:
         return None
@@ -504,21 +483,17 @@ def _by_bound(summaries: Sequence[Summary], facts: Facts, error: Measure) -> Plo
     )
     if flat:
         caption += " A line without points is a method that was run with one bound, or with none."
+
+    def of_bound(bound: int) -> list[Summary]:
+        return [one for one in curved if one.setting.max_records == bound]
+
     return Plot(
         name=f"{error.table}-error-against-bound",
         title=f"Error of counts of {TABLES[error.table]}, by bound, at ε = {epsilon}",
         caption=f"{caption} {_BARS}",
         x=Axis("Most records of one user that count (--max-records)", True),
         y=Axis(error.title(facts.count), True),
-        columns=[
-            Column(
-                f"at most {bound:,}",
-                float(bound),
-                error,
-                [one for one in curved if one.setting.max_records == bound],
-            )
-            for bound in bounds
-        ],
+        columns=[Column(f"at most {one:,}", float(one), error, of_bound(one)) for one in bounds],
         flat=flat,
         is_one_choice=True,
     )

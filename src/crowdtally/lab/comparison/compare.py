@@ -189,7 +189,6 @@ class Comparison:
     summaries: Sequence[Summary]
     """Means and standard errors."""
     facts: Facts
-    """What they are of."""
 
 
 def compare(
@@ -242,15 +241,11 @@ def compare(
         if output is not None:
             check_folder(_path(output))
         count = {"count": options["count"]} if options.get("count") is not None else {}
-        asked = {
-            name: options[name]
-            for name in ("pairs", "discover_items", "discover")
-            if name in options
-        }
+        kinds = ("pairs", "discover_items", "discover")
+        asked = {name: options[name] for name in kinds if name in options}
         subject = make_subject(records, domain, **count, **asked)
-        called = "crowdtally.lab.compare(…)"
         with _placed(output) as folder:
-            found = compared(subject, question, folder, called=called)
+            found = compared(subject, question, folder, called="crowdtally.lab.compare(…)")
             if output is not None:
                 write(found, folder)
     return as_frame(found.summaries, found.facts)
@@ -295,8 +290,7 @@ def compared(
         _run(plan, held, question, folder, progress)
         outcomes = list(_outcomes(plan, question, folder))
     every = (one for outcome in outcomes for one in outcome.measured(question.runs.noises))
-    facts = _facts(subject, question, held, plan, folder, called)
-    return Comparison(summaries_of(every), facts)
+    return Comparison(summaries_of(every), _facts(subject, question, held, plan, folder, called))
 
 
 def write(found: Comparison, folder: Path) -> None:

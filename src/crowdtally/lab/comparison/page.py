@@ -21,6 +21,7 @@ from crowdtally.lab.comparison.advice import (
     Advice,
     advise,
     best_of_each,
+    by_reason,
     by_size,
     not_worse,
     of_measure,
@@ -52,28 +53,22 @@ def compared(summaries: Sequence[Summary], facts: Facts) -> list[tuple[str, str]
     settings = {one.setting for one in summaries}
     contexts = ", ".join(f"{name} ({values:,} values)" for name, values in facts.contexts.items())
     cells = ", ".join(f"{TABLES.get(name, name)}: {n:,}" for name, n in facts.cells.items())
+    by_record = facts.count == "records"
+    one = "records" if by_record else "cells"
     return [
         ("Records", f"{facts.source}: {facts.records:,} records of {facts.users:,} users"),
-        ("Counted", _counted(facts)),
+        ("Counted", "records" if by_record else "distinct users of each cell"),
         ("Items", f"{facts.items:,} in the public list"),
         ("Contexts", contexts or "none"),
         ("Cells", cells),
         ("ε of a whole release", ", ".join(by_size(facts.epsilons))),
         ("Methods", f"{len(methods):,}, in {len(settings):,} settings of method, bound and ε"),
         ("Runs", _runs(facts)),
-        ("Largest contribution, M", f"{facts.largest:,} {_of_one(facts)}, read off the records"),
+        ("Largest contribution, M", f"{facts.largest:,} {one} of one user, read off the records"),
         ("Started", _time(facts.started)),
         ("Finished", _time(facts.finished)),
         ("Versions", ", ".join(f"{name} {version}" for name, version in facts.versions.items())),
     ]
-
-
-def _counted(facts: Facts) -> str:
-    return "records" if facts.count == "records" else "distinct users of each cell"
-
-
-def _of_one(facts: Facts) -> str:
-    return "records of one user" if facts.count == "records" else "cells of one user"
 
 
 def _runs(facts: Facts) -> str:
@@ -122,7 +117,6 @@ class Cell:
     """One number of a table."""
 
     text: str
-    """As it is shown."""
     is_best: bool = False
     """Whether it is the best of its column, or cannot be told apart from it."""
 
@@ -132,7 +126,6 @@ class Shown:
     """A table of the page."""
 
     caption: str
-    """What it holds."""
     heads: Sequence[str]
     """Of its columns, the names' first."""
     rows: Sequence[tuple[str, Sequence[Cell]]]
@@ -140,7 +133,6 @@ class Shown:
 
 
 def numbers_of(picture: Picture) -> Shown:
-    """The numbers of a picture."""
     columns = [
         _column([row[place] for row in picture.rows.values()], measure)
         for place, measure in enumerate(picture.measures)
@@ -167,10 +159,7 @@ def _of_table(
     best = best_of_each(of_measure(here, error), error)
     settings = [one.setting for one in best]
     known = {(one.setting, Measure.of(one)): one for one in here}
-    columns = [
-        _column([known.get((setting, measure)) for setting in settings], measure)
-        for measure in mine
-    ]
+    columns = [_column([known.get((one, each)) for one in settings], each) for each in mine]
     rows = [
         (label(setting, facts), [Cell(_bound(setting)), *(column[at] for column in columns)])
         for at, setting in enumerate(settings)
@@ -204,12 +193,11 @@ def _column(numbers: Sequence[Summary | None], measure: Measure | None) -> list[
     best: list[Summary] = []
     if measure is not None and measure.judges and len(known) > 1:
         best = not_worse(known, measure)
-    return [
-        Cell(NO_NUMBER)
-        if one is None
-        else Cell(with_error(one.mean, one.standard_error), one in best)
-        for one in numbers
-    ]
+
+    def cell(one: Summary) -> Cell:
+        return Cell(with_error(one.mean, one.standard_error), one in best)
+
+    return [Cell(NO_NUMBER) if one is None else cell(one) for one in numbers]
 
 
 # A comparison as one page for people: no script, nothing from outside, every text escaped.
@@ -224,7 +212,6 @@ def write_page(folder: Path, summaries: Sequence[Summary], facts: Facts) -> None
 
 
 def page(summaries: Sequence[Summary], facts: Facts) -> str:
-    """The page."""
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -249,7 +236,7 @@ def page(summaries: Sequence[Summary], facts: Facts) -> str:
             {"picture": one, "svg": Markup(one.svg()), "numbers": numbers_of(one)}
             for one in pictures(summaries, facts)
         ],
-        skipped=_by_reason(facts),
+        skipped=list(by_reason(facts).items()),
     )
 
 
@@ -265,14 +252,6 @@ def _advice_table(advice: Sequence[Advice]) -> list[tuple[str, str, str, str, st
         (one.epsilon, one.purpose.words, in_words(one.chosen.setting), one.reason, one.options)
         for one in advice
     ]
-
-
-def _by_reason(facts: Facts) -> list[tuple[str, list[str]]]:
-    """What was left out, by its reason: many bounds of one method may have the same."""
-    reasons: dict[str, list[str]] = {}
-    for name, reason in facts.skipped.items():
-        reasons.setdefault(reason, []).append(name)
-    return list(reasons.items())
 
 
 # A comparison as tables: CSV for a spreadsheet, JSON, Parquet.
@@ -343,7 +322,9 @@ def as_frame(summaries: Sequence[Summary], facts: Facts | None = None) -> Any:
 
 def write_tables(folder: Path, summaries: Sequence[Summary], facts: Facts) -> None:
     """Write comparison.csv, comparison.json and comparison.parquet."""
-    _write_csv(folder / "comparison.csv", summaries)
+    frame = as_frame(summaries).assign(warning=SHORT_WARNING)
+    csv = folder / "comparison.csv"
+    frame.to_csv(csv, index=False, lineterminator="\n", encoding="utf-8")
     _write_json(folder / "comparison.json", summaries, facts)
     _write_parquet(folder / "comparison.parquet", summaries, facts)
 
@@ -356,11 +337,6 @@ def facts_as_json(facts: Facts) -> dict[str, Any]:
         "finished": facts.finished.isoformat(),
         "baselines": sorted(facts.baselines),
     }
-
-
-def _write_csv(path: Path, summaries: Sequence[Summary]) -> None:
-    frame = as_frame(summaries).assign(warning=SHORT_WARNING)
-    frame.to_csv(path, index=False, lineterminator="\n", encoding="utf-8")
 
 
 def _write_json(path: Path, summaries: Sequence[Summary], facts: Facts) -> None:

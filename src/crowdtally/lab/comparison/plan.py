@@ -49,8 +49,6 @@ DECIDED = ("bounding", "choose", "transform", "publishing", "max_records")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is run."""
-
     settings: tuple[Setting, ...]
     """Every method with every bound and ε, in the order in which they are shown."""
     skipped: Mapping[str, str] = field(default_factory=dict)
@@ -150,8 +148,7 @@ def given_options(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usual(held: Held) -> tuple[str, ...]:
-    large = max(held.tables.values()) > LARGE
-    return SPARSE if large else DENSE
+    return SPARSE if max(held.tables.values()) > LARGE else DENSE
 
 
 def _settings(
@@ -195,10 +192,8 @@ def _tried(setting: Setting, make: Callable[[Setting], object]) -> tuple[Setting
 
 def baseline_of(setting: Setting, held: Held) -> Any:
     """The baseline of a setting; its bound is M, read off the records."""
-    request = make_request(
-        held.records, held.domain, epsilon=1, count=held.what, max_records=max(held.largest, 1)
-    )
-    limit = max(held.largest, 1)
+    what, limit = held.what, max(held.largest, 1)
+    request = make_request(held.records, held.domain, epsilon=1, count=what, max_records=limit)
     return BASELINES.load(setting.method).of(request.subject, limit=limit, is_uncut=True)
 
 
@@ -209,13 +204,9 @@ def _spent(setting: Setting, held: Held) -> object:
 
 def _taken_by(method: Method) -> frozenset[str]:
     """The options that a method takes."""
-    taken: set[str] = {"guess_total"}
-    for registry, name in (
-        (BOUNDINGS, method.bounding),
-        (PUBLISHINGS, method.publishing),
-        (TRANSFORMS, method.transform),
-    ):
-        taken |= registry.load(name).takes
+    taken = {"guess_total", *BOUNDINGS.load(method.bounding).takes}
+    taken |= {*PUBLISHINGS.load(method.publishing).takes}
+    taken |= {*TRANSFORMS.load(method.transform).takes}
     return frozenset(taken - set(DECIDED))
 
 
@@ -286,8 +277,7 @@ def epsilons_of(given: object) -> tuple[Epsilon, ...]:
     >>> [str(epsilon) for epsilon in epsilons_of("0.1, 1/3")]
     ['0.1', '1/3']
     """
-    parts = _parts(given, "--epsilon", "0.1,1")
-    return _once(parts, Epsilon.of, "--epsilon")
+    return _once(_parts(given, "--epsilon", "0.1,1"), Epsilon.of, "--epsilon")
 
 
 def bounds_of(given: object) -> tuple[int, ...] | None:
@@ -300,9 +290,7 @@ def bounds_of(given: object) -> tuple[int, ...] | None:
 
 def jobs_of(given: object) -> int:
     """How many processes; by default as many as there are cores."""
-    if given is None:
-        return cores()
-    return whole_number(given, "--jobs", 1, _MOST_JOBS)
+    return cores() if given is None else whole_number(given, "--jobs", 1, _MOST_JOBS)
 
 
 def names_of(given: object) -> tuple[str, ...] | None:

@@ -42,7 +42,6 @@ class Held:
     records: Records
     """The declaration, of which the rows are the outcome."""
     domain: Domain
-    """The public lists."""
     what: What
     """Whether records or distinct users are counted."""
     tables: Mapping[str, int]

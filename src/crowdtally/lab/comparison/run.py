@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from crowdtally.core.layout import EDGES
 from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.scaling import Auto
-from crowdtally.curator.converse import Reading
-from crowdtally.curator.method import steps_of
+from crowdtally.curator.counting.count import Reading
+from crowdtally.curator.method import method_of
 from crowdtally.errors import UsageError
 from crowdtally.format import NoisyTable
 from crowdtally.lab.baselines import BASELINES
@@ -54,7 +54,6 @@ class Unit:
     """One key of one setting: what is kept together, and not made again."""
 
     setting: Setting
-    """What is run."""
     key: int
     """Which draw of the sampling key."""
 
@@ -64,7 +63,6 @@ class Outcome:
     """What the runs of a unit measured."""
 
     unit: Unit
-    """What was run."""
     noises: tuple[tuple[Row, ...], ...]
     """The numbers of each run, one for each draw of the last noise."""
 
@@ -75,15 +73,13 @@ class Outcome:
                 yield Measured(self.unit.setting, self.unit.key, noise, table, metric, k, value)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return asdict(self)
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Outcome:
         """From JSON; KeyError, TypeError or ValueError where it is damaged."""
         unit = Unit(Setting(**told["unit"]["setting"]), int(told["unit"]["key"]))
-        noises = tuple(tuple(_row(*row) for row in rows) for rows in told["noises"])
-        return cls(unit, noises)
+        return cls(unit, tuple(tuple(_row(*row) for row in rows) for rows in told["noises"]))
 
 
 def _row(table: str, metric: str, k: int | None, value: float) -> Row:
@@ -95,7 +91,6 @@ class Task:
     """Units of one method, bound and key, which differ in ε: their records are counted once."""
 
     units: tuple[Unit, ...]
-    """What is run."""
     noises: int
     """How many noises are drawn for each unit."""
 
@@ -125,10 +120,12 @@ def tasks_of(
 
 def counts_once(setting: Setting, held: Held, options: Mapping[str, Any]) -> bool:
     """Whether what is counted is the same for every ε: where nothing is released before."""
-    return setting.method in BASELINES or len(steps_of(request_of(setting, held, options))) == 1
+    return (
+        setting.method in BASELINES or method_of(request_of(setting, held, options)).questions == 1
+    )
 
 
-# Runs tasks: the real steps of a release, or a baseline, each run beside the truth.
+# Runs tasks: the real questions of a release, or a baseline, each run beside the truth.
 
 KS = (1, 3, 10, 30, 100)
 """The lengths of lists, where nothing else is said."""
@@ -139,7 +136,6 @@ class _Found:
     """What a reader makes of one table of one run."""
 
     estimate: NDArray[np.float64]
-    """Of each cell."""
     answers: NDArray[np.float64] | None = None
     """For each range of the workload, where that is not the sum of its cells."""
 
@@ -154,7 +150,6 @@ class Given:
     """All that a process needs to run tasks."""
 
     held: Held
-    """The records."""
     options: Mapping[str, Any]
     """What methods are given beside their names and bounds."""
     seed: int
@@ -179,8 +174,7 @@ class Bench:
     def run(self, task: Task) -> list[Outcome]:
         """Every unit of the task; what does not depend on ε is counted once."""
         name = task.units[0].setting.method
-        runs = self._baseline(task) if name in BASELINES else self._method(task)
-        return list(runs)
+        return list(self._baseline(task) if name in BASELINES else self._method(task))
 
     def _method(self, task: Task) -> Iterator[Outcome]:
         counted: Halfway | None = None
@@ -192,7 +186,7 @@ class Bench:
                 # The rows of a key are as many as the records: those of several would pile up.
                 self._engine.forget()
                 continue
-            if counted is None or len(rehearsal.steps) > 1:
+            if counted is None or rehearsal.method.questions > 1:
                 counted = rehearsal.halfway(self._seed(unit), self._draws)
             noises = []
             for _ in range(task.noises):
@@ -291,14 +285,10 @@ def check_folder(path: Path) -> None:
 
 @dataclass(frozen=True)
 class Folder:
-    """A comparison's own folder."""
-
     path: Path
-    """Where it is."""
     seed: int
     """Where its sampling keys begin: drawn once, so that runs go on where they ended."""
     started: datetime
-    """When it was begun."""
 
     @classmethod
     def open(cls, path: Path, data: Mapping[str, Any], settings: Mapping[str, Any]) -> Folder:
@@ -376,11 +366,9 @@ def _check_same(
         )
     if told["data"] != dict(data):
         before, now = (f"{d.get('records')} of {d.get('users')}" for d in (told["data"], data))
-        how = (
-            f"records of users were {before} there and are {now} here"
-            if before != now
-            else "as many records and users, which are not the same"
-        )
+        how = "as many records and users, which are not the same"
+        if before != now:
+            how = f"records of users were {before} there and are {now} here"
         raise UsageError(
             f"{path} holds a comparison of other data ({how}), and is left as it is: "
             f"{ANOTHER_FOLDER}"

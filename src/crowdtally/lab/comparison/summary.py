@@ -31,7 +31,6 @@ class Measured:
     """One number of one run."""
 
     setting: Setting
-    """What was run."""
     key: int
     """Which draw of the sampling key, and of all that is released before the last step."""
     noise: int
@@ -43,7 +42,6 @@ class Measured:
     k: int | None
     """The length of a list, for metrics of top lists."""
     value: float
-    """The number."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,6 @@ class Summary:
     """One number of one setting: its mean over all runs, and how far that may be off."""
 
     setting: Setting
-    """What was run."""
     table: str
     """``items``, ``edges`` or ``cells``."""
     metric: str
@@ -117,18 +114,12 @@ class Facts:
 
 # What each metric is called on a page and at an axis.
 
-TABLES = {
-    "items": "items",
-    "edges": "items in contexts",
-    "cells": "cells",
-}
+TABLES = {"items": "items", "edges": "items in contexts", "cells": "cells"}
 """Each table in words; in the order of a page."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """A metric in words."""
-
     name: str
     """In a sentence: "the mean absolute error"; ``{k}`` where it is one of a list."""
     short: str
@@ -174,7 +165,6 @@ class Measure:
 
     @classmethod
     def of(cls, summary: Summary) -> Measure:
-        """What a summary measured."""
         return cls(summary.table, summary.metric, summary.k)
 
     @property

@@ -74,7 +74,6 @@ class _Names:
     """What the statements name, each quoted by the server."""
 
     schema: str
-    """Where the ledger is."""
     owner: str
     """The role that owns it."""
     role: str
@@ -82,7 +81,6 @@ class _Names:
 
     @property
     def tables(self) -> str:
-        """The three tables."""
         return ", ".join(f"{self.schema}.{name}" for name in _TABLES)
 
     @property

@@ -81,8 +81,6 @@ def _named(settings: dict[str, Any]) -> str:
     return named
 
 
-# Where a ledger is, a file on this machine or a PostgreSQL server, and who said so.
-
 VARIABLE = "CROWDTALLY_LEDGER"
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _POSTGRES = {"postgresql", "postgres", "postgresql+psycopg"}
@@ -93,7 +91,6 @@ class File:
     """A SQLite file."""
 
     path: Path
-    """Where."""
 
     def __str__(self) -> str:
         return str(self.path)
@@ -147,13 +144,11 @@ class Chosen:
     """The place of a ledger, and what decided on it."""
 
     place: Place
-    """Where it is."""
     by: ChosenBy
     """``named`` (``--ledger``), ``variable``, ``system-file``, or ``default``: nobody named one."""
 
     @property
     def why(self) -> str:
-        """In words."""
         return {
             "named": "as --ledger says",
             "variable": f"as ${VARIABLE} says",
@@ -260,8 +255,6 @@ def _server(rest: str) -> Server:
         ) from None
     return Server(url)
 
-
-# Files beside the one that was named, one of which may have been meant.
 
 _SQLITE = b"SQLite format 3\0"
 _MOST = 10_000

@@ -12,8 +12,6 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
 from crowdtally.ledger.database.location import Server
 from crowdtally.ledger.errors import LedgerError, NotAllowedError
 
-# The ledger on a PostgreSQL server.
-
 LOCK_SECONDS = 30
 """How long to wait for another session before giving up."""
 

@@ -118,9 +118,7 @@ def create(
 
 
 def _write(
-    engine: Engine,
-    fill: Callable[[Connection], None],
-    check: Callable[[Connection], None] | None,
+    engine: Engine, fill: Callable[[Connection], None], check: Callable[[Connection], None] | None
 ) -> None:
     for work, writes in ((fill, True), (check, False)):
         if work is not None:

@@ -42,7 +42,6 @@ class Header:
     id: str
     """The ledger's own random name."""
     head: Head
-    """Its last entry."""
     role: str | None = None
     """The PostgreSQL role that writes; ``None`` for readers and in a file."""
 

@@ -236,7 +236,6 @@ class Asked:
     page: int = 1
     """Of the list of categories."""
     sort: str = SORTS[0]
-    """Its order."""
 
     @classmethod
     def of(cls, query: str, desk: Desk) -> Self:
@@ -275,9 +274,8 @@ def once(pairs: Sequence[tuple[str, str]], known: Sequence[str]) -> dict[str, st
 
 def whole(text: str, what: str, least: int = 1) -> int:
     """A whole number of at least ``least``."""
-    if not (
-        text.isascii() and text.isdecimal() and len(text) < 8 and least <= int(text) <= _MOST_PAGES
-    ):
+    is_whole = text.isascii() and text.isdecimal() and len(text) < 8
+    if not is_whole or not least <= int(text) <= _MOST_PAGES:
         raise UsageError(f"{what} has a whole number from {least} on.")
     return int(text)
 
@@ -306,7 +304,6 @@ class Deeds:
     """What can be done at a desk."""
 
     desk: Desk
-    """Whose."""
 
     def draw(self, choice: Choice) -> Draw:
         """The draw of this choice: charged and stored before it is returned, or the stored one."""
@@ -346,13 +343,8 @@ def which(stored: list[Draw], number: int | None) -> Draw | None:
 def checked_name(name: str) -> str:
     """The name of a file in the folder: no path leads out of it."""
     plain = name.strip()
-    if (
-        not plain
-        or len(plain) > _LONGEST
-        or plain.startswith(".")
-        or not plain.isprintable()
-        or _FORBIDDEN & set(plain)
-    ):
+    is_name = plain and plain.isprintable() and not plain.startswith(".")
+    if not is_name or len(plain) > _LONGEST or _FORBIDDEN & set(plain):
         raise UsageError(
             "the file needs a plain name in the folder, such as perturbed.csv: at most "
             f"{_LONGEST} letters, no folder, no dot at its beginning. Nothing was written."

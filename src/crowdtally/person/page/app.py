@@ -55,7 +55,6 @@ class PersonPage:
     """Answers requests about one person's history."""
 
     desk: Desk
-    """Whose."""
     token: Token = field(default_factory=Token.new)
     """What every address begins with."""
     work: Work = field(default_factory=lambda: Work(threads=2, seconds=SECONDS))
@@ -138,8 +137,7 @@ class PersonPage:
                 if number >= many:
                     raise UsageError("there is no such category: load the page again.")
                 changed[number] = given.get(f"other-{place}", "").strip() or text
-        before = Choice.of(epsilon, given.get("levels", ""), many)
-        choice = before.with_levels(changed)
+        choice = Choice.of(epsilon, given.get("levels", ""), many).with_levels(changed)
         if given.get("to") == "levels":
             page = whole(given.get("page", "") or "1", "a page")
             return "levels", Asked(choice, sought=given.get("q", ""), page=page + 1).query()

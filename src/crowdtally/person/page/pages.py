@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from crowdtally.errors import BudgetError, UsageError
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.ledger import Balance, Charged, Loss
+from crowdtally.ledger import Balance, Loss
 from crowdtally.ledger.amounts import for_people
 from crowdtally.person.history import History
 from crowdtally.person.page.actions import (
@@ -48,7 +48,6 @@ class Row:
     place: int
     """In the catalogue."""
     name: str
-    """As it is shown."""
     items: int
     """How many items of the catalogue have it."""
     own: int
@@ -67,6 +66,13 @@ class Row:
     """How many items of the list that may leave have the category."""
 
     @property
+    def reach(self) -> tuple[int | None, int | None]:
+        """Where the noisy count mostly lies: both ends, or none."""
+        if self.counted is None or self.width is None:
+            return None, None
+        return self.counted - self.width, self.counted + self.width
+
+    @property
     def level_words(self) -> str:
         """The level for people."""
         return LEVEL_WORDS.get(self.level, self.level) or "as overall"
@@ -77,13 +83,11 @@ class Listed:
     """A page of the list."""
 
     rows: Sequence[Row]
-    """Of this page."""
     many: int
     """Rows of all pages."""
     page: int
     """Which one this is, from 1."""
     pages: int
-    """How many there are."""
 
 
 def listed(places: Sequence[int], desk: Desk, sought: str, page: int) -> tuple[list[int], int, int]:
@@ -142,35 +146,23 @@ def table(found: Sequence[Row], *, planned: bool, number: int | None) -> Shown:
         column("Noise: standard deviation", lambda row: grouped(row.deviation))
         column("Noise: mostly at most ±", lambda row: grouped(row.width))
         if number is None:
-            column("So a noisy count mostly lies in", _reach)
+            column("So a noisy count mostly lies in", lambda row: between(*row.reach))
         column("Level", lambda row: row.level_words)
-    note = (
-        "“Mostly” is 95 of 100 draws. A noisy count can be negative. "
-        + (
+    caption = "Your categories, for your eyes only"
+    note = "Once you choose, the noise on each count stands beside it."
+    if planned:
+        caption += ", beside the noise" if number is None else ", beside the draw"
+        note = "“Mostly” is 95 of 100 draws. A noisy count can be negative. "
+    if planned and partly:
+        note += (
             "Not all of your items are counted with noise: those of “no release” leave "
             "no trace anywhere, and those of “all release” leave as they are."
-            if partly
-            else ""
         )
-        if planned
-        else "Once you choose, the noise on each count stands beside it."
-    )
-    caption = "Your categories, for your eyes only" + (
-        "" if not planned else ", beside the noise" if number is None else ", beside the draw"
-    )
     return Shown(caption, heads, cells, words=(0,), note=note)
 
 
-def _reach(row: Row) -> str:
-    if row.counted is None or row.width is None:
-        return grouped(None)
-    return between(row.counted - row.width, row.counted + row.width)
-
-
-@cache
-def presets() -> tuple[str, ...]:
-    """The ε that a list offers for a category; others are typed."""
-    return ("0.1", "0.2", "0.5", "1", "2", "3")
+PRESETS = ("0.1", "0.2", "0.5", "1", "2", "3")
+"""The ε that a list offers for a category; others are typed."""
 
 
 # A page of the list as a drawing: own counts, how far noise reaches, and what was drawn.
@@ -188,8 +180,8 @@ def picture(found: Sequence[Row], number: int | None) -> Chart | None:
         {
             "category": f"{label(row.name, _LONGEST)}{' ' * place}",  # cut names may be alike
             "own": row.counted,
-            "low": (row.counted or 0) - (row.width or 0),
-            "high": (row.counted or 0) + (row.width or 0),
+            "low": row.reach[0],
+            "high": row.reach[1],
             "noisy": row.noisy,
         }
         for place, row in enumerate(shown)
@@ -245,9 +237,7 @@ class Paging:
     """Links to the pages of a list beside this one."""
 
     number: int
-    """Which page this is."""
     pages: int
-    """Of so many."""
     before: str
     """The address of the one before; empty on the first."""
     after: str
@@ -292,7 +282,7 @@ def level_rows(desk: Desk, asked: Asked) -> dict[str, Any]:
         **_choosing(desk, asked),
         "why": why,
         "rows": rows(desk, asked.choice, places, plan, None),
-        "presets": presets(),
+        "presets": PRESETS,
         "page": here,
         "paging": _paging(here, pages, asked),
     }
@@ -403,7 +393,7 @@ def _limit(balance: Balance | None) -> str:
 def _drawn(desk: Desk, asked: Asked, draw: Draw) -> dict[str, Any]:
     """A draw that is stored."""
     items = draw.perturbed.items
-    charged = _charged(desk.store.charges(), draw)
+    charged = next((one for one in desk.store.charges() if one.id == draw.entry), None)
     theirs = set(History.of(items, desk.catalogue).places.tolist())
     written = desk.folder / checked_name(asked.file) if asked.file else None
     return {
@@ -417,10 +407,6 @@ def _drawn(desk: Desk, asked: Asked, draw: Draw) -> dict[str, Any]:
         "folder": str(desk.folder),
         "written": value(asked.file) if written is not None and written.is_file() else "",
     }
-
-
-def _charged(charges: Sequence[Charged], draw: Draw) -> Charged | None:
-    return next((one for one in charges if one.id == draw.entry), None)
 
 
 def _paging(here: int, pages: int, asked: Asked) -> Paging:
@@ -444,10 +430,7 @@ def _left_out(history: History) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """The pages of a desk."""
-
     desk: Desk
-    """Whose."""
     token: Token
     """What their addresses begin with."""
 

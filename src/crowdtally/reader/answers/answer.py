@@ -99,7 +99,6 @@ class AnswerList(AnswerTable, Generic[Row]):
     """
 
     rows: tuple[Row, ...]
-    """The rows in order."""
     labelled: tuple[str, ...] = field(default=(), kw_only=True)
     """Which of ``label`` and ``category`` a catalogue gave."""
     item_kind: str | None = field(default=None, kw_only=True)

@@ -37,7 +37,7 @@ def read_labels(
         columns = _columns(catalogue, file, item, named)
         rows = catalogue.rows([catalogue.columns.index(name) for name in columns])
         wanted = list(items)
-        key_of = _whole if kind == "integer" else _text
+        key_of = _whole if kind == "integer" else lambda key: key
         labels, last = _found(rows, set(wanted), key_of, file)
     read = Labels(labels, last if len(columns) > 2 else None, repr(file))
     read.refuse_missing(wanted)
@@ -63,10 +63,6 @@ def _found(
             f"{file!r} has {some_items(list(again))} more than once: keep one row for each item."
         )
     return labels, last
-
-
-def _text(key: str | None) -> str | None:
-    return key
 
 
 def _whole(key: str | None) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -24,8 +24,6 @@ _KINDS: dict[Any, Kind] = {str: "text", int: "integer", float: "float", bool: "b
 
 @dataclass(frozen=True)
 class Column:
-    """One column of an answer."""
-
     name: str
     """Its name: that of the row's field."""
     kind: Kind
@@ -48,15 +46,12 @@ def columns_of(
     """
     declared = {column.name: column for column in _declared(row)}
     beside = [declared.pop(name) for name in LABELS if name in declared]
-    found = [_of_items(column, item_kind) for column in declared.values()]
+    found = [
+        replace(column, kind="integer") if column.either and item_kind == "integer" else column
+        for column in declared.values()
+    ]
     place = next((n for n, column in enumerate(found, 1) if column.name == ITEM), len(found))
     return (*found[:place], *(one for one in beside if one.name in labelled), *found[place:])
-
-
-def _of_items(column: Column, item_kind: str | None) -> Column:
-    if not column.either or item_kind != "integer":
-        return column
-    return Column(column.name, "integer", column.optional, either=True)
 
 
 @cache

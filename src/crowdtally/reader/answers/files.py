@@ -41,30 +41,12 @@ class Writable(Protocol):
         """The same as CSV."""
 
 
-def _csv(answer: Writable, path: Path) -> None:
-    # The mark tells a spreadsheet that the bytes are UTF-8.
-    path.write_text(answer.to_csv(), encoding="utf-8-sig", newline="")
-
-
-def _json(answer: Writable, path: Path) -> None:
-    path.write_text(f"{answer.to_json()}\n", encoding="utf-8", newline="")
-
-
-def _parquet(answer: Writable, path: Path) -> None:
-
-    write_parquet(answer.columns, answer.to_dicts(), path)
-
-
-def _xlsx(answer: Writable, path: Path) -> None:
-
-    path.write_bytes(workbook(answer.columns, answer.to_dicts()))
-
-
-SUFFIXES: Mapping[str, Callable[[Writable, Path], None]] = {
-    ".csv": _csv,
-    ".json": _json,
-    ".parquet": _parquet,
-    ".xlsx": _xlsx,
+SUFFIXES: Mapping[str, Callable[[Writable, Path], object]] = {
+    # The mark of "utf-8-sig" tells a spreadsheet that the bytes are UTF-8.
+    ".csv": lambda answer, path: path.write_bytes(answer.to_csv().encode("utf-8-sig")),
+    ".json": lambda answer, path: path.write_bytes(f"{answer.to_json()}\n".encode()),
+    ".parquet": lambda answer, path: write_parquet(answer.columns, answer.to_dicts(), path),
+    ".xlsx": lambda answer, path: path.write_bytes(workbook(answer.columns, answer.to_dicts())),
 }
 """How an answer is written, by the file's suffix."""
 
@@ -197,7 +179,6 @@ def _array(column: Column, rows: Rows) -> NDArray[Any]:
 
 
 def pandas_frame(columns: Sequence[Column], rows: Rows) -> Any:
-    """A pandas frame."""
     try:
         import pandas  # noqa: F401
     except ImportError:
@@ -206,15 +187,12 @@ def pandas_frame(columns: Sequence[Column], rows: Rows) -> Any:
 
 
 def polars_frame(columns: Sequence[Column], rows: Rows) -> Any:
-    """A Polars frame."""
     try:
         import polars
     except ImportError:
         raise UsageError('Polars is not installed: pip install "polars>=1.5".') from None
-    types = {
-        "text": polars.String, "integer": polars.Int64, "float": polars.Float64,
-        "boolean": polars.Boolean,
-    }  # fmt: skip
+    numbers = {"integer": polars.Int64, "float": polars.Float64}
+    types = {"text": polars.String, "boolean": polars.Boolean, **numbers}
     given = {one.name: _array(one, rows).tolist() for one in columns}
     return polars.DataFrame(given, schema={one.name: types[one.kind] for one in columns})
 
@@ -242,9 +220,7 @@ LONGEST = 32_767
 """Letters that a cell holds, in UTF-16 units; longer text is cut and ends in an ellipsis."""
 _EXACT = 1 << 53
 """Whole numbers up to here are exact in a sheet, whose numbers are floats."""
-_SAFE = {
-    "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False,
-}  # fmt: skip
+_SAFE = {f"strings_to_{kind}": False for kind in ("formulas", "urls", "numbers")}
 
 
 def workbook(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> bytes:

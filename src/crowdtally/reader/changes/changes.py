@@ -19,6 +19,7 @@ from crowdtally.reader.changes.measured import POPULAR, Reading, read
 from crowdtally.reader.changes.significance import Discovered, Floats, Pair, discovered, pairs_of
 from crowdtally.reader.changes.words import change_line, change_table, printed, remarks
 from crowdtally.reader.estimates.estimator import is_bounded
+from crowdtally.reader.questions.chosen import how_many
 from crowdtally.reader.release import Release, load
 
 # What changed, as a list: its lines, and what is said beside them.
@@ -88,7 +89,6 @@ class ChangeList(AnswerList[Change]):
 
     @classmethod
     def row_type(cls) -> type[Change]:
-        """The dataclass of its rows."""
         return Change
 
     @property
@@ -279,7 +279,7 @@ def changes(
     Raises:
         UsageError: the releases cannot be compared; the message says why, and what to do.
     """
-    rate, most = _rate(fdr), _most(k)
+    rate, most = _rate(fdr), None if k is None else how_many(k)
     if of not in OF:
         raise UsageError(f"what is compared is counts or shares: received {of!r}.")
     both = [one if isinstance(one, Release) else load(one) for one in (earlier, later)]
@@ -312,12 +312,6 @@ def _rate(fdr: Number) -> float:
             f"the false discovery rate is a share between 0 and 1, such as 0.05: received {fdr!r}."
         )
     return float(rate)
-
-
-def _most(k: int | None) -> int | None:
-    if k is not None and (isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1):
-        raise UsageError(f"k must be a whole number of at least 1: received {k!r}.")
-    return None if k is None else int(k)
 
 
 def _box(axes: Axes, asked: Mapping[str, object]) -> dict[str, Mask]:

@@ -202,7 +202,6 @@ class Reading:
     """What one release says about its items."""
 
     table: TableFacts
-    """The table that is compared."""
     ways: list[Measured]
     """The table's values; and those of items that were measured apart, where there are any."""
     believed: Believed | None
@@ -214,13 +213,11 @@ class Reading:
 def read(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading:
     """The measurements of all items of a release, where contexts have the values of a box."""
     published = axes.published
-    only = selected_table(published)
-    if only is not None:
+    if (only := selected_table(published)) is not None:
         return _selected(axes, only, box)
     if published.method.bounding == POPULAR and published.table("popularity") is not None:
         return _popularity(axes, box)
-    item = next(iter(axes.by_name))
-    table = axes.find([item, *box])
+    table = axes.find([next(iter(axes.by_name)), *box])
     auto = published.auto is not None
     if auto and table is not None and table.name == "items" and not box:
         return _auto(axes, estimator, table)
@@ -231,16 +228,13 @@ def read(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading:
 
 def _selected(axes: Axes, table: TableFacts, box: Mapping[str, Mask]) -> Reading:
     """Of the items that were selected, overall or in one context."""
-    if table.name == "heads" and not _one_each(axes, box):
+    one_each = set(box) == set(axes.contexts) and all(mask.sum() == 1 for mask in box.values())
+    if table.name == "heads" and not one_each:
         raise UsageError(
             "these releases have the top items of each context alone: name one value of "
             f"{' and '.join(axes.contexts)}."
         )
     return Reading(table, [_chosen(axes, table, box)], None, 1)
-
-
-def _one_each(axes: Axes, box: Mapping[str, Mask]) -> bool:
-    return set(box) == set(axes.contexts) and all(mask.sum() == 1 for mask in box.values())
 
 
 def _chosen(axes: Axes, table: TableFacts, box: Mapping[str, Mask]) -> Measured:
@@ -277,11 +271,10 @@ def _popularity(axes: Axes, box: Mapping[str, Mask]) -> Reading:
 def _auto(axes: Axes, estimator: Estimator, table: TableFacts) -> Reading:
     facts = item_facts(axes.published, table, axes.of(table))
     of_items = estimator.items
-    whole = None
-    if of_items is not None:
-        whole = Whole(float(of_items.believed.mean.sum()), of_items.whole)
-    believed = None if of_items is None else of_items.believed
-    return Reading(table, of_auto(facts, whole), believed, 1)
+    if of_items is None:
+        return Reading(table, of_auto(facts, None), None, 1)
+    whole = Whole(float(of_items.believed.mean.sum()), of_items.whole)
+    return Reading(table, of_auto(facts, whole), of_items.believed, 1)
 
 
 def _split(axes: Axes, estimator: Estimator, box: Mapping[str, Mask]) -> Reading:
@@ -301,13 +294,12 @@ def _table(axes: Axes, estimator: Estimator, table: TableFacts, box: Mapping[str
     """Of a table that counts what is asked for, perhaps in several cells of each item."""
     published = axes.published
     _refuse_unlisted(table)
-    contexts = np.ones(1, dtype=np.bool_)
-    if len(table.axes) > 1:
-        contexts = estimator.context_mask(box)
+    several = len(table.axes) > 1
+    contexts = estimator.context_mask(box) if several else np.ones(1, dtype=np.bool_)
     cells = int(contexts.sum())
     of_items = estimator.items
     believed = None if of_items is None else of_items.believed
-    if len(table.axes) > 1 and box:
+    if several and box:
         believed = estimator.in_contexts(contexts)
     step = step_of(axes, table)
     if table.summary is not None:
@@ -318,18 +310,13 @@ def _table(axes: Axes, estimator: Estimator, table: TableFacts, box: Mapping[str
     values = single_counts(published, table, axes.of(table)).reshape(-1, len(contexts))
     sums = values[:, contexts].sum(axis=1)
     law = table.law
-    together, draws = (cells, 1)
-    if isinstance(law, IntervalNoise) and law.blocks > 1:
-        together, draws = 1, cells
-    whole = Whole(float(sums.sum()), law.std(_all_cells(len(sums), cells)))
+    apart = isinstance(law, IntervalNoise) and law.blocks > 1
+    together, draws = (1, cells) if apart else (cells, 1)
+    number = float(len(sums) * cells)  # the weights of the sum over all items in these contexts
+    every = Combination(number, number, float(cells) * len(sums) ** 2)
+    whole = Whole(float(sums.sum()), law.std(every))
     measured = of_table(sums, law, cells=together, draws=draws, sampled=step, whole=whole)
     return Reading(table, [measured], believed, cells)
-
-
-def _all_cells(items: int, contexts: int) -> Combination:
-    """The weights of the sum over all items in some contexts."""
-    number = float(items * contexts)
-    return Combination(number, number, float(contexts) * items**2)
 
 
 def _refuse_unlisted(table: TableFacts) -> None:

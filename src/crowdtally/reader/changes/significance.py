@@ -73,15 +73,8 @@ def discovered(rises: Sequence[Floats], falls: Sequence[Floats], fdr: float) -> 
         chances = stacked.min(axis=0)
         rates = np.minimum(2 * adjusted(chances), 1.0)
         lines = np.flatnonzero(rates <= fdr)
-        parts.append(
-            (
-                lines,
-                np.full(len(lines), rose),
-                np.minimum(2 * chances[lines], 1.0),
-                rates[lines],
-                ways[lines],
-            )
-        )
+        both_sides = np.minimum(2 * chances[lines], 1.0)
+        parts.append((lines, np.full(len(lines), rose), both_sides, rates[lines], ways[lines]))
     return Discovered(*(np.concatenate(both) for both in zip(*parts, strict=True)))
 
 
@@ -143,11 +136,9 @@ class Pair:
         before, after = self.ratio * self.earlier.middle, self.later.middle
         if not changed:  # then both measure the same
             before = after = (before + after) / 2
-        of_earlier = before**2 * (
-            self.earlier.own**2 + self.earlier.shared**2 + self.ratio_error**2
-        )
-        of_later = after**2 * (self.later.own**2 + self.later.shared**2)
-        return np.asarray(of_earlier + of_later, dtype=np.float64)
+        of_earlier = self.earlier.own**2 + self.earlier.shared**2 + self.ratio_error**2
+        of_later = self.later.own**2 + self.later.shared**2
+        return np.asarray(before**2 * of_earlier + after**2 * of_later, dtype=np.float64)
 
     def _means(self, *, changed: bool) -> tuple[Floats, Floats]:
         """The expected counts on which sampling errors depend, rather too large than too small.
@@ -220,6 +211,5 @@ def _ratio(earlier: Measured, later: Measured) -> tuple[float, float]:
             )
         found.append(one)
     before, after = found
-    return after.value / before.value, hypot(
-        before.deviation / before.value, after.deviation / after.value
-    )
+    error = hypot(before.deviation / before.value, after.deviation / after.value)
+    return after.value / before.value, error

@@ -39,7 +39,6 @@ class Noise:
         return value, slope * self.factors, bend * self.factors**2
 
     def take(self, lines: Ints) -> Noise:
-        """Of some lines."""
         return Noise(self.law, self.factors[lines])
 
 
@@ -60,14 +59,10 @@ class Sample:
         power = np.clip(s * self.step, -700, 700)
         rates = self.means / abs(self.step)
         grown = np.expm1(power)
-        return (
-            rates * (grown - power),
-            rates * self.step * grown,
-            rates * self.step**2 * (grown + 1),
-        )
+        value, slope = rates * (grown - power), rates * self.step * grown
+        return value, slope, rates * self.step**2 * (grown + 1)
 
     def take(self, lines: Ints) -> Sample:
-        """Of some lines."""
         return Sample(self.means[lines], self.step)
 
 
@@ -91,7 +86,6 @@ class Errors:
         return value, slope, bend
 
     def take(self, lines: Ints) -> Errors:
-        """Of some lines."""
         return Errors(
             [one.take(lines) for one in self.noises],
             [one.take(lines) for one in self.samples],
@@ -100,7 +94,6 @@ class Errors:
 
     @property
     def deviations(self) -> Floats:
-        """The standard deviation of each."""
         return np.sqrt(self.at(np.zeros_like(self.variances))[2])
 
     def _most(self) -> Floats:

@@ -40,9 +40,8 @@ def remarks(
 
 def _called_back(before: Published, after: Published) -> Iterator[str]:
     for which, one in (("earlier", before), ("later", after)):
-        note = one.withdrawn
-        if note is not None:
-            yield f"The {which} release was {note}."
+        if one.withdrawn is not None:
+            yield f"The {which} release was {one.withdrawn}."
 
 
 def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: str) -> Iterator[str]:
@@ -68,10 +67,9 @@ def _about(published: Published, reading: Reading, pairs: Sequence[Pair], of: st
         )
     elif is_bounded(published):
         counted = what_counts(published, table).words()
-        chance = (
-            "; which of them is chance, and counts as an error" if pairs[0].later.sampled else ""
-        )
-        yield f"Compared are bounded counts: {counted}{chance}. What was left out may differ."
+        if pairs[0].later.sampled:
+            counted += "; which of them is chance, and counts as an error"
+        yield f"Compared are bounded counts: {counted}. What was left out may differ."
     if table.is_chosen:
         yield "Only items that both releases measured by themselves are compared."
     elif np.isnan(pairs[0].earlier.counts + pairs[0].later.counts).any():
@@ -123,9 +121,8 @@ def headline(changes: Any) -> str:
         )
     rose = sum(row.direction == "rose" for row in changes.rows)
     fell = len(changes.rows) - rose
-    first = ""
-    if changes.discovered > len(changes.rows):
-        first = f"; of the {len(changes.rows):,} surest"
+    more = changes.discovered > len(changes.rows)
+    first = f"; of the {len(changes.rows):,} surest" if more else ""
     return (
         f"Of {changes.tested:,} items, {changes.discovered:,} changed in their {what}{first}: "
         f"{rose:,} rose, {fell:,} fell."

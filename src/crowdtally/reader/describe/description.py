@@ -116,11 +116,8 @@ def _belief(published: Published) -> str:
     if half is None:
         return ""
     # Their sum is no limit: it was not there to stop anybody.
-    given = (
-        ", unless what earlier ones said decided how much later ones cost"
-        if published.charged.by_zcdp and published.charged.limit is None
-        else ""
-    )
+    open_ended = published.charged.by_zcdp and published.charged.limit is None
+    given = ", unless what earlier ones said decided how much later ones cost" * open_ended
     return f" By all of them together a belief of 50% can become {half} at most{given}."
 
 
@@ -148,7 +145,6 @@ class Section:
     name: str
     """What programs know it by."""
     title: str
-    """Its heading."""
     lines: tuple[str, ...]
     """Sentences that belong together, in order."""
 
@@ -158,7 +154,6 @@ class Description:
     """A release in plain words; everything comes from its folder."""
 
     published: Published
-    """The release."""
     sections: tuple[Section, ...]
     """What is said of it, in order; sections without a line are left out."""
     withdrawn: WithdrawalNote | None = None

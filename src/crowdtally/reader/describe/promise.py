@@ -39,7 +39,8 @@ def promise_lines(published: Published) -> Iterator[str]:
         f"grow by at most a factor of e^{_power(epsilon)} ≈ {power_of_e(epsilon)}, also for "
         "somebody who knows everything about all others."
     )
-    yield f"A belief that the {person} is in the data, before and at most after: {_moves(epsilon)}."
+    moves = listed([f"{percent(prior)} → {at_most(epsilon, prior)}" for prior in PRIORS])
+    yield f"A belief that the {person} is in the data, before and at most after: {moves}."
     yield (
         f"Between two guesses at what the {person}'s records say, both with the {person} in the "
         f"data, the factor is at most e^{_power(2 * epsilon)} ≈ {power_of_e(2 * epsilon)}: 50% "
@@ -64,8 +65,9 @@ def remark_lines(published: Published) -> Iterator[str]:
         f"{first}: for somebody who had any suspicion at all, that is hardly more than no promise."
     )
     if epsilon <= WRITTEN:
+        outside = " outside the exception above" if published.guarantee.delta else ""
         yield (
-            f"What is left: no outcome{_outside(published)} is proof, and a belief that starts at "
+            f"What is left: no outcome{outside} is proof, and a belief that starts at "
             f"one in {power_of_e(epsilon, 10)} stays below 10%."
         )
     yield (
@@ -74,17 +76,9 @@ def remark_lines(published: Published) -> Iterator[str]:
     )
 
 
-def _outside(published: Published) -> str:
-    return " outside the exception above" if published.guarantee.delta else ""
-
-
 def _power(epsilon: Fraction) -> str:
     text = show(epsilon)
     return text if text.isdigit() else f"({text})"
-
-
-def _moves(epsilon: Fraction) -> str:
-    return listed([f"{percent(prior)} → {at_most(epsilon, prior)}" for prior in PRIORS])
 
 
 def at_most(epsilon: Fraction, prior: Fraction) -> str:
@@ -213,12 +207,10 @@ def _left_out(published: Published) -> Iterator[str]:
     cut = users and published.method.bounding not in (DISTINCT, AUTO)
     bounded = " How many records bounding left out is not told either." if cut else ""
     where = f" with values outside the lists{without}"
-    found = published.domain.discovered
+    found, lists = published.domain.discovered, published.domain.lists
     if found:
-        value = "a value" if published.domain.lists[1:] else "an item"
-        outside = (
-            "" if len(found) == len(published.domain.lists) else " with values outside the lists,"
-        )
+        value = "a value" if lists[1:] else "an item"
+        outside = "" if len(found) == len(lists) else " with values outside the lists,"
         where = f"{outside} without a user or {value}"
     yield (
         f"How near a number is to the truth about {counts(published)}, beyond its noise. Rows"

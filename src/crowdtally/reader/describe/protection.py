@@ -130,9 +130,7 @@ def _bounding(published: Published) -> Iterator[str]:
 def _scaled(published: Published) -> Iterator[str]:
     """What ``auto`` bounded, and where it had to bound nobody."""
     person, tables = who(published), published.tables
-    free = [
-        repr(table.name) for table in tables if table.kind is not SIZES and bounds_nobody(table.law)
-    ]
+    free = [repr(one.name) for one in tables if one.kind is not SIZES and bounds_nobody(one.law)]
     lengths = _lengths(published)
     scaled = [
         f"{table.name!r} to {_exactly(table.sensitivity * table.law.unit)}"
@@ -213,12 +211,11 @@ def _choice(published: Published) -> Iterator[str]:
 def _noise(published: Published, table: TableFacts) -> str:
     person, unit = who(published), table.law.unit
     most = table.sensitivity * unit
-    part = {"none": "count", "dyadic": "node", "haar": "coefficient", "sketch": "bucket"}
-    each = part[table.transform.kind]
+    parts = {"none": "count", "dyadic": "node", "haar": "coefficient", "sketch": "bucket"}
+    each = parts[table.transform.kind]
     level = f"{float(table.interval_level):.3%}".replace(".000", "")
-    reach = f"lies within ±{amount(table.interval_half_width)}"
-    if not table.interval_half_width:
-        reach = "is 0"
+    half = table.interval_half_width
+    reach = f"lies within ±{amount(half)}" if half else "is 0"
     changes = f"{_exactly(most)} in all, over all {each}s together"
     if table.law.kind == GaussianNoise.kind:
         distance = sqrt(table.sensitivity_squared) * float(unit)

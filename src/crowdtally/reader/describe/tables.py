@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -43,118 +43,56 @@ from crowdtally.reader.describe.words import amount, code, examples, listed, num
 
 # What the tables of ``auto`` and of top items hold, in words.
 
+_WORDS = {
+    SIZES.name: "how many users have how many {counted}: 1, 2 to 3, 4 to 7 and so on, in {bins}, "
+    "the last one open",
+    PILOT.name: "a first, rough look at {items}, from rows scaled to a sum of 1",
+    CROWD.name: "users of {items} that very many have, by the table 'pilot'",
+    ZOOM.name: "{items} with much of the estimated total, measured once more in rows of their own",
+    BINS.name: "totals of {groups} of items of about equal weight, the most popular items first",
+    HEAD.name: "users of {items}, {chosen}",
+    HEADS.name: "users of {each} in each of {contexts}, selected privately",
+    SPLIT_HEAD.name: "users of {each}, chosen by their estimates, in each of {contexts}",
+    CONTEXTS.name: "the total of each of {contexts}, from rows scaled down",
+    TASTES.name: "how far users of each of {contexts} like {features} of the items more or less "
+    "than all users do",
+    HEAD_ROWS.name: "{each}, chosen by their estimates, in each of {contexts}, from rows scaled to "
+    "a sum of 1 within them",
+}
+_AGAIN = (
+    "the cells of {refines!r} with half of its noise, which was refined and not drawn anew: both "
+    "tables together cost the ε of this one"
+)
+_MEAN = (
+    "the mean of {refines!r} and of a second look at its cells: both tables together cost the ρ of "
+    "this one"
+)
+
 
 def step_table(published: Published, table: TableFacts) -> str | None:
     """What the rows of a table are; None for a table that is no step's."""
     words = _WORDS.get(table.name)
-    return None if words is None else words(published, table)
-
-
-def _sizes(published: Published, table: TableFacts) -> str:
-    what = "different items" if published.counted == "users" else "records"
-    return (
-        f"how many users have how many {what}: 1, 2 to 3, 4 to 7 and so on, in "
-        f"{several(table.cells, 'bin')}, the last one open"
+    if table.name in (TASTES_AGAIN.name, HEAD_ROWS_AGAIN.name):
+        words = _MEAN if table.law.kind == GaussianNoise.kind else _AGAIN
+    if words is None:
+        return None
+    lists = published.domain.contexts
+    combinations = prod(one.length for one in lists)
+    each = table.cells // combinations
+    kind = "combinations" if len(lists) > 1 else "values"
+    names = listed([repr(one.name) for one in lists]) if lists else ""
+    return words.format(
+        counted="different items" if published.counted == "users" else "records",
+        bins=several(table.cells, "bin"),
+        items=several(table.cells, "item"),
+        groups=several(table.cells, "group"),
+        chosen="selected privately" if published.auto is None else "chosen by their estimates",
+        each=several(each, "item"),
+        features=several(each - 1, "feature"),  # the last row counts users
+        contexts=f"{number(combinations)} {kind} of {names}",
+        refines=table.kind.refines,
     )
 
-
-def _pilot(published: Published, table: TableFacts) -> str:
-    return f"a first, rough look at {several(table.cells, 'item')}, from rows scaled to a sum of 1"
-
-
-def _crowd(published: Published, table: TableFacts) -> str:
-    return f"users of {several(table.cells, 'item')} that very many have, by the table 'pilot'"
-
-
-def _zoom(published: Published, table: TableFacts) -> str:
-    return (
-        f"{several(table.cells, 'item')} with much of the estimated total, measured once more in "
-        "rows of their own"
-    )
-
-
-def _bins(published: Published, table: TableFacts) -> str:
-    return (
-        f"totals of {several(table.cells, 'group')} of items of about equal weight, the most "
-        "popular items first"
-    )
-
-
-def _head(published: Published, table: TableFacts) -> str:
-    how = "selected privately" if published.auto is None else "chosen by their estimates"
-    return f"users of {several(table.cells, 'item')}, {how}"
-
-
-def _heads(published: Published, table: TableFacts) -> str:
-    each = table.cells // _combinations(published)
-    return f"users of {several(each, 'item')} in each of {_contexts(published)}, selected privately"
-
-
-def _split_head(published: Published, table: TableFacts) -> str:
-    items = table.cells // _combinations(published)
-    return (
-        f"users of {several(items, 'item')}, chosen by their estimates, in each of "
-        f"{_contexts(published)}"
-    )
-
-
-def _totals(published: Published, table: TableFacts) -> str:
-    return f"the total of each of {_contexts(published)}, from rows scaled down"
-
-
-def _tastes(published: Published, table: TableFacts) -> str:
-    features = table.cells // _combinations(published) - 1  # the last row counts users
-    return (
-        f"how far users of each of {_contexts(published)} like {several(features, 'feature')} of "
-        "the items more or less than all users do"
-    )
-
-
-def _head_rows(published: Published, table: TableFacts) -> str:
-    items = table.cells // _combinations(published)
-    return (
-        f"{several(items, 'item')}, chosen by their estimates, in each of {_contexts(published)}, "
-        "from rows scaled to a sum of 1 within them"
-    )
-
-
-def _again(published: Published, table: TableFacts) -> str:
-    if table.law.kind == GaussianNoise.kind:
-        return (
-            f"the mean of {table.kind.refines!r} and of a second look at its cells: both tables "
-            "together cost the ρ of this one"
-        )
-    return (
-        f"the cells of {table.kind.refines!r} with half of its noise, which was refined and not "
-        "drawn anew: both tables together cost the ε of this one"
-    )
-
-
-def _combinations(published: Published) -> int:
-    return prod(one.length for one in published.domain.contexts)
-
-
-def _contexts(published: Published) -> str:
-    names = listed([repr(one.name) for one in published.domain.contexts])
-    several_lists = "combinations" if len(published.domain.contexts) > 1 else "values"
-    return f"{number(_combinations(published))} {several_lists} of {names}"
-
-
-_WORDS: dict[str, Callable[[Published, TableFacts], str]] = {
-    SIZES.name: _sizes,
-    PILOT.name: _pilot,
-    CROWD.name: _crowd,
-    ZOOM.name: _zoom,
-    BINS.name: _bins,
-    HEAD.name: _head,
-    HEADS.name: _heads,
-    SPLIT_HEAD.name: _split_head,
-    CONTEXTS.name: _totals,
-    TASTES.name: _tastes,
-    TASTES_AGAIN.name: _again,
-    HEAD_ROWS.name: _head_rows,
-    HEAD_ROWS_AGAIN.name: _again,
-}
 
 # What is counted: the first part of a description.
 
@@ -171,7 +109,8 @@ def what_lines(published: Published) -> Iterator[str]:
     yield subject_line(published)
     yield from declared_lines(published)
     yield from table_lines(published)
-    yield from _other(published)
+    if (other := published.metadata.get("other")) is not None:
+        yield f"Beside it: a {other['counts']}, {number(int(other['count']))}."
     dataset = published.charged.dataset
     named = f" of the dataset {dataset!r}" if dataset is not None else ""
     yield f"It is the release {published.id}{named}, begun at {published.metadata['created']}."
@@ -180,12 +119,17 @@ def what_lines(published: Published) -> Iterator[str]:
 def table_lines(published: Published) -> Iterator[str]:
     """What each table holds."""
     for table in published.tables:
-        yield _table(published, table)
+        summary = "" if table.summary is None else f" {_summary(table, table.summary)}"
+        yield f"Table {table.name!r} ({table.file}): {_cells(published, table)}.{summary}"
 
 
 def declared_lines(published: Published) -> Iterator[str]:
     """How rows became records."""
-    yield from _declared(published.records, published.method.record_id)
+    records, record_id = published.records, published.method.record_id
+    yield from _computed(records)
+    yield from _selected(records)
+    if record_id is not None:
+        yield f"One user's records were told apart by the column {record_id!r}."
 
 
 def subject_line(published: Published) -> str:
@@ -236,13 +180,6 @@ def _sized(one: PublicList) -> str:
     return f"a public list of {several(one.length, 'value')}{examples(one.values)}"
 
 
-def _declared(records: RecordFacts, record_id: str | None) -> Iterator[str]:
-    yield from _computed(records)
-    yield from _selected(records)
-    if record_id is not None:
-        yield f"One user's records were told apart by the column {record_id!r}."
-
-
 def _computed(records: RecordFacts) -> Iterator[str]:
     expressions = {name: how for name, how in records.contexts.items() if how is not None}
     if records.item is not None and records.item_expression is not None:
@@ -267,12 +204,6 @@ def _selected(records: RecordFacts) -> Iterator[str]:
         )
 
 
-def _table(published: Published, table: TableFacts) -> str:
-    head = f"Table {table.name!r} ({table.file}): {_cells(published, table)}"
-    summary = "" if table.summary is None else f" {_summary(table, table.summary)}"
-    return f"{head}.{summary}"
-
-
 def _cells(published: Published, table: TableFacts) -> str:
     """What its rows are, and how many."""
     counted = table.kind.counts(counts(published))
@@ -294,8 +225,10 @@ def _cells(published: Published, table: TableFacts) -> str:
         return f"{counted} by {over} ({several(cells, 'cell')}), {_transformed(table)}"
     if table.kind is EDGES or len(table.axes) > 1:
         sizes = " × ".join(number(one.length) for one in published.domain.lists)
-        return f"{counted} for every combination of {over}, {sizes} = {_cell_count(table)}"
-    return f"{counted} for every {over}, {_cell_count(table)}"
+        return (
+            f"{counted} for every combination of {over}, {sizes} = {several(table.cells, 'cell')}"
+        )
+    return f"{counted} for every {over}, {several(table.cells, 'cell')}"
 
 
 def _found_cells(table: TableFacts) -> str:
@@ -307,10 +240,6 @@ def _found_cells(table: TableFacts) -> str:
         f"users of each of {what}: those with a noisy number of at least "
         f"{number(table.discovery_threshold or 0)}"
     )
-
-
-def _cell_count(table: TableFacts) -> str:
-    return several(table.cells, "cell")
 
 
 def _transformed(table: TableFacts) -> str:
@@ -351,12 +280,6 @@ def _summary(table: TableFacts, summary: SummaryFacts) -> str:
         f"{'is' if summary.published_cells == 1 else 'are'} published{how}. Which rows these are "
         "was decided by noisy counts, never by the true ones."
     )
-
-
-def _other(published: Published) -> Iterator[str]:
-    other = published.metadata.get("other")
-    if other is not None:
-        yield f"Beside it: a {other['counts']}, {number(int(other['count']))}."
 
 
 # What ``auto`` did, step by step, and what an estimate from it assumes.

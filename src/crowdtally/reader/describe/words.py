@@ -33,9 +33,8 @@ def amount(value: float) -> str:
     >>> amount(13), amount(6.272154), amount(1250000.5)
     ('13', '6.27', '1,250,000')
     """
-    if value == int(value) or abs(value) >= 1000:
-        return number(int(value))
-    return f"{value:.3g}"
+    whole = value == int(value) or abs(value) >= 1000
+    return number(int(value)) if whole else f"{value:.3g}"
 
 
 def several(count: int, one: str, many: str | None = None) -> str:
@@ -110,12 +109,10 @@ def _clipped(value: Any) -> str:
 
 # Whose data it is, and what is protected together.
 
-_WHO = {"user": "user"}
-
 
 def who(published: Published) -> str:
     """Who is protected, in a word."""
-    return _WHO.get(published.guarantee.unit, "person")
+    return "user" if published.guarantee.unit == "user" else "person"
 
 
 def whom_lines(published: Published) -> Iterator[str]:
@@ -130,9 +127,7 @@ def of_several(published: Published) -> str:
     if promised.rho is not None:
         unknown = ", and more than k times δ" if published.domain.is_discovered else ""
         return f"k² times ρ{unknown}"
-    if promised.delta:
-        return "k times ε, and k·e^((k−1)ε) times δ"
-    return "k times ε"
+    return "k times ε, and k·e^((k−1)ε) times δ" if promised.delta else "k times ε"
 
 
 def statement(published: Published) -> str:
@@ -149,44 +144,31 @@ def statement(published: Published) -> str:
     )
 
 
+_ALONE = "Somebody with several ids is several users, each protected for itself: k ids, {several}."
+_UNITS = {
+    "user": "Users. Rows {alike} {columns} are one user's, and all of them are protected together. "
+    f"{_ALONE}",
+    "same-person": "Persons. A table of the curator's says which values of {columns} are one "
+    "person's ids, and all records of a person, under all of them, are protected together. The "
+    "release does not show that table: it is as good as whoever made it.",
+    "bounded-elsewhere": "Persons, with all of their rows together. No column says whose a row is. "
+    "{statement} Whoever has k times as many rows has {several}.",
+    "row": "Persons, each of them one row. Whoever has several rows is protected for each of them "
+    "alone: k rows, {several}.",
+    "person": "Persons. A row stands for as many of them as its weight {column!r} says, and one "
+    "person of them is protected. Whoever is in several rows is protected for each of them alone.",
+}
+
+
 def _unit(published: Published) -> str:
     promised, records = published.guarantee, published.records
     columns = [repr(name) for name in records.user] if records else [repr(promised.column)]
-    several = of_several(published)
-    alone = "Somebody with several ids is several users, each protected for itself"
-    many = f"{alone}: k ids, {several}"
-    match promised.unit:
-        case "user" if len(columns) > 1:
-            return (
-                f"Users. Rows that agree in {listed(columns)} are one user's, and all of "
-                f"them are protected together. {many}."
-            )
-        case "user":
-            return (
-                f"Users. Rows with one value of {listed(columns)} are one user's, and all of "
-                f"them are protected together. {many}."
-            )
-        case "same-person":
-            return (
-                f"Persons. A table of the curator's says which values of {listed(columns)} "
-                "are one person's ids, and all records of a person, under all of them, are "
-                "protected together. The release does not show that table: it is as good as "
-                "whoever made it."
-            )
-        case "bounded-elsewhere":
-            return (
-                "Persons, with all of their rows together. No column says whose a row is. "
-                f"{statement(published)} Whoever has k times as many rows has {several}."
-            )
-        case "row":
-            return (
-                "Persons, each of them one row. Whoever has several rows is protected for "
-                f"each of them alone: k rows, {several}."
-            )
-        case "person":
-            return (
-                f"Persons. A row stands for as many of them as its weight {promised.column!r} "
-                "says, and one person of them is protected. Whoever is in several rows is "
-                "protected for each of them alone."
-            )
-    return f"Units of the kind {promised.unit!r}."
+    if promised.unit not in _UNITS:
+        return f"Units of the kind {promised.unit!r}."
+    return _UNITS[promised.unit].format(
+        alike="that agree in" if len(columns) > 1 else "with one value of",
+        columns=listed(columns) if columns else "",
+        several=of_several(published),
+        statement=statement(published),
+        column=promised.column,
+    )

@@ -80,9 +80,8 @@ class Believed:
         mean = float(self.mean[picked].sum())
         if number == 1:
             place = int(np.argmax(mask))
-            return Total(
-                mean, float(self.deviation[place]), float(self.low[place]), float(self.high[place])
-            )
+            ends = float(self.low[place]), float(self.high[place])
+            return Total(mean, float(self.deviation[place]), *ends)
         squares = np.square(self.own[picked])
         shared = 0.0
         if self.deviation is not self.own:
@@ -94,8 +93,7 @@ class Believed:
         theirs = float(squares.sum())
         every = theirs if number == len(self) else float(np.square(self.own).sum())
         left = theirs * max(1 - theirs / every, 0.0) if every > 0 else 0.0
-        error = hypot(sqrt(left), (1 - part) * shared, learned)
-        return Total.normal(mean, error, level)
+        return Total.normal(mean, hypot(sqrt(left), (1 - part) * shared, learned), level)
 
 
 @dataclass(frozen=True)
@@ -103,7 +101,6 @@ class Total:
     """What is believed of one sum."""
 
     mean: float
-    """The sum."""
     error: float
     """Its standard deviation."""
     low: float
@@ -132,9 +129,8 @@ def together(parts: Sequence[Believed], level: Fraction) -> Believed:
         return parts[0]
     mean = np.sum([part.mean for part in parts], axis=0)
     own = np.sqrt(np.sum([part.own**2 for part in parts], axis=0))
-    shared = np.sum(
-        [np.sqrt(np.maximum(part.deviation**2 - part.own**2, 0.0)) for part in parts], axis=0
-    )
+    beyond = [np.maximum(part.deviation**2 - part.own**2, 0.0) for part in parts]
+    shared = np.sum(np.sqrt(beyond), axis=0)
     deviation = np.hypot(own, shared)
     reach = deviations(level) * deviation
     return Believed(mean, mean, np.maximum(mean - reach, 0.0), mean + reach, deviation, own)
@@ -155,7 +151,6 @@ class Estimate:
     """An answer from a release."""
 
     value: float
-    """The estimate."""
     standard_error: float
     """How far it typically is from what it is unbiased for."""
     unbiased_for: str
@@ -176,7 +171,6 @@ class Sampled:
     keeping: Keeping
     """The rule, with the threshold that the reader's values use: τ or τ_S."""
     law: NoiseLaw
-    """The noise on the cells."""
     tree: bool = False
     """Whether nodes below a dropped node were dropped too."""
     what: str = "counts"
@@ -310,8 +304,7 @@ def sketch_sum(buckets: ArrayLike, cells: NDArray[Any], sketching: Sketching) ->
         weights = np.bincount(bucket, weights=sign, minlength=sketching.buckets)
         estimates.append(float(weights @ table[row]))
         variances.append(float((weights**2).sum() * (table[row] ** 2).mean()))
-    error = sqrt(sum(variances)) / sketching.rows
-    return Estimate(float(np.mean(estimates)), error, _WORDS)
+    return Estimate(float(np.mean(estimates)), sqrt(sum(variances)) / sketching.rows, _WORDS)
 
 
 _WORDS = (

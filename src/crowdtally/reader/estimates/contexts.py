@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -131,22 +132,18 @@ def auto_contexts(axes: Axes, items: Believed) -> AutoContexts | None:
 
 
 def _tastes(published: Published) -> Tastes | None:
-    """What users of each context like; the last row of the table is what every user adds."""
     table = _finest(published, "tastes")
-    if table is None:
-        return None
-    profile = Profile.from_dict(table.more)
-    values = counts(published, table).reshape(profile.size + 1, -1)
+    return None if table is None else tastes_of(table.more, counts(published, table), table.law)
+
+
+def tastes_of(facts: Mapping[str, Any], noisy: Floats, law: NoiseLaw) -> Tastes:
+    """What users of each context like; the last row of the table is what every user adds."""
+    profile = Profile.from_dict(facts)
+    values = noisy.reshape(profile.size + 1, -1)
     return Tastes(
-        profile.shares,
-        values[:-1],
-        values[-1],
-        profile.means / FINE,
-        profile.weights / WEIGHT,
-        BETA / WEIGHT,
-        table.law.std(),
-        squares_of(table.law),
-    )
+        profile.shares, values[:-1], values[-1], profile.means / FINE, profile.weights / WEIGHT,
+        BETA / WEIGHT, law.std(), squares_of(law),
+    )  # fmt: skip
 
 
 def _finest(published: Published, name: str) -> TableFacts | None:

@@ -20,7 +20,7 @@ from crowdtally.inference.rows import read_sizes
 from crowdtally.laws.base import Combination, NoiseLaw
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.laws.laplace import DiscreteLaplace
-from crowdtally.reader.axes import Axes
+from crowdtally.reader.axes import Axes, cells_of
 from crowdtally.reader.estimates import cache
 from crowdtally.reader.estimates.cell_sums import (
     BOUNDED,
@@ -48,8 +48,6 @@ from crowdtally.reader.estimates.facts import (
 _ONE_SAMPLE = ("sra", "hpa", "declared")
 """Rules that keep records, or drop them, the same ones for items and for items in contexts."""
 _SOME_NOISE = 1e-6
-
-
 NOISE = "the noise only"
 """What an interval covers that says nothing but how large the noise may be."""
 _HEAVY = " Items that a few very active users make large can be farther off."
@@ -135,7 +133,6 @@ class OfItems:
     believed: Believed
     """One for each cell, in the order of the lists."""
     covers: str
-    """What the intervals cover."""
     in_order: bool
     """Whether one table says all: then the noisy counts have the same order."""
     whole: float
@@ -160,7 +157,6 @@ class Crowd:
     level: Fraction
     """Of their noise intervals."""
     table: TableFacts
-    """The table that has them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +164,9 @@ class Estimator:
     """The estimates of a release. All of it follows from the release alone."""
 
     axes: Axes
-    """The release and its lists."""
 
     @property
     def published(self) -> Published:
-        """The release."""
         return self.axes.published
 
     @cached_property
@@ -277,11 +271,10 @@ class Estimator:
         items, edges = self.published.table("items"), self.published.table("edges")
         if items is None or edges is None or not same_records(self.published, items, edges):
             return None
-        found = [
-            single_counts(self.published, table, self.axes.of(table)) for table in (items, edges)
-        ]
-        by_context = found[1].reshape(len(found[0]), -1)
-        return consistent_items(found[0], items.law.std() ** 2, by_context, edges.law.std() ** 2)
+        found = single_counts(self.published, items, self.axes.of(items))
+        by_context = single_counts(self.published, edges, self.axes.of(edges))
+        by_context = by_context.reshape(len(found), -1)
+        return consistent_items(found, items.law.std() ** 2, by_context, edges.law.std() ** 2)
 
     @cached_property
     def _edges(self) -> InContexts | Believed | None:
@@ -297,9 +290,7 @@ class Estimator:
     @cached_property
     def contexts(self) -> AutoContexts | None:
         """Of items in contexts, where ``auto`` measured what contexts say of their own."""
-        if self.items is None:
-            return None
-        return auto_contexts(self.axes, self.items.believed)
+        return None if self.items is None else auto_contexts(self.axes, self.items.believed)
 
     def in_contexts(self, mask: Mask) -> Believed | None:
         """Of every item, summed over the contexts of a mask; None where none can be given."""
@@ -349,11 +340,7 @@ class Estimator:
 
     def context_mask(self, box: Mapping[str, Mask]) -> Mask:
         """Which combinations of contexts a box means, as one long mask."""
-        mask = np.ones(1, dtype=np.bool_)
-        for axis in self.axes.contexts.values():
-            own = box.get(axis.name, np.ones(len(axis), dtype=np.bool_))
-            mask = np.logical_and.outer(mask, own).ravel()
-        return mask
+        return cells_of(box, self.axes.contexts.values())
 
 
 def _believed(found: ItemEstimates) -> Believed:
@@ -363,11 +350,8 @@ def _believed(found: ItemEstimates) -> Believed:
 def _columns(found: Believed, mask: Mask) -> Believed:
     """The sums over some contexts of estimates of all cells, items slowest."""
     picked = np.flatnonzero(mask)
-    parts = [
-        Believed(*(part.reshape(-1, len(mask))[:, place] for part in found.parts()))
-        for place in picked
-    ]
-    return together(parts, LEVEL)
+    grids = [part.reshape(-1, len(mask)) for part in found.parts()]
+    return together([Believed(*(grid[:, place] for grid in grids)) for place in picked], LEVEL)
 
 
 def _like(law: NoiseLaw, variance: float) -> NoiseLaw:

@@ -92,12 +92,8 @@ def item_facts(published: Published, table: TableFacts, lists: Sequence[AxisLook
 def table_facts(published: Published, table: TableFacts, lists: Sequence[AxisLookup]) -> ItemFacts:
     """What one table says about its cells."""
     if table.summary is not None:
-        kept = Summary(
-            places(published, table, lists),
-            counts(published, table),
-            table.law,
-            table.summary.keeping,
-        )
+        where, values = places(published, table, lists), counts(published, table)
+        kept = Summary(where, values, table.law, table.summary.keeping)
         return ItemFacts(table.cells, summary=kept)
     noisy = single_counts(published, table, lists)
     exact = isinstance(table.law, IntervalNoise)
@@ -124,14 +120,17 @@ def _with_steps(
         theta = number(auto, name, "theta")
         return Chosen(places(published, table, lists), counts(published, table), table.law, theta)
 
-    sizes, bins = published.table("sizes"), published.table("bins")
+    sizes, bins, binned = published.table("sizes"), published.table("bins"), None
+    if bins is not None:
+        cap = number(auto, bins.name, "cap") or 1
+        binned = Binned(groups(bins), counts(published, bins), bins.law, cap)
     return ItemFacts(
         found.size,
         found.table,
         None if sizes is None else Noisy(counts(published, sizes), sizes.law),
         chosen("crowd"),
         chosen("zoom"),
-        None if bins is None else _binned(published, bins, auto),
+        binned,
         chosen("head") or _summed_head(published, lists),
         found.summary,
         auto.repeats,
@@ -139,11 +138,6 @@ def _with_steps(
         exact=found.exact,
         norm=found.norm,
     )
-
-
-def _binned(published: Published, table: TableFacts, auto: AutoFacts) -> Binned:
-    cap = number(auto, table.name, "cap") or 1
-    return Binned(groups(table), counts(published, table), table.law, cap)
 
 
 def _summed_head(published: Published, lists: Sequence[AxisLookup]) -> Chosen | None:

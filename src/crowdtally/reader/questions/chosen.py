@@ -63,12 +63,6 @@ def _spelled(item: AxisLookup, value: object) -> Value:
     """As :meth:`AxisLookup.spelled`, without writing out a list of millions."""
     if isinstance(value, str) and item.axis.kind == "integer":
         digits = value.removeprefix("-")
-        if (
-            digits.isascii()
-            and digits.isdecimal()
-            and len(digits) < 20
-            and str(int(value)) == value
-        ):
-            return int(value)
-        return value
+        is_number = digits.isascii() and digits.isdecimal() and len(digits) < 20
+        return int(value) if is_number and str(int(value)) == value else value
     return item.spelled(value)

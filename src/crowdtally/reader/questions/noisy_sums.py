@@ -84,8 +84,7 @@ class Summed:
 
     def at_each(self, axis: int) -> Summed:
         """The same without one axis: a question for each of its values."""
-        parts = self.parts[:axis] + self.parts[axis + 1 :]
-        return Summed(parts, self.items - (axis < self.items))
+        return Summed(self.parts[:axis] + self.parts[axis + 1 :], self.items - (axis < self.items))
 
     @property
     def unweighted(self) -> bool:
@@ -129,8 +128,7 @@ def summed(table: TableFacts, axes: Sequence[AxisLookup], box: Box) -> Summed:
 
 def leaves(axis: AxisLookup) -> Weights:
     """The rows of a tree that are single values of an ordered axis."""
-    tree = DyadicAxis(len(axis))
-    return Weights(_names(axis, np.arange(len(axis)) + tree.leaves - 1))
+    return Weights(_names(axis, np.arange(len(axis)) + DyadicAxis(len(axis)).leaves - 1))
 
 
 def _values(axis: AxisLookup, mask: Mask | None) -> Parts:
@@ -161,9 +159,7 @@ def _along(
     tree = DyadicAxis(len(axis))
     runs = _runs(np.ones(len(axis), dtype=np.bool_) if mask is None else mask)
     parts = how(axis, [(low, tree.leaves if high == len(axis) else high) for low, high in runs])
-    if not dense:
-        return parts
-    return min(parts, how(axis, runs), key=lambda one: one.squares)
+    return min(parts, how(axis, runs), key=lambda one: one.squares) if dense else parts
 
 
 def _runs(mask: Mask) -> list[tuple[int, int]]:
@@ -296,8 +292,7 @@ def _from_all(
 ) -> Answer:
     """From a table of which every listed cell, node or coefficient was published."""
     law = table.law
-    words = _dense_words(table, published)
-    estimate = Estimate(value, law.std(of), words)
+    estimate = Estimate(value, law.std(of), _dense_words(table, published))
     if not all(question.unweighted for question in questions):
         return Answer(estimate)
     return Answer(estimate, as_counts(law.reach(table.interval_level, of), law.unit))
@@ -326,18 +321,15 @@ def _dense_words(table: TableFacts, published: Published) -> str:
         return _DISCOVERED.format(cells="cells" if table.axes[1:] else "items")
     if table.law.per_cell:
         return ALL_USERS
-    if published.auto is not None:
-        return _SCALED
-    return Sampled.of(table).unbiased_for()
+    return _SCALED if published.auto is not None else Sampled.of(table).unbiased_for()
 
 
 def _from_summary(
     table: TableFacts, path: Path, questions: Sequence[Summed], of: Combination
 ) -> Answer:
     """From a table of which some cells were left out."""
-    found = [tables.weighed(path, question.rows) for question in questions]
-    counts = np.concatenate([counts for counts, _, _ in found])
-    weights = np.concatenate([weights for _, weights, _ in found])
+    found = [tables.weighed(path, question.rows)[:2] for question in questions]
+    counts, weights = map(np.concatenate, zip(*found, strict=True))
     return Answer(weighted_sum(in_units(table, counts), weights, of, Sampled.of(table)))
 
 
@@ -360,11 +352,8 @@ def _from_sketch(
     numbers = np.concatenate([_numbers(box, lists, size) for box in found])
     buckets = in_units(table, tables.column(path, "count"))
     sum_, unit = sketch_sum(buckets, numbers, sketching), table.law.unit
-    return Answer(
-        Estimate(
-            as_counts(sum_.value, unit), as_counts(sum_.standard_error, unit), sum_.unbiased_for
-        )
-    )
+    value, error = as_counts(sum_.value, unit), as_counts(sum_.standard_error, unit)
+    return Answer(Estimate(value, error, sum_.unbiased_for))
 
 
 def _numbers(box: Box, lists: Sequence[AxisLookup], size: int) -> NDArray[Any]:

@@ -61,7 +61,6 @@ class Partners:
     """What a release says of one item together with every other."""
 
     axes: Axes
-    """The release."""
     table: TableFacts
     """Its table of pairs."""
     place: int
@@ -276,12 +275,8 @@ _SHOWN = 4
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked for."""
-
     k: object = 10
-    """How many."""
     by: object = POPULAR
-    """What the list goes by."""
     contexts: Mapping[str, object] = field(default_factory=dict)
     """The value, or values, of each context that is named."""
     without: object = ()
@@ -305,8 +300,7 @@ def recommend(axes: Axes, estimator: Estimator, wanted: Wanted) -> Recommendatio
             "what is special follows from estimates: leave out --raw (in Python raw=True), or ask "
             "--by popular."
         )
-    item = item_axis(axes)
-    without = np.unique(places_of_items(item, several(wanted.without)))
+    without = np.unique(places_of_items(item_axis(axes), several(wanted.without)))
     if wanted.like is not None:
         return _beside(axes, estimator, wanted, k, without)
     box = chosen_contexts(axes, wanted.contexts)

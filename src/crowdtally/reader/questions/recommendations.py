@@ -209,7 +209,6 @@ class Recommendations(AnswerList[Recommendation]):
 
     @classmethod
     def row_type(cls) -> type[Recommendation]:
-        """The dataclass of its rows."""
         return Recommendation
 
     @property
@@ -219,8 +218,7 @@ class Recommendations(AnswerList[Recommendation]):
         floor_words = self.floor_words if shows_noise and self.by == POPULAR else ""
         what_counts = self.what_counts if shows_noise else ""
         estimate_words = self.estimate_words if self.rows else ""
-        told = (*self.remarks, estimate_words, floor_words, what_counts)
-        return [one for one in told if one]
+        return [one for one in (*self.remarks, estimate_words, floor_words, what_counts) if one]
 
     def __repr__(self) -> str:
         return list_line(self.rows, self.by, self.where, self.counted)

@@ -50,8 +50,6 @@ _OF_A_KIND = (
 
 @dataclass(frozen=True, eq=False)
 class Lifted:
-    """Lifts of some items."""
-
     places: Ints
     """The items' places in the list."""
     lifts: FoundLifts
@@ -83,18 +81,13 @@ def with_lifts(
 ) -> Recommendations:
     """The list of some items, each with its lift beside what is known of its count."""
     lifts, rows = found.lifts, list[Recommendation]()
-    for rank, (line, at, chance) in enumerate(
-        zip(beside.rows, wanted.tolist(), chances.tolist(), strict=True), start=1
-    ):
+    for line, at, chance in zip(beside.rows, wanted.tolist(), chances.tolist(), strict=True):
         lift = float(lifts.mean[at]), float(lifts.low[at]), float(lifts.high[at])
-        told = float(lifts.above[at]), chance
-        measured = bool(found.measured[at])
-        rows.append(Recommendation.of(line, lift, told, rank=rank, measured=measured))
+        told, measured = (float(lifts.above[at]), chance), bool(found.measured[at])
+        rows.append(Recommendation.of(line, lift, told, rank=len(rows) + 1, measured=measured))
     if rows and not all(row.measured for row in rows):
         remarks = (*remarks, _OF_A_KIND)
-    return replace(
-        recommendations(beside, SPECIAL, remarks), rows=tuple(rows)
-    )  # fmt: skip
+    return replace(recommendations(beside, SPECIAL, remarks), rows=tuple(rows))
 
 
 def recommendations(beside: TopList, by: str, remarks: tuple[str, ...] = ()) -> Recommendations:
@@ -113,7 +106,6 @@ class _There:
     axes: Axes
     estimator: Estimator
     of_items: OfItems
-    """The estimates of items overall."""
     box: Mapping[str, Mask]
     """Values of contexts."""
     inside: Mask

@@ -17,7 +17,7 @@ from crowdtally.laws.base import Combination, as_counts
 from crowdtally.laws.interval import IntervalNoise
 from crowdtally.reader.answers.answer import AnswerTable, as_json
 from crowdtally.reader.answers.columns import Column, Labels, columns_of
-from crowdtally.reader.axes import Axes, AxisLookup, Mask, column
+from crowdtally.reader.axes import Axes, AxisLookup, cells_of, column
 from crowdtally.reader.conditions import (
     Among,
     Box,
@@ -47,9 +47,7 @@ class BelievedSum:
     """What is believed of a sum, and what its interval covers."""
 
     total: Total
-    """The sum."""
     covers: str
-    """What its interval covers."""
 
     def fields(self) -> tuple[float, float, float, float, str]:
         """As the first fields of ``Sum``."""
@@ -88,7 +86,7 @@ def believed_sum(
         error = answer.estimate.standard_error
         return BelievedSum(Total(value, error, max(low, 0.0), max(high, 0.0)), of_items.covers)
     if estimator.base is not None and table.name == estimator.base.name:
-        mask = reduce(np.logical_or, [_cells(box, lists) for box in found])
+        mask = reduce(np.logical_or, [cells_of(box, lists) for box in found])
         total = of_items.believed.total(mask, LEVEL, of_items.whole, of_items.cell)
         return BelievedSum(total, of_items.covers)
     return believed_in_contexts(estimator, lists[0], found)
@@ -100,8 +98,7 @@ def believed_in_contexts(
     """The same over items in contexts, box by box: boxes have no cell in common."""
     of_items, totals = estimator.items, list[Total]()
     for box in found:
-        contexts = estimator.context_mask(box)
-        total = estimator.total_in_contexts(contexts, box.get(item.name))
+        total = estimator.total_in_contexts(estimator.context_mask(box), box.get(item.name))
         if total is None or of_items is None:
             return None
         totals.append(total)
@@ -126,7 +123,7 @@ def with_crowd(
     crowd = estimator.crowd
     if crowd is None or estimator.base is None or table.name != estimator.base.name:
         return answer
-    mask = reduce(np.logical_or, [_cells(box, lists) for box in found])
+    mask = reduce(np.logical_or, [cells_of(box, lists) for box in found])
     inside = [place for place in crowd.counts if mask[place]]
     if not inside:
         return answer
@@ -137,24 +134,13 @@ def with_crowd(
         of = Combination.of_cells(len(inside))
         reach = float(as_counts(crowd.law.reach(crowd.level, of), crowd.law.unit))
         return Answer(Estimate(value, crowd.law.std(of), ALL_USERS), reach, crowd.table)
-    error = hypot(
-        table.law.std(Combination.of_cells(rest)),
-        crowd.law.std(Combination.of_cells(len(inside))),
-    )
+    measured = crowd.law.std(Combination.of_cells(len(inside)))
+    error = hypot(table.law.std(Combination.of_cells(rest)), measured)
     return Answer(replace(answer.estimate, value=value, standard_error=error))
 
 
 def _sizes(box: Box, lists: Sequence[AxisLookup]) -> list[int]:
     return [int(box[axis.name].sum()) if axis.name in box else len(axis) for axis in lists]
-
-
-def _cells(box: Box, lists: Sequence[AxisLookup]) -> Mask:
-    """Which cells of the lists' grid a box holds, as one long mask."""
-    mask = np.ones(1, dtype=np.bool_)
-    for axis in lists:
-        own = box.get(axis.name, np.ones(len(axis), dtype=np.bool_))
-        mask = np.logical_and.outer(mask, own).ravel()
-    return mask
 
 
 # Sums over the cells of a release: one cell, a range, or whatever a condition says.
@@ -207,7 +193,6 @@ class Sum(AnswerTable):
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns in order."""
         return columns_of(Sum)
 
     @property
@@ -265,10 +250,8 @@ def sum_over(axes: Axes, estimator: Estimator, stated: Stated) -> Sum:
         # Each unordered pair was counted in both orders, and a pair with itself is none.
         cells = (cells - sum(_with_itself(box, lists) for box in found)) // 2
     _refuse_none(cells)
-    answer = with_crowd(
-        answer_from(table, axes.published, lists, found, cells),
-        estimator, table, lists, found, cells,
-    )  # fmt: skip
+    answer = answer_from(table, axes.published, lists, found, cells)
+    answer = with_crowd(answer, estimator, table, lists, found, cells)
     value, reach, cells = answer.estimate.value, answer.reach, answer.cells or cells
     low, high = (None, None) if reach is None else (value - reach, value + reach)
     told = answer.table or table

@@ -19,10 +19,7 @@ _WIDEST = 40
 
 
 def printed(
-    rows: Sequence[Any],
-    floor: float | None,
-    k: int | None = None,
-    labelled: Sequence[str] = (),
+    rows: Sequence[Any], floor: float | None, k: int | None = None, labelled: Sequence[str] = ()
 ) -> Iterator[str]:
     """The lines of a list: items above the noise floor first, each with its rank.
 
@@ -64,10 +61,9 @@ def _clipped(value: object) -> str:
 
 def _columns_of(rows: Sequence[Any]) -> Callable[[Any, int], str]:
     """How the lines of a list are written."""
-    if any(row.median is not None for row in rows):
-        chances = any(row.chance_in_top is not None for row in rows)
+    if _are_believed(rows):
         noisy = any(row.count is not None for row in rows)
-        return partial(_believed, chances=chances, noisy=noisy)
+        return partial(_believed, chances=_have_chances(rows), noisy=noisy)
     return _sampled if any(row.estimate != row.count for row in rows) else _released
 
 
@@ -123,15 +119,15 @@ def noisy_of(row: Any) -> str:
     return shown(row.count) + ("" if row.high is None else f" ± {shown(row.high - row.count)}")
 
 
-def chance_of(chance: float) -> str:
-    """In per cent, and never certain.
+def chance_of(chance: float | None) -> str:
+    """In per cent, and never certain; empty where it is not known.
 
     >>> chance_of(1.0), chance_of(0.996), chance_of(0.42), chance_of(0.004)
     ('>99%', '>99%', '42%', '<1%')
     """
-    if chance > 0.99:
-        return ">99%"
-    return "<1%" if chance < 0.01 else f"{chance:.0%}"
+    if chance is None:
+        return ""
+    return ">99%" if chance > 0.99 else "<1%" if chance < 0.01 else f"{chance:.0%}"
 
 
 def whole(value: float) -> str:
@@ -157,8 +153,7 @@ def _believed(row: Any, k: int, *, chances: bool, noisy: bool) -> str:
         chance, count = f"in top {k}", "noisy count"
     else:
         cells = [f"{row.rank:>4}", f"{whole(row.estimate):>10}", f"{believed_interval(row):>17}"]
-        chance = "" if row.chance_in_top is None else chance_of(row.chance_in_top)
-        count = noisy_of(row)
+        chance, count = chance_of(row.chance_in_top), noisy_of(row)
     cells += [f"{chance:>9}"] * chances + [f"{count:>17}"] * noisy
     return "  ".join(cells)
 
@@ -249,9 +244,7 @@ _COLUMNS: Mapping[str, Callable[[Sequence[Any]], bool]] = {
 _CELLS: Mapping[str, Callable[[Any], str]] = {
     "estimate": lambda line: whole(line.estimate),
     "95% within": believed_interval,
-    "chance in top": lambda line: (
-        "" if line.chance_in_top is None else chance_of(line.chance_in_top)
-    ),
+    "chance in top": lambda line: chance_of(line.chance_in_top),
     "count": lambda line: "" if line.count is None else shown(line.count),
     "noise interval": lambda line: interval_of(line.low, line.high),
     "stands for": lambda line: shown(line.estimate),

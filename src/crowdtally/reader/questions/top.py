@@ -39,12 +39,9 @@ from crowdtally.reader.questions.top_list import (
 
 @dataclass(frozen=True)
 class Ranked:
-    """One item of a list."""
-
     place: int
     """In the public list."""
     item: str | int
-    """The item."""
     noisy: NoisyLine | None
     """What was released about it; None where that is not one count."""
 
@@ -72,8 +69,7 @@ def by_estimate(
         chosen = _largest(k, item, believed.mean)
         lines = noisy.lines(noisy.named([value for _, value in chosen]))
         found = [place for place, _ in chosen]
-    pairs = zip(found, lines, strict=True)
-    return [Ranked(place, line.item, line) for place, line in pairs]
+    return [Ranked(place, line.item, line) for place, line in zip(found, lines, strict=True)]
 
 
 def at_places(
@@ -123,11 +119,9 @@ def _largest(k: int, item: AxisLookup, mean: Floats) -> list[tuple[int, Any]]:
     """Places and values of the k items of the largest means; ties in the order of the list."""
     some: Ints = np.arange(len(mean))
     if k < len(mean):
-        least = kth_largest(mean, k)
-        some = np.flatnonzero(mean >= least)
+        some = np.flatnonzero(mean >= kth_largest(mean, k))
     order = some[np.argsort(-mean[some], kind="stable")][: min(k, len(mean))]
-    values = item.axis.values[order].tolist()
-    return list(zip(order.tolist(), values, strict=True))
+    return list(zip(order.tolist(), item.axis.values[order].tolist(), strict=True))
 
 
 def _published(k: int, item: AxisLookup, mean: Floats, noisy: NoisyLines) -> list[Ranked]:
@@ -201,15 +195,13 @@ def selected(axes: Axes, table: TableFacts, k: int, box: Mapping[str, Mask]) -> 
     for name, mask in box.items():
         inside &= np.isin(tables.column(path, name), axes.by_name[name].axis.values[mask])
     rows = np.flatnonzero(inside)
-    measured = len(rows)
+    measured, law = len(rows), table.law
     rows = rows[np.argsort(-counts[rows].astype(np.float64), kind="stable")][:k]
-    law = table.law
     std, reach = law.std(), as_counts(law.half_width(table.interval_level), law.unit)
+    found = zip(names[rows].tolist(), counts[rows].tolist(), strict=True)
     lines = [
         Ranked(place, name, NoisyLine(name, count, std, count - reach, count + reach, count, std))
-        for place, (name, count) in enumerate(
-            zip(names[rows].tolist(), counts[rows].tolist(), strict=True)
-        )
+        for place, (name, count) in enumerate(found)
     ]
     return Selected(lines, _believed(table, counts[rows]), measured)
 
@@ -238,15 +230,9 @@ def spoken_for(axes: Axes, estimator: Estimator, where: Sequence[int]) -> Mask:
     for name in ("crowd", "head"):
         table = axes.published.table(name)
         if table is not None:
-            found |= np.isin(asked, _above(axes, table, base))
+            above = counts(axes.published, table) > floor_of_cells(table, table.cells)
+            found |= np.isin(asked, places(axes.published, table, axes.of(base))[above])
     return found
-
-
-def _above(axes: Axes, table: TableFacts, base: TableFacts) -> list[int]:
-    """The items of a table whose counts are above its floor."""
-    where = places(axes.published, table, axes.of(base))
-    above = counts(axes.published, table) > floor_of_cells(table, table.cells)
-    return [int(place) for place in where[above]]
 
 
 # The most popular items of a release, overall or in a context.
@@ -261,8 +247,7 @@ def top(
 
     A context that is not named is summed over. With ``raw``, noisy counts alone decide.
     """
-    wanted = how_many(k)
-    return top_in(axes, estimator, wanted, chosen_contexts(axes, context), raw=raw)
+    return top_in(axes, estimator, how_many(k), chosen_contexts(axes, context), raw=raw)
 
 
 def top_in(
@@ -320,8 +305,6 @@ def item_axis(axes: Axes) -> AxisLookup:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A question for a list."""
-
     axes: Axes
     estimator: Estimator
     item: AxisLookup
@@ -365,7 +348,6 @@ class _Beliefs:
     of: Believed
     """Each line has its place in it."""
     covers: str
-    """What intervals cover."""
     chances: Sequence[float | None]
     """How likely each place is among the first k."""
     in_order: bool
@@ -434,11 +416,12 @@ def _answer(
     tells = [False] * len(lines)  # whether a low end above 0 says that somebody is counted
     if beliefs is not None and not beliefs.in_order:
         tells = spoken_for(asked.axes, estimator, [line.place for line in lines]).tolist()
+    rows = [
+        _line(rank, line, beliefs, floor, told)
+        for rank, (line, told) in enumerate(zip(lines, tells, strict=True), start=1)
+    ]
     return TopList(
-        tuple(
-            _line(rank, line, beliefs, floor, told)
-            for rank, (line, told) in enumerate(zip(lines, tells, strict=True), start=1)
-        ),
+        tuple(rows),
         table.kind.counts(published.counted),
         floor,
         ranked,

@@ -93,7 +93,6 @@ class TopList(AnswerList[TopItem]):
 
     @classmethod
     def row_type(cls) -> type[TopItem]:
-        """The dataclass of its rows."""
         return TopItem
 
     @property
@@ -110,8 +109,7 @@ class TopList(AnswerList[TopItem]):
         return top_table(self.rows, self.counted, self.notes, self.labelled)
 
     def __str__(self) -> str:
-        lines = printed(self.rows, self.floor, self.k, self.labelled)
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*printed(self.rows, self.floor, self.k, self.labelled), *self.notes])
 
 
 # The noise floor of a top list: what pure noise would rarely exceed, from public numbers alone.
@@ -142,8 +140,9 @@ def floor_of_cells(table: TableFacts, cells: int) -> float:
 def floor_words(table: TableFacts, items: int, floor: float) -> str:
     """What the floor of a list is, in a sentence."""
     if table.discovery_threshold is not None:
+        cell = "item in context" if table.axes[1:] else "item"
         return (
-            f"Noise floor {shown(floor)}: each {_cell(table)} here has a user, and was released "
+            f"Noise floor {shown(floor)}: each {cell} here has a user, and was released "
             f"because its noisy number of users is at least {table.discovery_threshold}; the "
             f"largest noise on {items} items exceeds the floor with a probability of at most 5%."
         )
@@ -152,10 +151,6 @@ def floor_words(table: TableFacts, items: int, floor: float) -> str:
         f"Noise floor {shown(floor)}: where nobody is counted, {largest} exceeds it with a "
         "probability of at most 5%."
     )
-
-
-def _cell(table: TableFacts) -> str:
-    return "item in context" if table.axes[1:] else "item"
 
 
 def _terms(table: TableFacts, question: Summed) -> Terms:
@@ -198,7 +193,6 @@ class NoisyLine:
     item: str | int
     """The item."""
     count: float
-    """Its noisy count."""
     noise_std: float
     """Standard deviation of the noise in it."""
     low: float | None
@@ -215,9 +209,7 @@ class NoisyLines:
     """A question to a table that is asked for each item."""
 
     table: TableFacts
-    """The table."""
     path: Path
-    """Its file."""
     sampled: Sampled
     """How its cells were chosen."""
     question: Summed
@@ -261,9 +253,8 @@ class NoisyLines:
             return []
         least = self.sampled.threshold * float(self.table.law.unit)
         chosen = Weights({self.column: np.array(names, dtype=object)})
-        found = tables.largest(
-            self.path, [*self.rows, chosen], self.column, least, len(names), once=False
-        )
+        rows = [*self.rows, chosen]
+        found = tables.largest(self.path, rows, self.column, least, len(names), once=False)
         by_name = {one[0]: one for one in found}
         return [by_name[name] for name in names if name in by_name]
 

@@ -78,9 +78,7 @@ class HeatMap:
     cells: tuple[tuple[Counted, ...], ...]
     """Row by row; ``value`` is that of the column."""
     rows_left_out: int
-    """Rows that are not shown."""
     columns_left_out: int
-    """Columns that are not shown."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,6 @@ class InContext:
     context: Mapping[str, Value]
     """The value of each context."""
     top: TopList
-    """The items."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +95,8 @@ class Pair:
     """Two items that the same users have."""
 
     item: Value
-    """The first."""
     other: Value
-    """The second."""
     count: float
-    """The noisy number."""
     low: float | None
     """Of its noise interval."""
     high: float | None
@@ -128,9 +122,7 @@ class Asking:
     """Questions to one release."""
 
     axes: Axes
-    """The release and its lists."""
     estimator: Estimator
-    """What is believed."""
 
     @property
     def is_empty(self) -> bool:
@@ -169,8 +161,7 @@ class Asking:
 
     def _distributions(self) -> Iterator[Distribution]:
         for axis in self._spread()[:MOST_CONTEXTS]:
-            values = _first(axis, MOST_VALUES)
-            found = [(value, self._sum({axis.name: value})) for value in values]
+            found = [(value, self._sum({axis.name: value})) for value in _first(axis, MOST_VALUES)]
             told = tuple(_counted(value, one) for value, one in found if one is not None)
             if len(told) == len(found):
                 yield Distribution(axis.name, told, len(axis) - len(told))
@@ -195,12 +186,7 @@ class Asking:
         return tuple(one for one in made if one is not None)
 
     def heat_map(
-        self,
-        rows: AxisLookup,
-        values: Sequence[Value],
-        columns: AxisLookup,
-        *,
-        most: int = COLUMNS,
+        self, rows: AxisLookup, values: Sequence[Value], columns: AxisLookup, *, most: int = COLUMNS
     ) -> HeatMap | None:
         """Some values of one column by those of another; None where the release does not say.
 

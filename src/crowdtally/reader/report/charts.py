@@ -30,7 +30,6 @@ class Figure:
     """A chart and its numbers."""
 
     chart: Chart
-    """What is drawn."""
     numbers: tuple[Shown, ...]
     """The same as tables."""
     warning: str = ""
@@ -92,11 +91,13 @@ def heat_figure(
     if len(set(across)) < len(across):
         across = [f"{place}. {one}" for place, one in enumerate(across, start=1)]
     rows = list(_heat_rows(found, across, name))
+    # Upright where all names fit above their columns, else leaning.
+    slant = 0 if max(map(len, across), default=0) <= 5 else -40
     marks = {
         "encoding": {
             "y": names("row"),
             "x": {"field": "column", "type": "nominal", "sort": None, "title": label(found.columns),
-                  "axis": {"orient": "top", "labelAngle": _slant(across), "ticks": False,
+                  "axis": {"orient": "top", "labelAngle": slant, "ticks": False,
                            "domain": False}},
         },
         "layer": [
@@ -116,7 +117,8 @@ def heat_figure(
     words = f"What is believed of each combination, in {counted}; darker: more.{said}"
     words += _drawn_down(found, top)
     title = f"Counts by {value(found.rows)} and {value(found.columns)}"
-    chart = chart_of(f"heat-{number}", title, words, rows, marks, _heat_width(len(across)))
+    width = len(across) * (_COLUMN if len(across) <= _FEW else _NARROW)
+    chart = chart_of(f"heat-{number}", title, words, rows, marks, width)
     return Figure(chart, tuple(_heat_numbers(found, title, name)))
 
 
@@ -133,15 +135,6 @@ def _drawn_down(found: HeatMap, top: TopList | None) -> str:
         " The noise of one combination hides most of what is there: estimates are drawn towards "
         "what most combinations have, and add up to less than the items' own."
     )
-
-
-def _heat_width(columns: int) -> int:
-    return columns * (_COLUMN if columns <= _FEW else _NARROW)
-
-
-def _slant(names: Sequence[str]) -> int:
-    """Upright where all names fit above their columns, else leaning."""
-    return 0 if max(map(len, names), default=0) <= 5 else -40
 
 
 def _heat_rows(found: HeatMap, across: Sequence[str], name: Name) -> Iterator[dict[str, Any]]:
@@ -269,12 +262,8 @@ def _stroke(found: TopList) -> str:
         and not (row.estimate_low or 0) <= row.count <= (row.estimate_high or inf)
         for row in found.rows
     )
-    why = (
-        " It counts only what bounding kept of each user; dots put back what that left out."
-        if apart
-        else ""
-    )
-    return f" Upright stroke: the noisy count as released.{why}"
+    why = " It counts only what bounding kept of each user; dots put back what that left out."
+    return f" Upright stroke: the noisy count as released.{why if apart else ''}"
 
 
 def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
@@ -304,16 +293,18 @@ def top_numbers(found: TopList, name: Name, where: str = "") -> Shown:
 def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
     """How counts are spread over the values of a context."""
     total = sum(max(one.estimate, 0.0) for one in found.values)
+    labels = [label(one.value, LONGEST) for one in found.values]
+    if len(set(labels)) < len(labels):  # cut short, they are the same text for two values
+        labels = [f"{place}. {one}" for place, one in enumerate(labels, start=1)]
     rows = [
         {
-            "value": f"{place}. {label(one.value, LONGEST)}" if _unlike(found) else
-            label(one.value, LONGEST),
+            "value": shown,
             "estimate": one.estimate,
             "low": one.estimate if one.low is None else one.low,
             "high": one.estimate if one.high is None else one.high,
         }
-        for place, one in enumerate(found.values, start=1)
-    ]  # fmt: skip
+        for shown, one in zip(labels, found.values, strict=True)
+    ]
     x = amount(counted)
     marks = {
         "encoding": {"y": names("value")},
@@ -339,22 +330,12 @@ def spread_figure(found: Distribution, counted: str, number: int) -> Figure:
     return Figure(chart_of(f"spread-{number}", f"Counts by {name}", words, rows, marks), (numbers,))
 
 
-def _unlike(found: Distribution) -> bool:
-    """Whether cut labels would be the same text for two values."""
-    shown = [label(one.value, LONGEST) for one in found.values]
-    return len(set(shown)) < len(shown)
-
-
 def figures(facts: Facts, name: Name) -> dict[str, list[Figure]]:
     """All of them, by the part of the report that they stand in."""
     top = None if facts.top is None else top_figure(facts.top, name)
+    spreads, heats = enumerate(facts.distributions), enumerate(facts.heat_maps)
     return {
         "top": [] if top is None else [top],
-        "spread": [
-            spread_figure(one, facts.counted, n) for n, one in enumerate(facts.distributions)
-        ],
-        "heat": [
-            heat_figure(one, facts.counted, n, name, facts.top)
-            for n, one in enumerate(facts.heat_maps)
-        ],
+        "spread": [spread_figure(one, facts.counted, n) for n, one in spreads],
+        "heat": [heat_figure(one, facts.counted, n, name, facts.top) for n, one in heats],
     }

@@ -64,7 +64,6 @@ class Spent:
     unspent: str
     """What was charged and not spent: it is not given back."""
     words: tuple[str, ...]
-    """What is said of it."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def spent(published: Published) -> Spent:
 def budget(published: Published) -> Budget:
     """The dataset's budget, before and after."""
     charged = published.charged
-    said = standing_words if charged.by_zcdp else _epsilon
+    said = standing_words if charged.by_zcdp else lambda standing: show(standing.epsilon)
     own = f"ρ {show(charged.rho)}" if charged.rho is not None else said(Standing(charged.epsilon))
     return Budget(
         said(charged.spent_before),
@@ -142,10 +141,6 @@ def budget(published: Published) -> Budget:
         "" if charged.by_zcdp else "ε",
         tuple(spending_lines(published)),
     )
-
-
-def _epsilon(standing: Standing) -> str:
-    return show(standing.epsilon)
 
 
 # How large a release is, how far its numbers may be off, and how it can be checked.
@@ -211,17 +206,12 @@ class TableSize:
 
 
 def lists(published: Published) -> tuple[Listed, ...]:
-    """The public lists."""
     return tuple(Listed(one.name, one.length, one.is_discovered) for one in published.domain.lists)
 
 
 def table_sizes(published: Published, whole: Sum | None) -> tuple[TableSize, ...]:
-    """Each table."""
-    lines = list(table_lines(published))
-    return tuple(
-        _sized(published, table, words, whole)
-        for table, words in zip(published.tables, lines, strict=True)
-    )
+    told = zip(published.tables, table_lines(published), strict=True)
+    return tuple(_sized(published, table, words, whole) for table, words in told)
 
 
 def _sized(published: Published, table: TableFacts, words: str, whole: Sum | None) -> TableSize:
@@ -277,7 +267,6 @@ class Check:
     command: str
     """What to type, in the folder that holds the release."""
     words: str
-    """What it does."""
 
 
 def checks(published: Published) -> tuple[Check, ...]:
@@ -360,7 +349,6 @@ class Facts:
     """Names of the items that are shown, from a public catalogue; by the items as text."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for JSON."""
         found = asdict(self)
         if self.top is not None:
             found["top"] |= {"notes": self.top.notes}
@@ -405,17 +393,11 @@ def facts_of(axes: Axes, estimator: Estimator, labels: Labels | None = None) -> 
         heat_maps=asking.heat_maps(largest),
         pairs=pairs,
         lists=lists(published),
-        domain_cells=_cells(published),
+        domain_cells=prod(one.length for one in published.domain.lists),
         tables=table_sizes(published, whole),
         checks=checks(published),
-        labels={}
-        if labels is None
-        else _names([largest, *(one.top for one in tops)], pairs, labels),
+        labels=_names([largest, *(one.top for one in tops)], pairs, labels or {}),
     )
-
-
-def _cells(published: Published) -> int:
-    return prod(one.length for one in published.domain.lists)
 
 
 def _names(lists: Iterable[TopList | None], pairs: Pairs | None, labels: Labels) -> dict[str, str]:

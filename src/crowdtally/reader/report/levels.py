@@ -32,15 +32,13 @@ class Level:
     name: str
     """What programs know it by."""
     title: str
-    """Its heading."""
     words: str
-    """What belongs to it."""
     sections: tuple[Section, ...]
-    """What is said, in order."""
 
 
 def levels(published: Published) -> tuple[Level, ...]:
     """The three levels, from the promise down to the records."""
+    known = (subject_line(published), *declared_lines(published))
     return (
         _level(
             "guarantee",
@@ -68,7 +66,7 @@ def levels(published: Published) -> tuple[Level, ...]:
             "resting",
             "What it rests on",
             "How the data came to be. A release cannot make good what was collected wrongly.",
-            ("known", "What the release knows", _known(published)),
+            ("known", "What the release knows", known),
             ("to_say", "What whoever holds the records must say", _to_say(published)),
         ),
     )
@@ -126,11 +124,6 @@ def _trust(published: Published) -> Iterator[str]:
             "The bound was the curator's choice. One that was chosen by looking at the records is "
             "a leak that this report cannot see."
         )
-
-
-def _known(published: Published) -> Iterator[str]:
-    yield subject_line(published)
-    yield from declared_lines(published)
 
 
 def _to_say(published: Published) -> Iterator[str]:

@@ -33,11 +33,11 @@ def page(
         stylesheet: the address of the style sheet, where it does not stand inside the page.
     """
     beside = {} if stylesheet is None else {"stylesheet": stylesheet}
-    name = named(facts)
+    name, of = named(facts), facts.dataset
     return rendered(
         _PACKAGE,
         "report.html",
-        title=_title(facts),
+        title="Privacy report" + ("" if of is None else f" of {value(of, 60)}"),
         facts=facts,
         figures=figures(facts, name),
         beliefs=_beliefs(facts),
@@ -70,27 +70,18 @@ def where_words(context: Mapping[str, object]) -> str:
     return ", " + ", ".join(f"{value(one, 40)} = {value(at, 40)}" for one, at in context.items())
 
 
-def _title(facts: Facts) -> str:
-    of = "" if facts.dataset is None else f" of {value(facts.dataset, 60)}"
-    return f"Privacy report{of}"
-
-
 def _beliefs(facts: Facts) -> Shown:
-    rows = [
-        tuple(percent_of(Fraction(one[key])) for key in ("before", "after_at_most"))
-        for one in facts.beliefs
-    ]
-    return Shown(
-        "What somebody may believe about one person",
-        ("Belief before the release", "At most after it"),
-        rows,
-        words=(),
-    )
+    keys, heads = ("before", "after_at_most"), ("Belief before the release", "At most after it")
+    rows = [tuple(percent_of(Fraction(one[key])) for key in keys) for one in facts.beliefs]
+    return Shown("What somebody may believe about one person", heads, rows, words=())
 
 
 def _steps(facts: Facts) -> Shown:
+    def share(step: Step) -> str:
+        return f"{100 * step.share:.3g}%" if step.share else "not taken"
+
     rows = [
-        (f"{one.place}. {value(one.name)}", cost, _share(one), value(one.why, 400))
+        (f"{one.place}. {value(one.name)}", cost, share(one), value(one.why, 400))
         for one, cost in zip(facts.spent.steps, _costs(facts.spent.steps), strict=True)
     ]
     heads = ("Step", _cost_head(facts.spent.steps), "Share", "Why, or what for")
@@ -107,10 +98,6 @@ def _costs(paid: Sequence[Step | TableSize]) -> list[str]:
     """What each cost, with its letter where not all are in one."""
     mixed = len({one.paid_in for one in paid}) > 1
     return [f"{_LETTERS[one.paid_in]} {one.cost}" if mixed else one.cost for one in paid]
-
-
-def _share(step: Step) -> str:
-    return f"{100 * step.share:.3g}%" if step.share else "not taken"
 
 
 def _budget(facts: Facts) -> Shown:
@@ -138,11 +125,8 @@ def _errors(facts: Facts) -> Shown:
 
 
 def _lists(facts: Facts) -> Shown:
-    rows = [
-        (value(one.name), grouped(one.values), "found by the release" if one.discovered else
-         "a public list")
-        for one in facts.lists
-    ]  # fmt: skip
+    origin = {True: "found by the release", False: "a public list"}
+    rows = [(value(one.name), grouped(one.values), origin[one.discovered]) for one in facts.lists]
     return Shown("The domain", ("Column", "Values", "From"), rows, words=(0, 2))
 
 
@@ -152,8 +136,7 @@ def _tables(facts: Facts) -> Shown:
          cost, one.publishing, one.transform)
         for one, cost in zip(facts.tables, _costs(facts.tables), strict=True)
     ]  # fmt: skip
-    head = _cost_head(facts.tables)
-    heads = ("Table", "Cells", "Rows", "Bytes", head, "Published", "Transform")
+    heads = ("Table", "Cells", "Rows", "Bytes", _cost_head(facts.tables), "Published", "Transform")
     note = " ".join(
         f"ε of {one.name!r} is the cost of {one.refines!r} and {one.name!r} together."
         for one in facts.tables
@@ -172,8 +155,7 @@ def pairs_table(facts: Facts, name: Name) -> Shown | None:
          between(one.low, one.high), "above" if one.above_floor else "not above")
         for one in found.rows
     ]  # fmt: skip
-    warning = noise_warning(found.rows, "pairs")
-    warning += " " * bool(warning)
+    warning = f"{noise_warning(found.rows, 'pairs')} ".lstrip()
     return Shown(
         "The pairs with the largest noisy counts",
         ("Pair", "Noisy count", "Noise interval", "Noise floor"),
@@ -215,12 +197,9 @@ def check_target(target: Path) -> None:
 
 
 def _content(facts: Facts, suffix: str) -> bytes:
-    match suffix:
-        case ".json":
-            return (facts.to_json() + "\n").encode()
-        case ".pdf":
-            return pdf(facts)
-    return page(facts).encode()
+    if suffix == ".json":
+        return (facts.to_json() + "\n").encode()
+    return pdf(facts) if suffix == ".pdf" else page(facts).encode()
 
 
 def pdf(facts: Facts) -> bytes:

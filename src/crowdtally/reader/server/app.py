@@ -7,7 +7,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from crowdtally.reader.answers.files import SUFFIXES
 from crowdtally.reader.release import Release
 from crowdtally.reader.server import view as comparing
 from crowdtally.reader.server.pages import Pages, description
-from crowdtally.reader.server.parameters import Asked, Parameter
+from crowdtally.reader.server.parameters import Asked
 from crowdtally.reader.server.releases import Opened, Shelf
 from crowdtally.reader.server.view import View
 from crowdtally.reader.server.views import VIEWS
@@ -57,15 +57,12 @@ class Explorer:
     """Answers requests about the releases of a shelf."""
 
     shelf: Shelf
-    """The releases."""
     pages: Pages
-    """Makes pages of facts."""
     work: Work
     """Where questions are worked on."""
 
     @classmethod
     def of(cls, shelf: Shelf) -> Explorer:
-        """The explorer of some releases."""
         return cls(shelf, Pages(shelf, VIEWS), Work())
 
     def app(self, hosts: Hosts) -> Gate:
@@ -124,10 +121,9 @@ class Explorer:
 
         _nothing_asked(request)
 
-        def listed() -> Response:
-            return JSONResponse([_about(one) for one in self.shelf])
-
-        return await self._answered(request, listed)
+        return await self._answered(
+            request, lambda: JSONResponse([_about(one) for one in self.shelf])
+        )
 
     async def _described(self, request: Request) -> Response:
         from starlette.responses import JSONResponse
@@ -184,24 +180,18 @@ class Explorer:
         view = next((one for one in VIEWS if one.name == name and one.is_there(opened)), None)
         if view is None:
             raise Refused(404, _no_page(name))
-        found, query = view, request.url.query
-        return await self._answered(
-            request, lambda: self._view(opened, found, f"{dot}{ending}", query)
-        )
+        work = partial(self._view, opened, view, f"{dot}{ending}", request.url.query)
+        return await self._answered(request, work)
 
     def _view(self, opened: Opened, view: View, suffix: str, query: str) -> Response:
         opened.look()
         if not suffix:
-            return self.pages.viewed(opened, view, _asked(query, view.parameters))
+            return self.pages.viewed(opened, view, Asked.of(query, view.parameters))
         if suffix == PICTURE and view.picture is not None:
-            return _drawn(view.picture(opened, _asked(query, view.parameters)), view.name)
+            return _drawn(view.picture(opened, Asked.of(query, view.parameters)))
         if suffix in FORMATS and view.answer is not None:
-            return _file_of(view.answer(opened, _asked(query, view.asks)), suffix, view.name)
+            return _file_of(view.answer(opened, Asked.of(query, view.asks)), suffix, view.name)
         raise Refused(404, _no_page(f"{view.name}{suffix}"))
-
-
-def _asked(query: str, known: tuple[Parameter, ...]) -> Asked:
-    return Asked.of(query, known)
 
 
 async def _nowhere(scope: Any, receive: Any, send: Any) -> None:
@@ -280,7 +270,7 @@ def _file_of(answer: AnswerTable, suffix: str, name: str) -> Response:
     return Response(content, media_type=FORMATS[suffix], headers=saved)
 
 
-def _drawn(chart: Any, name: str) -> Response:
+def _drawn(chart: Any) -> Response:
     from starlette.responses import Response
 
     if chart is None:

@@ -78,14 +78,8 @@ def _search_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _search_form(opened: Opened, asked: Asked) -> dict[str, Any]:
-    return {"text": asked.text("q", "") or ""}
-
-
 def _values(opened: Opened, text: str) -> list[tuple[str, str]]:
     """Values of contexts that have the text, each with the address of its list."""
-    from urllib.parse import urlencode
-
     words, found = searched(text), list[tuple[str, str]]()
     for axis in opened.source.axes.contexts.values():
         for one in axis.axis.values[:10_000].tolist():
@@ -107,7 +101,7 @@ SEARCH = View(
     schema_of(TopItem, many=True),
     None,
     has_items,
-    form=_search_form,
+    form=lambda opened, asked: {"text": asked.text("q", "") or ""},
 )
 
 
@@ -121,9 +115,8 @@ def _place(opened: Opened, asked: Asked) -> int:
 
 def _item_answer(opened: Opened, asked: Asked) -> Sum:
     opened.wait()
-    item = opened.item
-    named: Any = item.axis.values[_place(opened, asked)]
-    return opened.release.sum(None, **{item.name: _plain(named)})
+    named = _plain(opened.item.axis.values[_place(opened, asked)])
+    return opened.release.sum(None, **{opened.item.name: named})
 
 
 def _plain(named: Any) -> Value:
@@ -136,26 +129,23 @@ def _item_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     opened.wait()
     source = opened.source
     try:
-        listed = top_in(
-            source.axes, source.estimator, 1, {}, only=np.array([place], dtype=np.int64)
-        )
+        only = np.array([place], dtype=np.int64)
+        listed = top_in(source.axes, source.estimator, 1, {}, only=only)
     except UsageError:  # lists in contexts alone
         listed = None
-    line = None if listed is None or not listed.rows else listed.rows[0]
     named = _plain(opened.item.axis.values[place])
-    figures = _spreads(opened, asked, place)
     return {
         "item": value(source.name(named)),
         "typed": str(named),
-        "line": line,
+        "line": None if listed is None or not listed.rows else listed.rows[0],
         "counted": source.published.counted,
         "notes": [] if listed is None else listed.notes,
-        "spreads": figures,
+        "spreads": _spreads(opened, place),
         "has_pairs": source.published.table("pairs") is not None,
     }
 
 
-def _spreads(opened: Opened, asked: Asked, place: int) -> list[Figure]:
+def _spreads(opened: Opened, place: int) -> list[Figure]:
     """How the item is spread over each context."""
     named, counted = _plain(opened.item.axis.values[place]), opened.source.published.counted
 
@@ -175,7 +165,7 @@ def _spreads(opened: Opened, asked: Asked, place: int) -> list[Figure]:
 
 def _item_chart(opened: Opened, asked: Asked) -> Chart | None:
     opened.wait()
-    figures = _spreads(opened, asked, _place(opened, asked))
+    figures = _spreads(opened, _place(opened, asked))
     return figures[0].chart if figures else None
 
 
@@ -235,13 +225,11 @@ class Ends:
     name: str
     """The column, as it is shown."""
     column: str
-    """The column itself."""
     values: Sequence[tuple[str, str]]
     """As typed in an address, and as shown; none where they are too many."""
     first: str
     """The end that was asked for, as typed."""
     last: str
-    """The other end."""
 
 
 def _sum_page(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -250,7 +238,9 @@ def _sum_page(opened: Opened, asked: Asked) -> dict[str, Any]:
 
 
 def _sum_form(opened: Opened, asked: Asked) -> dict[str, Any]:
-    axes, values = _asked_about(opened), asked.pairs("value")
+    # The columns of the tables, items last: a form begins with what has few values.
+    axes = sorted(opened.source.axes.by_name.values(), key=len)
+    values = asked.pairs("value")
     few = [axis for axis in axes if len(axis) <= FEW]
     starts, ends = _ends(asked, "from"), _ends(asked, "to")
     return {
@@ -267,12 +257,6 @@ def _unlisted(values: Mapping[str, list[str]], listed: Container[str]) -> list[s
     """Values that were asked for, of columns that have too many to tick."""
     return [f"{name}={one}" for name, found in values.items() for one in found
             if name not in listed]  # fmt: skip
-
-
-def _asked_about(opened: Opened) -> list[AxisLookup]:
-    """The columns of the tables, items last: a form begins with what has few values."""
-    axes = list(opened.source.axes.by_name.values())
-    return sorted(axes, key=len)
 
 
 def _offered(axis: AxisLookup, starts: dict[str, str], ends: dict[str, str]) -> Ends:

@@ -35,10 +35,7 @@ HIDDEN = frozenset(["item"])
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """The pages of the explorer."""
-
     shelf: Shelf
-    """The releases."""
     views: Sequence[View]
     """What can be looked at."""
 
@@ -67,18 +64,12 @@ class Pages:
     def first(self) -> Response:
         """The list of releases."""
         rows = [
-            (
-                one,
-                one.title,
-                _promised(one.source.published.guarantee),
-                one.release.withdrawn,
-            )
+            (one, one.title, _promised(one.source.published.guarantee), one.release.withdrawn)
             for one in self.shelf
         ]
         return self._page("shelf.html", title="Releases", rows=rows, here="")
 
     def compared(self, asked: Asked) -> Response:
-        """Two releases side by side."""
         facts = comparing.page(self.shelf, asked)
         return self._page(
             "compare.html", 400 if facts["why"] else 200, title="What changed", here="compare",
@@ -86,11 +77,12 @@ class Pages:
         )  # fmt: skip
 
     def viewed(self, opened: Opened, view: View, asked: Asked) -> Response:
-        """One view of a release."""
+        from starlette.responses import HTMLResponse
+
         if opened.state == COMPUTING and not view.early:
-            return self._waiting(opened, view, asked)
+            return self._page("waiting.html", **self._common(opened, view, asked))
         if view.name == "report":
-            return self._report(opened)
+            return HTMLResponse(self.report(opened))
         template, status, facts = "explorer.html", 200, dict[str, Any]()
         try:
             if view.form is not None:
@@ -101,10 +93,9 @@ class Pages:
             raise
         except UsageError as error:  # said below the form, or alone, in a page that leads on
             status, facts["refused"] = 400, for_readers(str(error))
-        common = self._common(opened, view)
-        return self._page(template, status, **common, query=asked.query(), **facts)
+        return self._page(template, status, **self._common(opened, view, asked), **facts)
 
-    def _common(self, opened: Opened, view: View) -> dict[str, Any]:
+    def _common(self, opened: Opened, view: View, asked: Asked) -> dict[str, Any]:
         published = opened.source.published
         return {
             "title": view.title if view.name else opened.title,
@@ -117,15 +108,8 @@ class Pages:
             "release_id": value(published.id),
             "created": str(published.metadata["created"]),
             "labelled": opened.source.labels is not None,
+            "query": asked.query(),
         }  # fmt: skip
-
-    def _waiting(self, opened: Opened, view: View, asked: Asked) -> Response:
-        return self._page("waiting.html", **self._common(opened, view), query=asked.query())
-
-    def _report(self, opened: Opened) -> Response:
-        from starlette.responses import HTMLResponse
-
-        return HTMLResponse(self.report(opened))
 
     def report(self, opened: Opened) -> str:
         """The report, with numbers as the reader writes them."""
@@ -210,10 +194,7 @@ def _asking(
 ) -> dict[str, Any]:
     content = {"application/json": {"schema": dict(schema)}}
     refused = {
-        str(status): {
-            "description": TITLES[status],
-            "content": {PROBLEM: {"schema": _PROBLEM}},
-        }
+        str(status): {"description": TITLES[status], "content": {PROBLEM: {"schema": _PROBLEM}}}
         for status in _STATUSES
     }
     return {

@@ -25,9 +25,7 @@ class Parameter:
     """One parameter of an address."""
 
     name: str
-    """As it is typed."""
     words: str
-    """What it means."""
     schema: Mapping[str, Any]
     """Its JSON schema; that of an array where it may stand several times."""
 
@@ -87,7 +85,6 @@ class Asked:
         return default if values is None else values[0]
 
     def texts(self, name: str) -> list[str]:
-        """All texts of a parameter."""
         return list(self._found.get(name, ()))
 
     def whole(self, name: str, default: int, *, most: int) -> int:
@@ -146,14 +143,10 @@ MANY = 500
 
 @dataclass(frozen=True)
 class Option:
-    """One value."""
-
     typed: str
     """As it stands in an address: ``day=Friday``."""
     words: str
-    """As it is shown."""
     chosen: bool
-    """Whether it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +156,6 @@ class Choice:
     name: str
     """The column, as it is shown."""
     column: str
-    """The column itself."""
     options: tuple[Option, ...]
     """Its values in the order of the list; where they are typed, those that were asked for."""
     kind: str
@@ -171,7 +163,6 @@ class Choice:
 
     @property
     def chosen(self) -> list[Option]:
-        """What was asked for."""
         return [one for one in self.options if one.chosen]
 
 

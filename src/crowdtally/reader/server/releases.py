@@ -203,12 +203,10 @@ class Opened:
 
     @cached_property
     def source(self) -> Source:
-        """What its pages ask."""
         return self.release.source()
 
     @property
     def title(self) -> str:
-        """What it is called."""
         of = self.source.published.charged.dataset or self.release.folder.name
         return f"Released counts of {value(of, 60)}"
 
@@ -234,12 +232,10 @@ class Opened:
         order: Ints = np.arange(size)
         if believed is not None and len(believed.believed) == size:
             order = np.argsort(-believed.believed.mean, kind="stable")
-        names = [self.source.name(one) for one in self.item.axis.values.tolist()]
-        return Index.of(names, order)
+        return Index.of([self.source.name(one) for one in self.item.axis.values.tolist()], order)
 
     @cached_property
     def item(self) -> AxisLookup:
-        """The list of items."""
         return item_axis(self.source.axes)
 
     def look(self) -> None:
@@ -283,7 +279,6 @@ class Opened:
 
     @property
     def facts(self) -> Facts:
-        """What its report says."""
         self.wait()
         if self._facts is None:  # it failed, and says why if it still does
             self._facts = self.source.facts()

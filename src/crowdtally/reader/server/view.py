@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -41,7 +42,6 @@ RAW = Parameter(
 
 
 def how_many(default: int = 10) -> Parameter:
-    """How many rows are wanted."""
     schema = {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": default}
     return Parameter("k", "How many rows.", schema)
 
@@ -77,7 +77,6 @@ class View:
 
 
 def has_items(opened: Opened) -> bool:
-    """Whether a release has items."""
     return opened.source.has_items
 
 
@@ -91,10 +90,7 @@ def is_raw(asked: Asked) -> bool:
 
 @dataclass(frozen=True)
 class Sorting:
-    """How a list is ordered."""
-
     by: str
-    """As it was asked for."""
     raw: bool
     """Whether noisy counts alone decide."""
 
@@ -204,16 +200,12 @@ def changes(shelf: Shelf, asked: Asked) -> ChangeList:
     of, fdr = asked.choice("of", OF), asked.text("fdr", "0.05") or "0.05"
     contexts = asked.pairs("context")
     key = ("changes", two.earlier.name, of, fdr, k, repr(contexts))
-    return two.later.remember(
-        key,
-        lambda: compare(
-            two.earlier.release, two.later.release, fdr=fdr, of=of, k=k, context=contexts
-        ),
-    )
+    before, after = two.earlier.release, two.later.release
+    make = partial(compare, before, after, fdr=fdr, of=of, k=k, context=contexts)
+    return two.later.remember(key, make)
 
 
 def page(shelf: Shelf, asked: Asked) -> dict[str, Any]:
-    """Facts of the page."""
     two, contexts = Two.of(shelf, asked), asked.pairs("context")
     found, why = None, ""
     try:
@@ -250,8 +242,7 @@ def _change_table(two: Two, found: ChangeList) -> Shown:
 
 def _sides(two: Two, contexts: dict[str, list[str]]) -> Shown | None:
     """The later list beside the ranks and estimates of the earlier one."""
-    lists = [one.source.popular(_SIDE, contexts) for one in (two.earlier, two.later)]
-    before, after = lists
+    before, after = (one.source.popular(_SIDE, contexts) for one in (two.earlier, two.later))
     if before is None or after is None:
         return None
     earlier = {row.item: row for row in before.rows}

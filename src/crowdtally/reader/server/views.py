@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,9 +65,8 @@ def _top_answer(opened: Opened, asked: Asked) -> TopList:
     raw = is_raw(asked) or sort == "count"
     if number == 1:
         return _top(opened, asked, k, raw=raw)
-    last = min(first + k, MOST_ROWS)
-    found = _top(opened, asked, last, raw=raw)
-    return replace(found, rows=found.rows[first:last])
+    found = _top(opened, asked, min(first + k, MOST_ROWS), raw=raw)
+    return replace(found, rows=found.rows[first:])
 
 
 def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None = None) -> TopList:
@@ -85,11 +85,9 @@ def _top(opened: Opened, asked: Asked, k: int, *, raw: bool, among: int | None =
 
 
 def _top_page(opened: Opened, asked: Asked) -> dict[str, Any]:
-    sorting = _sorting(opened, asked)
-    sort, raw = sorting.by, sorting.raw
-    number = asked.whole("page", 1, most=_PAGES)
+    sorting, number = _sorting(opened, asked), asked.whole("page", 1, most=_PAGES)
+    sort, raw, contexts = sorting.by, sorting.raw, asked.pairs("context")
     rows, more = _rows(opened, asked, sort, number, raw=raw)
-    contexts = asked.pairs("context")
     return {
         "where": where_words(contexts),
         "table": item_table(opened, rows, f"in {where_words(contexts)}" if contexts else ""),
@@ -194,25 +192,14 @@ def _recommended(opened: Opened, asked: Asked, default: int) -> Recommendations:
     by, raw, like = asked.choice("by", (POPULAR, SPECIAL)), is_raw(asked), asked.text("like")
     without = asked.texts("without")
     key = ("recommend", k, by, raw, like, repr(contexts), repr(without))
-    return opened.remember(
-        key,
-        lambda: opened.release.recommend(
-            k, by=by, without=without, item=like, raw=raw, context=contexts
-        ),
-    )
-
-
-def _recommend_answer(opened: Opened, asked: Asked) -> Recommendations:
-    return _recommended(opened, asked, 10)
+    ask = opened.release.recommend
+    make = partial(ask, k, by=by, without=without, item=like, raw=raw, context=contexts)
+    return opened.remember(key, make)
 
 
 def _recommend_page(opened: Opened, asked: Asked) -> dict[str, Any]:
     found = _recommended(opened, asked, 20)
-    return {
-        "where": found.where,
-        "table": linked_special(opened, found),
-        "notes": found.notes,
-    }
+    return {"where": found.where, "table": linked_special(opened, found), "notes": found.notes}
 
 
 def _recommend_form(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -231,7 +218,7 @@ RECOMMEND = View(
     "What to recommend: popular or special in contexts, or used together with an item.",
     _recommend_page,
     (CONTEXT, _BY, _WITHOUT, _LIKE, RAW, how_many(20)),
-    _recommend_answer,
+    lambda opened, asked: _recommended(opened, asked, 10),
     (how_many(), CONTEXT, _BY, _WITHOUT, _LIKE, RAW),
     schema_of(Recommendation, many=True),
     None,
@@ -270,11 +257,7 @@ def _overview(opened: Opened, asked: Asked) -> dict[str, Any]:
 OVERVIEW = View("", "Overview", "", _overview, early=True)
 
 
-def _report(opened: Opened, asked: Asked) -> dict[str, Any]:
-    return {"facts": opened.facts}
-
-
-REPORT = View("report", "Privacy report", "", _report)
+REPORT = View("report", "Privacy report", "", lambda opened, asked: {"facts": opened.facts})
 
 
 def _downloads(opened: Opened, asked: Asked) -> dict[str, Any]:
@@ -291,9 +274,5 @@ DOWNLOADS = View("downloads", "Downloads", "", _downloads, early=True)
 
 # The views of a release, in the order of the menu.
 
-VIEWS: tuple[View, ...] = (
-    OVERVIEW, TOP, SEARCH, RECOMMEND, MAP, SUM, ITEM, REPORT, DOWNLOADS,
-)  # fmt: skip
+VIEWS: tuple[View, ...] = (OVERVIEW, TOP, SEARCH, RECOMMEND, MAP, SUM, ITEM, REPORT, DOWNLOADS)
 """All of them."""
-HIDDEN = frozenset([ITEM.name])
-"""Those that other pages lead to, and no menu."""

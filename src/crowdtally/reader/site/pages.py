@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -53,11 +53,8 @@ def group_table(group: Group, sums: Sequence[Sum | None]) -> Shown:
     """The pages of one context, with how many there are in each."""
     counted = next((one.counted for one in sums if one is not None), "counts")
     noisy = any(one is not None and one.value is not None for one in sums)
-    columns = 3 if noisy else 2
-    rows = [
-        (_values(place), *_sum(one)[:columns])
-        for place, one in zip(group.places, sums, strict=True)
-    ]
+    columns, asked = 3 if noisy else 2, zip(group.places, sums, strict=True)
+    rows = [(_values(place), *_sum(one)[:columns]) for place, one in asked]
     of = _name(group)
     said = [
         f"{grouped(group.left_out)} further values have no page here; `crowdtally top` knows them."
@@ -102,7 +99,6 @@ def _sum(found: Sum | None) -> tuple[str, str, str]:
 
 
 def download_table(files: Sequence[Download]) -> Shown:
-    """Files to download."""
     rows = [(one.path, one.words, grouped(one.size)) for one in files]
     links = [one.path for one in files]
     return Shown("Files", ("File", "What it holds", "Bytes"), rows, words=(0, 1), links=links)
@@ -141,24 +137,24 @@ def index_of(site: Site) -> Index:
     source = site.source
     categories = source.labels is not None and source.labels.categories is not None
     overall = source.popular(MOST_INDEXED, {})
-    rows = _in_contexts(site) if overall is None else ((row, "") for row in overall.rows)
+    rows: Iterable[tuple[TopItem, str]]
+    if overall is None:  # the lists of all pages
+        rows = (one for group in site.groups for one in _of_group(site, group))
+    else:
+        rows = ((row, "") for row in overall.rows)
     numbers = [f"Estimate ({site.facts.counted})", "95% interval", "Noisy count", "Rank"]
     words = [*["Category"] * categories, *["Where"] * (overall is None)]
     places = [0, *(len(numbers) + place for place in range(1, len(words) + 1))]
 
     def entry(row: TopItem, where: str) -> list[str]:
         category = [value(row.category or "", LONGEST)] * categories
+        within = between(row.estimate_low, row.estimate_high)
+        shown = grouped(row.estimate), within, grouped(row.count), grouped(row.rank)
         name = value(source.name(row.item), LONGEST)
-        return [name, *_numbers(row), *category, *[where] * (overall is None)]
+        return [name, *shown, *category, *[where] * (overall is None)]
 
     items = [entry(row, where) for row, where in islice(rows, MOST_INDEXED)]
     return Index(["Item", *numbers, *words], places, items, list(_pages(site)))
-
-
-def _in_contexts(site: Site) -> Iterator[tuple[TopItem, str]]:
-    """The lists of all pages, where there is no other."""
-    for group in site.groups:
-        yield from _of_group(site, group)
 
 
 def _of_group(site: Site, group: Group) -> Iterator[tuple[TopItem, str]]:
@@ -166,11 +162,6 @@ def _of_group(site: Site, group: Group) -> Iterator[tuple[TopItem, str]]:
         listed: TopList | None = site.source.popular(SHORT, place.context)
         for row in () if listed is None else listed.rows:
             yield row, place_words(place)
-
-
-def _numbers(row: TopItem) -> tuple[str, str, str, str]:
-    within = between(row.estimate_low, row.estimate_high)
-    return grouped(row.estimate), within, grouped(row.count), grouped(row.rank)
 
 
 def _pages(site: Site) -> Iterator[tuple[str, str]]:
@@ -253,14 +244,13 @@ def context_page(site: Site, group: Group, place: Place, lists: Lists) -> str:
 def _shown(site: Site, lists: Lists, where: str) -> dict[str, Any]:
     name, first, listed, special = site.source.name, lists.first, lists.listed, lists.special
     notes = [] if first is None else first.notes
-    told = [] if special is None else _untold(special.notes, notes)
     return {
         "top": None if first is None else top_picture(first, name, where),
         "more": None if listed is None else further(listed, FIRST, name, where),
         "notes": notes,
         "left_out": _left_out(listed),
         "special": None if special is None else special_numbers(special, name, where),
-        "special_notes": told,
+        "special_notes": [] if special is None else _untold(special.notes, notes),
         "knows_special": special is not None,
     }
 
@@ -331,11 +321,8 @@ def downloads_page(site: Site, files: Sequence[Download]) -> str:
 
 def metadata_page(site: Site, linked: Mapping[str, Any], files: Sequence[Download]) -> str:
     """What programs need to know about the release."""
-    about = [one for one in files if one.is_metadata]
-    return _page(
-        site, "metadata.html", METADATA, "Metadata", linked=linked, said=_said(site),
-        table=download_table(about),
-    )  # fmt: skip
+    said, table = _said(site), download_table([one for one in files if one.is_metadata])
+    return _page(site, "metadata.html", METADATA, "Metadata", linked=linked, said=said, table=table)
 
 
 def _said(site: Site) -> list[tuple[str, str]]:

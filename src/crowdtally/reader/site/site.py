@@ -95,12 +95,9 @@ _METADATA = {
 
 @dataclass(frozen=True)
 class Download:
-    """One file."""
-
     path: str
     """Its address, relative to the site."""
     words: str
-    """What it holds."""
     size: int
     """In bytes."""
     is_metadata: bool
@@ -123,8 +120,7 @@ def linked_data(published: Published, folder: str) -> dict[str, Any]:
 
 def released(published: Published, site: Path, folder: str) -> Iterator[Download]:
     """The files of the copy."""
-    tables = {table.file: f"The table {table.name} as it was released." for table in
-              published.tables}  # fmt: skip
+    tables = {one.file: f"The table {one.name} as it was released." for one in published.tables}
     for name, words in (_METADATA | tables).items():
         path = site / folder / name
         if path.is_file():
@@ -158,7 +154,6 @@ class Place:
 
     @property
     def file(self) -> str:
-        """The page."""
         return f"{self.name}.html"
 
 
@@ -167,7 +162,6 @@ class Group:
     """The pages of one context, or of all combinations."""
 
     contexts: tuple[str, ...]
-    """The contexts' names."""
     places: tuple[Place, ...]
     """In the order of the public lists."""
     left_out: int
@@ -185,8 +179,7 @@ def groups(source: Source) -> tuple[Group, ...]:
     if not source.has_items or not source.axes.contexts:
         return ()
     found = [group for group in _singles(source) if _has_list(source, group)]
-    most = MOST_COMBINATIONS if found else MOST_PAGES
-    joint = _joint(source, most)
+    joint = _joint(source, MOST_COMBINATIONS if found else MOST_PAGES)
     if joint is not None and (not found or not joint.left_out) and _has_list(source, joint):
         found.append(joint)
     return tuple(found)
@@ -236,15 +229,12 @@ class Site:
     """A site, before it is written."""
 
     source: Source
-    """The release."""
     facts: Facts
-    """What its report says."""
     groups: tuple[Group, ...]
     """The pages of contexts."""
 
     @classmethod
     def of(cls, source: Source) -> Site:
-        """The site of a release."""
         return cls(source, source.facts(), groups(source))
 
     @cached_property
@@ -254,7 +244,6 @@ class Site:
 
     @property
     def title(self) -> str:
-        """What it is called."""
         of = self.facts.dataset
         return "Released counts" if of is None else f"Released counts of {value(of, 60)}"
 
@@ -287,16 +276,13 @@ class Site:
     @property
     def menu(self) -> list[tuple[str, str]]:
         """Address and words of each page that all others lead to."""
-        return list(self._menu())
-
-    def _menu(self) -> Iterator[tuple[str, str]]:
-        yield OVERVIEW, "Overview"
-        if self.facts.top is not None:
-            yield TOP, "Top list"
-        if self.has_contexts:
-            yield CONTEXTS, "By context" if self.of_items else "By attribute"
-        if self.has_names:
-            yield SEARCH, "Search"
-        yield REPORT, "Privacy report"
-        yield DOWNLOADS, "Downloads"
-        yield METADATA, "Metadata"
+        every = (
+            (True, OVERVIEW, "Overview"),
+            (self.facts.top is not None, TOP, "Top list"),
+            (self.has_contexts, CONTEXTS, "By context" if self.of_items else "By attribute"),
+            (self.has_names, SEARCH, "Search"),
+            (True, REPORT, "Privacy report"),
+            (True, DOWNLOADS, "Downloads"),
+            (True, METADATA, "Metadata"),
+        )
+        return [(file, words) for is_there, file, words in every if is_there]

@@ -227,9 +227,4 @@ def _not_allowed(name: str) -> str:
     return f"{name}(), which is not an allowed function{hint}"
 
 
-_CHECKS = {
-    "FUNCTION": _in_call,
-    "OPERATOR": _in_operator,
-    "CAST": _in_cast,
-    "LAMBDA": _in_arrow,
-}
+_CHECKS = {"FUNCTION": _in_call, "OPERATOR": _in_operator, "CAST": _in_cast, "LAMBDA": _in_arrow}

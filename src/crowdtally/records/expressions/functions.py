@@ -23,7 +23,7 @@ from crowdtally.errors import UsageError, closest, did_you_mean
 # - raise nothing that ``TRY`` lets through, whatever one record holds;
 # - take at most a second and no memory to speak of for a text of 100,000 letters.
 #
-# ``tests/engine/test_functions.py`` walks the catalogue and tries each of these with hostile
+# ``tests/engines/test_expressions.py`` walks the catalogue and tries each of these with hostile
 # values.
 
 GROUPS: dict[str, tuple[str, str]] = {
@@ -146,21 +146,18 @@ def known_zones() -> frozenset[str]:
 def _hint(name: str) -> str:
     if _OFFSET.fullmatch(name):
         return "An offset is not a zone: clocks change twice a year. Name a city."
-    same = [zone for zone in known_zones() if zone.lower() == name.strip().lower()]
+    wanted = name.strip().lower()
+    same = [zone for zone in known_zones() if zone.lower() == wanted]
     if same:
         return f"Did you mean {same[0]!r}?"
     if "/" not in name and name.isupper() and len(name) <= 7:
         return "An abbreviation can mean several zones. Name a city."
     if name.startswith(_NO_PLACES):
         return "That is no place's zone. Name a city."
-    cities = sorted(zone for zone in known_zones() if _city(zone) == name.strip().lower())
+    cities = sorted(zone for zone in known_zones() if zone.lower().rpartition("/")[2] == wanted)
     if cities:
         return f"Did you mean {cities[0]!r}?"
     return did_you_mean(name, sorted(known_zones()))
-
-
-def _city(zone: str) -> str:
-    return zone.rpartition("/")[2].lower()
 
 
 # What a function's arguments must be, so that one record can neither stop nor delay a release.

@@ -63,7 +63,6 @@ class SparkEngine:
     # ---- zones ---------------------------------------------------------------------------------
 
     def in_zone(self, zone: str) -> None:
-        """Turn times into days and hours in this zone from now on."""
         self._zone = zone
         try:
             self._session.conf.set(_ZONE, zone)
@@ -93,7 +92,6 @@ class SparkEngine:
         keys: Iterable[str] = (),
         types: Mapping[str, str] = MappingProxyType({}),
     ) -> dict[str, SourceColumn]:
-        """Define the view ``name`` over a source; return its columns."""
         session, wanted = self._session, frozenset(keys)
         with translated(f"opening {located.label or 'the records'}"), self._opening_in_utc():
             if located.kind == "spark-frame":
@@ -117,7 +115,6 @@ class SparkEngine:
         return self._session.table(f"global_temp.{shared}")
 
     def define(self, name: str, query: str, of: str = "the records") -> None:
-        """Define a view by a query in DuckDB's SQL; ``of`` is what a message says it shows."""
         with translated(f"reading {of}"):
             sql = translated_query(query, self._name, self._type_of)
             self._view(name, self._session.sql(sql))
@@ -127,19 +124,16 @@ class SparkEngine:
         return {column: duckdb_name(kind) for column, kind in self._kinds(name).items()}
 
     def table(self, name: str) -> ibis.Table:
-        """A view as an Ibis expression."""
         types = {column: ibis_type(kind) for column, kind in self._kinds(name).items()}
         return ibis.table(types, name=self._name(name))
 
     def load_axis(self, name: str, axis: Axis) -> ibis.Table:
-        """A table (value, code) of a public list."""
         return self.load(name, {"value": axis.values, "code": np.arange(len(axis))})
 
     def place_in(self, value: ibis.Value, axis: Axis) -> None:
         """A list is sent to every executor, and joined there."""
 
     def load(self, name: str, columns: Mapping[str, NDArray[Any]]) -> ibis.Table:
-        """A table of public or already released columns."""
         import pyarrow
 
         with translated("sending a list"):
@@ -158,7 +152,6 @@ class SparkEngine:
     # ---- expressions ---------------------------------------------------------------------------
 
     def hash(self, key: int, columns: Sequence[ibis.Value]) -> ibis.Value:
-        """The ordering hash, 63 bits."""
         return matching.spark_hash(key, columns)
 
     def least(self, table: ibis.Table, limit: int) -> Kept:
@@ -181,13 +174,11 @@ class SparkEngine:
         return Kept(ibis.table(table.select(*names).schema(), name=self._name(name)))
 
     def arrays(self, expression: ibis.Table) -> dict[str, NDArray[np.int64]]:
-        """The result's integer columns."""
         table = self._fetched(expression)
         whole = {name: table.column(name).fill_null(0) for name in table.column_names}
         return {name: column.to_numpy().astype(np.int64) for name, column in whole.items()}
 
     def columns(self, expression: ibis.Table) -> dict[str, NDArray[Any]]:
-        """The result's columns, text as object arrays."""
         table = self._fetched(expression)
         return {name: table.column(name).to_numpy() for name in table.column_names}
 

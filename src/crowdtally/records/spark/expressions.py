@@ -12,8 +12,6 @@ from sqlglot import exp
 
 from crowdtally.errors import InputError, UsageError
 
-# ``strftime``'s formats as Java's patterns.
-
 _DIRECTIVES = {
     "Y": "yyyy", "y": "yy", "m": "MM", "d": "dd", "j": "DDD", "H": "HH", "M": "mm", "S": "ss",
     "A": "EEEE", "a": "EEE", "B": "MMMM", "b": "MMM", "-d": "d", "-m": "M", "-H": "H",
@@ -262,9 +260,6 @@ def part_name(node: Node) -> str:
     return name if len(node.expressions) == 1 else "?"
 
 
-# Refusing row-wise expressions that are not known to mean the same on Spark.
-
-
 def check(sql: str, what: str) -> None:
     """Refuse an expression with anything in it that is not listed here.
 
@@ -305,10 +300,6 @@ def _in_cast(node: Node) -> str | None:
     return None if target in CASTS else f"a cast to {target}"
 
 
-def _in_call(node: Node) -> str | None:
-    return None if part_name(node) in PARTS else f"{str(node.this).lower()}()"
-
-
 def _in_extract(node: Node) -> str | None:
     part = node.this.name.lower()
     return None if part in PARTS else f"the part {part}"
@@ -325,14 +316,6 @@ def _in_like(node: Node) -> str | None:
     return None if simple else "LIKE with a pattern that is not a plain constant"
 
 
-def _in_trim(node: Node) -> str | None:
-    return None if node.expression is None else "trim() of given characters"
-
-
-def _in_piece(node: Node) -> str | None:
-    return None if _constant_places(node) else f"{node.sql_name().lower()}() at such a position"
-
-
 def _in_time(node: Node) -> str | None:
     scale = node.args.get("scale")
     return None if scale is None or scale.name in ("0", "3", "6") else "this kind of time"
@@ -340,12 +323,16 @@ def _in_time(node: Node) -> str | None:
 
 _PROBLEMS: dict[tuple[type[Any], ...], Callable[[Node], str | None]] = {
     (exp.Cast,): _in_cast,
-    (exp.Anonymous,): _in_call,
+    (exp.Anonymous,): lambda node: (
+        None if part_name(node) in PARTS else f"{str(node.this).lower()}()"
+    ),
     (exp.Extract,): _in_extract,
     (exp.TimeToStr,): _in_format,
     (exp.Like, exp.ILike): _in_like,
-    (exp.Trim,): _in_trim,
-    (exp.Substring, exp.Left, exp.Right, exp.SplitPart): _in_piece,
+    (exp.Trim,): lambda node: None if node.expression is None else "trim() of given characters",
+    (exp.Substring, exp.Left, exp.Right, exp.SplitPart): lambda node: (
+        None if _constant_places(node) else f"{node.sql_name().lower()}() at such a position"
+    ),
     (exp.UnixToTime,): _in_time,
 }
 """What to look at in nodes that mean the same only in some of their forms."""

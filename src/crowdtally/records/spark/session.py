@@ -294,18 +294,12 @@ def _no_start(error: Exception, master: str, log: str) -> CrowdtallyError:
             "SPARK_HOME, or install the pyspark of that version."
         )
     if re.search(r"masters are unresponsive|stopped SparkContext|clusterScheduler", str(error)):
-        return _no_master(master)
+        return CrowdtallyError(
+            f"no Spark {pyspark.__version__} master answers at {master}: check the address, that "
+            "it runs, and that it is of the same version as pyspark here. Nothing was charged."
+        )
     words = translation(error, f"starting Spark on {master}")
     return CrowdtallyError(f"{words} Nothing was charged.")
-
-
-def _no_master(master: str) -> CrowdtallyError:
-    import pyspark
-
-    return CrowdtallyError(
-        f"no Spark {pyspark.__version__} master answers at {master}: check the address, that it "
-        "runs, and that it is of the same version as pyspark here. Nothing was charged."
-    )
 
 
 def _tail(log: Any) -> str:

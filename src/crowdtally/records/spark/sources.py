@@ -15,13 +15,11 @@ import ibis.expr.datatypes as dt
 from crowdtally.core.registry import quoted as duckdb_quoted
 from crowdtally.errors import InputError
 from crowdtally.records import csv
-from crowdtally.records.columns import EXACT, Knowledge, SourceColumn, own_of
+from crowdtally.records.columns import EXACT, SourceColumn, own_of
 from crowdtally.records.duckdb import DuckDBEngine
 from crowdtally.records.locate import Located
 from crowdtally.records.spark.sql import quoted
 from crowdtally.records.types import Dialect, Stored, view_of
-
-# Spark's types under DuckDB's names, by which the declaration is checked, and under Ibis's.
 
 _NAMES = {
     "tinyint": ("TINYINT", "int8"),
@@ -109,10 +107,6 @@ def _full_match(text: str, form: str) -> str:
     return f"{text} RLIKE '^({form})(?![^~]|~)'"
 
 
-def _canonical(value: str, kind: str, _: Knowledge) -> str | None:
-    return canonical_text(value, kind)
-
-
 def _cast_name(kind: str) -> str:
     """What a session calls a timestamp may be one without a zone."""
     return "timestamp_ltz" if kind == "timestamp" else kind
@@ -120,7 +114,7 @@ def _cast_name(kind: str) -> str:
 
 SPARK = Dialect(
     _full_match,
-    _canonical,
+    lambda value, kind, _: canonical_text(value, kind),
     {
         "int64": "bigint",
         "float64": "double",
@@ -168,8 +162,6 @@ def shipped_as(duckdb_type: str) -> str | None:
     return "VARCHAR" if duckdb_type.startswith("ENUM") else _SHIPPED.get(duckdb_type)
 
 
-# Opening each kind of source in Spark.
-
 LARGEST_SENT = 256 * 2**20
 """Bytes up to which a file of this machine is sent to a cluster that may not see it."""
 _NOT_REPEATABLE = re.compile(
@@ -191,7 +183,9 @@ def opened(
     ``zone`` is the one in which a DuckDB view makes days of times.
     """
     if located.kind == "spark-table":
-        name = _table_name(str(located.table))
+        name = str(located.table)
+        if "`" not in name:
+            name = ".".join(map(quoted, name.split(".")))
         return viewed(session.table(name), keys, types, declared=_is_stored(session, name))
     # A small CSV is read here as well, by DuckDB, which names the line that is at fault.
     seen = is_local and located.kind == "parquet"
@@ -243,10 +237,6 @@ def plan_of(frame: Any) -> str:
 def _analysed(frame: Any) -> str:
     _, _, rest = plan_of(frame).partition("== Analyzed Logical Plan ==")
     return rest.partition("== Optimized Logical Plan ==")[0]
-
-
-def _table_name(text: str) -> str:
-    return text if "`" in text else ".".join(quoted(part) for part in text.split("."))
 
 
 def _too_large_to_send(located: Located) -> bool:

@@ -112,8 +112,6 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-# Spark's errors as ours: what to do, in one line, without the values that its messages quote.
-
 _MEMORY = re.compile(
     r"OutOfMemoryError|UNABLE_TO_ACQUIRE_MEMORY|Java heap space|exited with code (52|137)|"
     r"GC overhead limit|Container killed.*memory|memory limits|SIGKILL|CANNOT_ACQUIRE_MEMORY"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from crowdtally.core.layout import BINS
 from crowdtally.curator.bounding.scaling import LARGEST_THETA
-from crowdtally.curator.converse import Released
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, item_estimates
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
@@ -32,7 +32,7 @@ class Bins:
     name: str = BINS.name
     """The step's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """Four totals of equal estimated mass."""
         decided = decided_of(released)
         if not decided.shares.bins:
@@ -48,7 +48,7 @@ class Bins:
             {"cap": cap, "items": self.design.items - len(crowd)},
         )  # fmt: skip
 
-    def _why_not(self, released: Released) -> str:
+    def _why_not(self, released: SoFar) -> str:
         decided = decided_of(released)
         if decided.small:
             return "the list of items is short: all of them are measured without bounds"

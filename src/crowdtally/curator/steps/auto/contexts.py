@@ -17,9 +17,9 @@ from crowdtally.core.layout import CONTEXTS as KIND
 from crowdtally.core.layout import grid
 from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.scaling import GRID, LARGEST_THETA
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import UNIT, Visits, context_totals
 from crowdtally.curator.request.method import AUTO_PART
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.table import Table
@@ -38,7 +38,7 @@ class Contexts:
     name: str = KIND.name
     """The step's, which is its table's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """Always, where there are contexts."""
         if not self.design.has_contexts:
             return Passed("there are no contexts")

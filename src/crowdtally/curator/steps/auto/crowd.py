@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.core.layout import CROWD, PILOT
-from crowdtally.curator.converse import Released
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.deciding import CROWD as SHARE
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats
@@ -33,7 +33,7 @@ class Crowd:
     name: str = CROWD.name
     """The step's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """Distinct users of them, if they matter."""
         pilot = released.table(PILOT.name)
         if pilot is None:

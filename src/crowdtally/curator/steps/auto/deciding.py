@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.core.privacy import Epsilon, Price
-from crowdtally.curator.converse import Course, Decided, Shares, largest_theta, worth
+from crowdtally.curator.steps.auto.course import Course, Decided, Shares, largest_theta, worth
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.inference.rows import Norm, Sizes, best_theta, expected_error, is_light, power_of
 from crowdtally.laws.interval import MOST_CELLS, phantoms_for

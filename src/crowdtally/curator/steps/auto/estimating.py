@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from crowdtally.core.layout import BINS, CROWD, HEAD, SIZES, ZOOM, Picked
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import NONE
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import course_of, decided_of
 from crowdtally.curator.steps.auto.questions import Ints, read_groups
@@ -22,23 +22,23 @@ def as_floats(table: NoisyTable) -> Floats:
     return np.asarray(table.values, dtype=np.float64) * float(table.law.unit)
 
 
-def crowd_of(released: Released) -> Ints:
+def crowd_of(released: SoFar) -> Ints:
     """The items that left the rows, ascending; none where no crowd was measured."""
     return _places(released.table(CROWD.name))
 
 
-def fact_of(released: Released, step: str, name: str) -> Any:
+def fact_of(released: SoFar, step: str, name: str) -> Any:
     """What was decided for a step that was taken; None where it was not."""
     taken = (one for one in course_of(released).taken if one.name == step)
     return next((one.facts.get(name) for one in taken), None)
 
 
-def item_estimates(design: Design, released: Released) -> ItemEstimates:
+def item_estimates(design: Design, released: SoFar) -> ItemEstimates:
     """Estimates of all items from what was released so far; of tables that have every item."""
     return estimate_items(item_facts(design, released))
 
 
-def item_facts(design: Design, released: Released) -> ItemFacts:
+def item_facts(design: Design, released: SoFar) -> ItemFacts:
     """The same as a reader would say it."""
     name = design.table.name
     table, sizes = released.table(name), released.table(SIZES.name)
@@ -61,7 +61,7 @@ def _places(table: NoisyTable | None) -> Ints:
     return table.layout.places if table is not None and isinstance(table.layout, Picked) else NONE
 
 
-def _chosen(released: Released, name: str) -> Chosen | None:
+def _chosen(released: SoFar, name: str) -> Chosen | None:
     table = released.table(name)
     if table is None:
         return None
@@ -69,7 +69,7 @@ def _chosen(released: Released, name: str) -> Chosen | None:
     return Chosen(_places(table), as_floats(table), table.law, theta)
 
 
-def _binned(released: Released) -> Binned | None:
+def _binned(released: SoFar) -> Binned | None:
     table = released.table(BINS.name)
     if table is None:
         return None

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crowdtally.core.privacy import Epsilon, Price
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.refined import Averaged, Refined, can_be_refined
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.planned import Passed, Planned, Question, course_of
 from crowdtally.curator.table import Table
 from crowdtally.format import NoisyTable
@@ -26,7 +26,7 @@ _HELD = "a value of the first look is beyond what a table can hold"
 
 
 def refine(
-    question: Question, look: NoisyTable, released: Released, facts: Mapping[str, Any]
+    question: Question, look: NoisyTable, released: SoFar, facts: Mapping[str, Any]
 ) -> Planned | Passed:
     """The look's own question once more: at what the look cost, its noise is halved.
 

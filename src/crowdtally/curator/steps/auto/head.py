@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crowdtally.core.layout import HEAD
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import NONE
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.deciding import HEAD as HEAD_SHARE
 from crowdtally.curator.steps.auto.deciding import head_items
 from crowdtally.curator.steps.auto.design import Design
@@ -32,7 +32,7 @@ class Head:
     name: str = HEAD.name
     """The step's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """Distinct users of them."""
         decided = decided_of(released)
         split = decided.split_head and not stopped(released)
@@ -48,7 +48,7 @@ class Head:
             {"items": len(chosen)},
         )  # fmt: skip
 
-    def _why_not(self, released: Released) -> str:
+    def _why_not(self, released: SoFar) -> str:
         decided = decided_of(released)
         if decided.small:
             return "the list of items is short: all of them are measured without bounds"
@@ -59,7 +59,7 @@ class Head:
         return "the bound keeps more than 80% of the records"
 
 
-def head_places(design: Design, released: Released) -> Ints:
+def head_places(design: Design, released: SoFar) -> Ints:
     """The K items of the largest estimates outside the crowd, in list order."""
     wanted = head_items(design)
     if design.is_sparse:
@@ -68,7 +68,7 @@ def head_places(design: Design, released: Released) -> Ints:
     return np.sort(largest(item_estimates(design, released), wanted, crowd))
 
 
-def _largest_published(design: Design, released: Released, wanted: int) -> Ints:
+def _largest_published(design: Design, released: SoFar, wanted: int) -> Ints:
     """Of the cells that a sparse publishing kept, those of the largest noisy counts."""
     table = released.table(design.table.name)
     if table is None or table.cells is None:

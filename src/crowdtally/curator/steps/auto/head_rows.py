@@ -19,9 +19,9 @@ from crowdtally.core.counts import Counts
 from crowdtally.core.layout import HEAD_ROWS, HEAD_ROWS_AGAIN, Crossed, Picked, grid
 from crowdtally.core.privacy import Price
 from crowdtally.curator.bounding.scaling import GRID
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import UNIT, Visits, rows_of_chosen
 from crowdtally.curator.request.method import AUTO_PART
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.deciding import ROWS_RECORD, ROWS_USER
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.finer import refine
@@ -44,7 +44,7 @@ class HeadRows:
     name: str = HEAD_ROWS.name
     """The step's, which is its table's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """Where users may be in several contexts, or repeat, and there are enough of them."""
         decided = decided_of(released)
         if not decided.shares.head_rows or stopped(released):
@@ -76,7 +76,7 @@ class HeadRowsAgain:
     name: str = HEAD_ROWS_AGAIN.name
     """The step's, which is its table's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """With the items of the first half."""
         decided, before = decided_of(released), released.table(HEAD_ROWS.name)
         if before is None or not looks_at_rows(self.design, decided) or stopped(released):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from crowdtally.curator.converse import Released
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
@@ -34,7 +34,7 @@ class Items:
         """The items' table, or that of attributes' cells."""
         return self.design.table.name
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """What is left, or half of it where a zoom follows; θ once more, for what is left."""
         decided, rest = decided_of(released), unreserved(released)
         if decided.small:
@@ -54,7 +54,7 @@ def norm_fact(norm: Norm) -> dict[str, str]:
     return {} if norm == "l1" else {"norm": norm}
 
 
-def unreserved(released: Released) -> Fraction:
+def unreserved(released: SoFar) -> Fraction:
     """What neither was spent nor is set aside for a later step: total − spent − reserved."""
     return course_of(released).left - reserved(released)
 

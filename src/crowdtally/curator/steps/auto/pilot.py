@@ -12,8 +12,8 @@ from math import log, sqrt
 
 from crowdtally.core.layout import PILOT
 from crowdtally.core.privacy import Epsilon
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import NONE
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
 from crowdtally.curator.steps.auto.questions import AllItems
@@ -34,7 +34,7 @@ class Pilot:
     name: str = PILOT.name
     """The step's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """All items, rows scaled to 1, if that is cheap."""
         why_not = self._why_not(released)
         if why_not is not None:
@@ -46,7 +46,7 @@ class Pilot:
             {"theta": 1},
         )  # fmt: skip
 
-    def _why_not(self, released: Released) -> str | None:
+    def _why_not(self, released: SoFar) -> str | None:
         design, decided = self.design, decided_of(released)
         if decided.small:
             return "the list of items is short: all of them are measured without bounds"
@@ -62,7 +62,7 @@ class Pilot:
             return "there are too few users for a look at all items to be cheap"
         return None
 
-    def _cost(self, released: Released) -> Fraction:
+    def _cost(self, released: SoFar) -> Fraction:
         users, currency = decided_of(released).sizes.users, course_of(released).currency
         return pilot_cost(self.design.items, users, currency)
 

@@ -7,19 +7,16 @@ bound that its table states, for every database. ``auto.md`` says why that is en
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from crowdtally.core.privacy import Price
-from crowdtally.curator.converse import Bound, Course, Decided, Reading, Released
-from crowdtally.curator.counting.bounded import Read
 from crowdtally.curator.counting.rows import Visits
-from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.visiting import visits_of
+from crowdtally.curator.questions import Bound
+from crowdtally.curator.steps.auto.course import Course, Decided, SoFar
 from crowdtally.curator.table import Measured, Table
-from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 
@@ -68,15 +65,29 @@ class Query(Protocol):
     """What a step asks, once earlier steps were released."""
 
     @property
-    def design(self) -> Design:
-        """What is public from the start."""
-
-    @property
     def name(self) -> str:
         """The step's, which is its table's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """A function of released values alone."""
+
+
+Plan = Planned | Passed | None
+"""What a step does: it runs, it is passed over, or, None, it says nothing."""
+
+
+class AutoStep(Protocol):
+    """One step of ``auto``: decided from what is released, counted, paid for, drawn."""
+
+    @property
+    def name(self) -> str:
+        """The step's."""
+
+    def plan(self, released: SoFar) -> Plan:
+        """A function of released values alone."""
+
+    def release(self, plan: Plan, exact: Any, released: SoFar, draws: Draws) -> SoFar:
+        """Pay for the plan and draw its noise; ``exact`` is what its question counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,42 +102,37 @@ class PlannedStep:
         """The step's."""
         return self.query.name
 
-    def parts(self) -> Sequence[Part]:
-        """Nothing: the first step was charged for all."""
-        return []
+    def plan(self, released: SoFar) -> Plan:
+        """What its query plans."""
+        return self.query.plan(released)
 
-    def count(self, reading: Reading, released: Released) -> Read[Any]:
-        """The plan, and what it counts; None where the step does not run."""
-        visits, plan = visits_of(reading, self.query.design), self.query.plan(released)
-        if isinstance(plan, Passed):
-            return Read(None, visits.dropped)
-        return Read((plan, plan.question.count(visits)), visits.dropped)
-
-    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+    def release(self, plan: Plan, exact: Any, released: SoFar, draws: Draws) -> SoFar:
         """The noisy table, once it is paid for."""
-        course = course_of(released)
-        if counted.found is None:
-            plan = self.query.plan(released)
-            why = plan.why if isinstance(plan, Passed) else ""
-            return replace(released, course=course.pass_over(self.name, why))
-        plan, exact = counted.found
-        asked = plan.question
-        course, price = course.spend(asked.name, plan.cost, plan.why, **plan.facts)
-        noisy = asked.table(price).publish(exact, draws)
-        noisy = replace(noisy, facts={**noisy.facts, **asked.extra()})
-        bounds = {} if plan.bound is None else {asked.name: Bound(plan.bound)}
-        bounds = {**released.bounds, **bounds}
-        return replace(released.with_tables([noisy]), course=course, bounds=bounds)
+        if isinstance(plan, Planned):
+            return paid_and_drawn(plan, exact, released, draws)
+        why = plan.why if isinstance(plan, Passed) else ""
+        return replace(released, course=course_of(released).pass_over(self.name, why))
 
 
-def course_of(released: Released) -> Course:
+def paid_and_drawn(plan: Planned, exact: Any, released: SoFar, draws: Draws) -> SoFar:
+    """What was released, and the table of a plan: paid for, then drawn with just that price."""
+    asked = plan.question
+    course, price = course_of(released).spend(asked.name, plan.cost, plan.why, **plan.facts)
+    noisy = asked.table(price).publish(exact, draws)
+    noisy = replace(noisy, facts={**noisy.facts, **asked.extra()})
+    bounds = {} if plan.bound is None else {asked.name: Bound(plan.bound)}
+    bounds = {**released.bounds, **bounds}
+    return replace(released.with_table(noisy), course=course, bounds=bounds)
+
+
+def course_of(released: SoFar) -> Course:
     """The account, which the first step opened."""
     if released.course is None:
         raise TypeError("the first step of auto opens the account")
     return released.course
 
 
-def decided_of(released: Released) -> Decided:
+def decided_of(released: SoFar) -> Decided:
     """What was decided once the sizes were released."""
     if released.decided is None:
         raise TypeError("the first step of auto decides which steps run")

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from crowdtally.core.layout import EDGES
-from crowdtally.curator.converse import Released
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats, item_estimates
 from crowdtally.inference.items import largest
 
 
-def estimated_counts(design: Design, released: Released) -> NDArray[np.float64]:
+def estimated_counts(design: Design, released: SoFar) -> NDArray[np.float64]:
     """The posterior mean of each item; of a summary, what it shows of each.
 
     A short list may have been counted in each context alone: then an item is the sum of its cells.
@@ -29,7 +29,7 @@ def estimated_counts(design: Design, released: Released) -> NDArray[np.float64]:
     return counts
 
 
-def top_places(design: Design, released: Released, most: int) -> NDArray[np.int64]:
+def top_places(design: Design, released: SoFar, most: int) -> NDArray[np.int64]:
     """The items of the largest counts, at most so many, in the order of the list."""
     if not design.is_sparse:
         return np.sort(largest(item_estimates(design, released), most))
@@ -37,7 +37,7 @@ def top_places(design: Design, released: Released, most: int) -> NDArray[np.int6
     return np.sort(places[np.argsort(-values, kind="stable")[:most]])
 
 
-def _shown(design: Design, released: Released) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _shown(design: Design, released: SoFar) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     table = released.table(design.table.name)
     if table is None or table.cells is None:
         return np.empty(0, dtype=np.int64), np.empty(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crowdtally.curator.converse import Released
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import decided_of
 from crowdtally.curator.steps.auto.reserving import stopped
@@ -12,7 +12,7 @@ ALIKE = "a first look found no difference between contexts that stands above its
 NOTHING = "no item was published that could be measured once more"
 
 
-def why_not(design: Design, released: Released, own: str | None = None) -> str:
+def why_not(design: Design, released: SoFar, own: str | None = None) -> str:
     """The first reason that holds.
 
     Args:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.core import layout as kinds
-from crowdtally.curator.converse import Released
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.deciding import HEAD
 from crowdtally.curator.steps.auto.planned import course_of, decided_of
 
@@ -26,7 +26,7 @@ _SET_ASIDE = {
 """The steps whose shares are fixed once the sizes are released."""
 
 
-def reserved(released: Released) -> Fraction:
+def reserved(released: SoFar) -> Fraction:
     """What later steps may still take: nobody else may."""
     course = course_of(released)
     set_aside = course.share(decided_of(released).shares.total)
@@ -34,13 +34,13 @@ def reserved(released: Released) -> Fraction:
     return set_aside - spent - saved(released)
 
 
-def stopped(released: Released) -> bool:
+def stopped(released: SoFar) -> bool:
     """Whether a look found that contexts hardly differ: nothing more is spent on them."""
     taken = released.course.taken if released.course is not None else ()
     return any(step.facts.get(DIFFER) is False for step in taken)
 
 
-def saved(released: Released) -> Fraction:
+def saved(released: SoFar) -> Fraction:
     """What the stop leaves to the zoom; 0 where it did not stop.
 
     The other half of the look, what else would have measured contexts, and of a head that would

@@ -7,7 +7,7 @@ a row in none; one user changes one bin by 1, so L1 = L2 = 1, and discrete Lapla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,16 +16,15 @@ import numpy as np
 from crowdtally.core.counts import Counts
 from crowdtally.core.layout import SIZES as KIND
 from crowdtally.core.layout import Numbered
-from crowdtally.core.privacy import Delta, Rho
-from crowdtally.curator.converse import Course, Reading, Released
-from crowdtally.curator.counting.bounded import Read
+from crowdtally.core.privacy import Price
+from crowdtally.curator.counting.rows import Visits
 from crowdtally.curator.request.method import AUTO_PART
+from crowdtally.curator.steps.auto.course import Course, SoFar
 from crowdtally.curator.steps.auto.deciding import SIZES, better_of, decide
 from crowdtally.curator.steps.auto.design import Design
-from crowdtally.curator.steps.auto.visiting import visits_of
+from crowdtally.curator.steps.auto.planned import Plan, Planned, course_of, paid_and_drawn
 from crowdtally.curator.table import Table
 from crowdtally.inference.rows import read_sizes
-from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 BINS = 13
@@ -40,33 +39,30 @@ class SizesStep:
     name: str = KIND.name
     """The step's, which is its table's."""
 
-    def parts(self) -> Sequence[Part]:
-        """The whole of the price: the first step is charged for all.
+    def plan(self, released: SoFar) -> Planned:
+        """It always runs."""
+        cost = Course(self.design.opening).share(SIZES)
+        return Planned(self, cost, "how long users' rows are decides all else")
 
-        Where later steps may be paid for in ρ, all of it is one pair of ε and δ.
-        """
-        total, aim = self.design.opening, {"aim": self.design.aim}
-        if isinstance(total, Rho):
-            return [Part(AUTO_PART, None, "adaptive", aim, rho=total)]
-        delta = self.design.delta if self.design.may_turn else Delta()
-        return [Part(AUTO_PART, total, "adaptive", aim, delta)]
-
-    def count(self, reading: Reading, released: Released) -> Read[Any]:
+    def count(self, visits: Visits) -> Counts:
         """(user, item, amount) → how many users have which row sum, by bins."""
-        visits = visits_of(reading, self.design)
-        return Read(visits.sizes(BINS), visits.dropped)
+        users = np.asarray(visits.sizes(BINS), dtype=np.int64)
+        return Counts(BINS, np.arange(BINS), users, 1)
 
-    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+    def table(self, price: Price) -> Table:
+        """Every bin."""
+        return Table(self.name, AUTO_PART, Numbered("bin", BINS), price, 1)
+
+    def extra(self) -> Mapping[str, Any]:
+        """Nothing more."""
+        return {}
+
+    def release(self, plan: Plan, exact: Any, released: SoFar, draws: Draws) -> SoFar:
         """The noisy bins; which steps run, and what they are paid for in, is fixed by them."""
-        course = Course(self.design.opening)
-        course, price = course.spend(
-            self.name, course.share(SIZES), "how long users' rows are decides all else"
-        )
-        table = Table(self.name, AUTO_PART, Numbered("bin", BINS), price, 1)
-        users = np.asarray(counted.found, dtype=np.int64)
-        noisy = table.publish(Counts(BINS, np.arange(BINS), users, 1), draws)
+        opened = replace(released, course=Course(self.design.opening))
+        made = paid_and_drawn(self.plan(released), exact, opened, draws)
+        course, noisy = course_of(made), made.tables[-1]
         sizes = read_sizes(noisy.values.astype(float), noisy.law.std())
         if self.design.may_turn:
             course = better_of(self.design, sizes, course)
-        decided = decide(self.design, sizes, course.total)
-        return replace(released.with_tables([noisy]), course=course, decided=decided)
+        return replace(made, course=course, decided=decide(self.design, sizes, course.total))

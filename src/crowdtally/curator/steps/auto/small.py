@@ -10,7 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from crowdtally.core.layout import EDGES
-from crowdtally.curator.converse import Decided
+from crowdtally.curator.steps.auto.course import Decided
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.planned import Planned
 from crowdtally.curator.steps.auto.questions import AllMembers, AllMembersByContext

@@ -19,9 +19,9 @@ from crowdtally.core.counts import Memberships
 from crowdtally.core.layout import SPLIT_HEAD as KIND
 from crowdtally.core.layout import Crossed, Picked, grid
 from crowdtally.core.privacy import Price
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import Visits, users_by_block
 from crowdtally.curator.request.method import AUTO_PART
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.head import head_places
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
@@ -39,7 +39,7 @@ class SplitHead:
     name: str = KIND.name
     """The step's, which is its table's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """Where the head is split; a small domain is measured in each context as a whole."""
         decided = decided_of(released)
         wanted = decided.split_head and not decided.small and decided.shares.head > 0

@@ -7,24 +7,26 @@ for contexts goes to the zoom (``reserving.py``).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from crowdtally.core.layout import CONTEXTS, Crossed, Picked
-from crowdtally.curator.converse import Decided, Reading, Released
-from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.steps.auto.course import Decided, SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import as_floats
-from crowdtally.curator.steps.auto.planned import PlannedStep, course_of, decided_of
+from crowdtally.curator.steps.auto.planned import (
+    Plan,
+    Planned,
+    PlannedStep,
+    course_of,
+    decided_of,
+)
 from crowdtally.curator.steps.auto.ranking import estimated_counts
 from crowdtally.curator.steps.auto.reserving import DIFFER
-from crowdtally.curator.steps.auto.visiting import visits_of
 from crowdtally.format import NoisyTable
 from crowdtally.inference.contexts import ContextFacts
 from crowdtally.inference.stopping import differ, squares_of
-from crowdtally.ledger import Part
 from crowdtally.noise.draws import Draws
 
 HALF = Fraction(1, 2)
@@ -59,30 +61,24 @@ class LookStep:
     name: str = "a first look at contexts"
     """For people: its table has the name of what is measured."""
 
-    def parts(self) -> Sequence[Part]:
-        """Nothing: the first step was charged for all."""
-        return []
-
-    def count(self, reading: Reading, released: Released) -> Read[Any]:
-        """What the look counts."""
+    def plan(self, released: SoFar) -> Plan:
+        """What the look asks, where one is due."""
         due = self._due(released)
-        if due is None:
-            return Read(None, visits_of(reading, self.design).dropped)
-        return due.count(reading, released)
+        return None if due is None else due.plan(released)
 
-    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+    def release(self, plan: Plan, exact: Any, released: SoFar, draws: Draws) -> SoFar:
         """Its noisy table, and whether that is more than noise."""
         due = self._due(released)
         if due is None:
             return released
-        seen = due.release(counted, released, draws)
-        if counted.found is None:  # nothing to look at: said by the step
+        seen = due.release(plan, exact, released, draws)
+        if not isinstance(plan, Planned):  # nothing to look at: said by the step
             return seen
         said = they_differ(self.design, released, seen.tables[-1])
         course = course_of(seen).note(**{DIFFER: said})
         return replace(seen, course=course)
 
-    def _due(self, released: Released) -> PlannedStep | None:
+    def _due(self, released: SoFar) -> PlannedStep | None:
         decided = decided_of(released)
         if not looks(self.design, decided):
             return None
@@ -108,21 +104,16 @@ class Unsaid:
         """The step's."""
         return self.step.name
 
-    def parts(self) -> Sequence[Part]:
-        """Nothing: the first step was charged for all."""
-        return []
+    def plan(self, released: SoFar) -> Plan:
+        """What the step plans, if it is due."""
+        return self.step.plan(released) if self._is_due(released) else None
 
-    def count(self, reading: Reading, released: Released) -> Read[Any]:
-        """What the step counts, if it is due."""
-        if not self._is_due(released):
-            return Read(None, visits_of(reading, self.design).dropped)
-        return self.step.count(reading, released)
-
-    def release(self, counted: Read[Any], released: Released, draws: Draws) -> Released:
+    def release(self, plan: Plan, exact: Any, released: SoFar, draws: Draws) -> SoFar:
         """What the step releases, if it is due."""
-        return self.step.release(counted, released, draws) if self._is_due(released) else released
+        due = self._is_due(released)
+        return self.step.release(plan, exact, released, draws) if due else released
 
-    def _is_due(self, released: Released) -> bool:
+    def _is_due(self, released: SoFar) -> bool:
         taken = course_of(released).taken
         if not self.design.has_contexts or self.name in {step.name for step in taken}:
             return False
@@ -130,7 +121,7 @@ class Unsaid:
         return self.after is None or self.after in looked
 
 
-def they_differ(design: Design, before: Released, table: NoisyTable) -> bool:
+def they_differ(design: Design, before: SoFar, table: NoisyTable) -> bool:
     """Whether a released table of features or items × contexts shows more than noise.
 
     Args:

@@ -19,10 +19,10 @@ from crowdtally.core.layout import TASTES, TASTES_AGAIN, Crossed, Numbered, grid
 from crowdtally.core.privacy import Price
 from crowdtally.core.profile import Profile
 from crowdtally.curator.bounding.scaling import GRID
-from crowdtally.curator.converse import Released
 from crowdtally.curator.counting.rows import UNIT, Visits
 from crowdtally.curator.counting.tastes import count_tastes
 from crowdtally.curator.request.method import AUTO_PART
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.finer import refine
 from crowdtally.curator.steps.auto.planned import Passed, Planned, course_of, decided_of
@@ -46,7 +46,7 @@ class Tastes:
     name: str = TASTES.name
     """The step's, which is its table's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """Where features are given and there are enough users in a context."""
         decided, features = decided_of(released), self.design.features
         if not decided.shares.tastes or features is None:
@@ -70,7 +70,7 @@ class TastesAgain:
     name: str = TASTES_AGAIN.name
     """The step's, which is its table's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """By the features and weights of the first half."""
         decided, before = decided_of(released), released.table(TASTES.name)
         if before is None or not looks(self.design, decided) or stopped(released):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import isqrt
 
 from crowdtally.core.layout import ZOOM
-from crowdtally.curator.converse import Released
+from crowdtally.curator.steps.auto.course import SoFar
 from crowdtally.curator.steps.auto.design import Design
 from crowdtally.curator.steps.auto.estimating import crowd_of, fact_of, item_estimates
 from crowdtally.curator.steps.auto.items import norm_fact, unreserved
@@ -32,7 +32,7 @@ class Zoom:
     name: str = ZOOM.name
     """The step's."""
 
-    def plan(self, released: Released) -> Planned | Passed:
+    def plan(self, released: SoFar) -> Planned | Passed:
         """The other half of what is left, for few items."""
         decided = decided_of(released)
         stop = stopped(released)
@@ -51,7 +51,7 @@ class Zoom:
             {"theta": inside, **norm_fact(decided.norm), "items": len(chosen)},
         )  # fmt: skip
 
-    def _why_not(self, released: Released) -> str:
+    def _why_not(self, released: SoFar) -> str:
         decided = decided_of(released)
         if decided.small:
             return "the list of items is short: all of them are measured without bounds"

@@ -19,8 +19,8 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.core.records import Records
 from crowdtally.curator.bounding.scaling import GRID, DPSense
 from crowdtally.curator.choices.bounds import RowSums, RowTable
-from crowdtally.curator.converse import Reading
 from crowdtally.curator.counting.bounded import Read
+from crowdtally.curator.counting.count import Reading
 from crowdtally.curator.counting.users import row_totals
 from crowdtally.curator.request.request import Request, make_request
 from crowdtally.lab.baselines.base import ALPA, LPA, keyed
@@ -173,7 +173,7 @@ class Bench:
         """LPA, told the longest row."""
         method = LPA.of(self.request(epsilon).subject, self.rows.most)
         whole = self.rows.whole()
-        counted = Read((method.bounded.request.method.rule, (whole, whole)), self.dropped)
+        counted = Read((whole, whole), self.dropped)
         for _ in range(runs):
             yield method.release(counted, epsilon, self.draws)[ITEMS.name]
 

@@ -16,15 +16,14 @@ from crowdtally.core.privacy import Epsilon
 from crowdtally.curator.bounding.scaling import DPSense, DPSenseS
 from crowdtally.curator.choices.bounds import DPSenseChoice, RowSums
 from crowdtally.curator.choices.dpsense_s import DPSenseSChoice
-from crowdtally.curator.converse import Released
-from crowdtally.curator.counting.bounded import Read
-from crowdtally.curator.method import steps_of
+from crowdtally.curator.method import method_of
 from crowdtally.curator.pricing import pure
+from crowdtally.curator.questions import Bound, Chosen
 from crowdtally.curator.request.method import CHOOSE
 from crowdtally.curator.request.request import Request
 from crowdtally.lab.estimates import estimate
 from crowdtally.lab.metrics import mae, mre, precision, top_mae, top_mre
-from crowdtally.lab.rehearse import Rehearsal
+from crowdtally.lab.rehearse import Rehearsal, after
 from crowdtally_research.lookalikes.drawing import SHAPES, records_per_user
 from crowdtally_research.lookalikes.statistics import statistics_of
 from crowdtally_research.reproducing.figure import AUTO, Number
@@ -35,7 +34,7 @@ from crowdtally_research.reproducing.papers.day_li.panels import BUDGETS, LARGE,
 # The paper's two algorithms on a bench: the choice of the bound, and the counts at any bound.
 #
 # The choice is the product's, drawn anew for each run from scores that are worked out once. The
-# counts are published by the last step of a release, with its noise.
+# counts are published by the last question of a release, with its noise.
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +139,11 @@ def best(scores: list[int]) -> int:
 def published(
     bench: Bench, request: Request, rule: DPSense, counts: Counts | None = None
 ) -> Floats:
-    """The last step of a release: noise for the rule's bound on the counts, and s times them."""
-    *_, step = steps_of(request)
+    """The last question of a release: noise for the rule's bound, and s times the counts."""
     counted = bench.rows.scaled(rule) if counts is None else counts
-    read = Read(({ITEMS.name: rule}, [counted]), bench.dropped)
-    (table,) = step.release(read, Released(), bench.draws).tables
+    bound = Chosen({ITEMS.name: Bound(rule.theta, rule.scaling)})
+    _, question = after(method_of(request), (bound,))
+    (table,) = question.draw([counted], bench.draws).tables
     return estimate(table)
 
 

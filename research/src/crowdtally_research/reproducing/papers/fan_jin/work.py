@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from crowdtally.core.counts import Counts
 from crowdtally.core.domain import Domain
 from crowdtally.core.records import Records
-from crowdtally.curator.converse import Released
 from crowdtally.curator.request.declare import read_list
 from crowdtally.curator.request.request import Subject, make_request, make_subject
 from crowdtally.curator.steps.auto.estimating import crowd_of
@@ -391,7 +390,7 @@ def popularity(given: Given, *, dataset: str, keys: int, noises: int) -> Sequenc
         rehearsal = stage.rehearsal("hpa")
         for key in range(keys):
             for _ in range(noises):
-                table = rehearsal.step(0, key, Released(), draws).tables[0]
+                table = rehearsal.answer((), key, draws).tables[0]
                 values = np.asarray(table.values, dtype=np.float64)
                 for k in KS[2:]:
                     share = precision(stage.truth["items"], values, k)
@@ -419,12 +418,13 @@ def weights(given: Given, *, dataset: str, runs: int) -> Sequence[Number]:
 
 def _weighed(rehearsal: Rehearsal, truth: NDArray[np.int64], draws: SystemDraws) -> float:
     """The total of the scaled rows, and all records at the items that are counted apart."""
-    released = Released()
-    for place in range(len(rehearsal.steps)):
-        counted = rehearsal.counted(place, 0, released)
-        released = rehearsal.steps[place].release(counted, released, draws)
-        if released.table("items") is not None:
-            exact: Counts = counted.found[1]
+    answers: tuple[Any, ...] = ()
+    while len(answers) < rehearsal.method.questions:
+        question = rehearsal.after(answers)[1]
+        exact: Counts | None = rehearsal.counted(question, len(answers), 0).found
+        answers += (question.draw(exact, draws),)
+        released = answers[-1].released
+        if exact is not None and released.table("items") is not None:
             apart = float(truth[crowd_of(released)].sum())
             return float(int(exact.values.sum()) * exact.unit) + apart
     raise ValueError("a release of auto has a table of items")
@@ -454,7 +454,7 @@ def _runs(stage: Stage, method: str, weekly: Weekly, runs: int) -> list[list[flo
 
 def _kept(rehearsal: Rehearsal, seed: int) -> NDArray[Any]:
     """The records of a sample, before any noise."""
-    _, (_, edges) = rehearsal.halfway(seed, SystemDraws()).counted.found
+    _, edges = rehearsal.halfway(seed, SystemDraws()).counted.found
     return np.asarray(edges.dense())
 
 

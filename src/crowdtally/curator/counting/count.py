@@ -1,0 +1,170 @@
+"""The private half of a question: its exact counts, one function for each type of question."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any, TypeVar
+
+from crowdtally.core.counts import Memberships
+from crowdtally.curator import questions as kinds
+from crowdtally.curator.counting.bounded import Read, cells_of, count_rows, count_scaled
+from crowdtally.curator.counting.bounded import count as count_sampled
+from crowdtally.curator.counting.rows import make_visits
+from crowdtally.curator.counting.users import (
+    distinct_users,
+    kept_cells,
+    record_sums,
+    row_norms,
+    row_totals,
+    scaled_sums,
+)
+from crowdtally.curator.request.top import TopRequest
+from crowdtally.records.engine import Engine
+from crowdtally.records.prepare import Prepared
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The records, ready to be counted."""
+
+    engine: Engine
+    prepared: Prepared
+    """The records, matched with the lists, not yet bounded."""
+    known: dict[Hashable, Any] = field(
+        default_factory=dict, repr=False, compare=False, kw_only=True
+    )
+    """What was computed for one question and serves later ones, by a question."""
+
+    def fresh_key(self) -> int:
+        """A sampling key of the OS.
+
+        It has nothing to do with the noise: privacy holds for every fixed key, also for one that
+        leaks into a log.
+        """
+        return secrets.randbits(63)
+
+    def once(self, question: Hashable, compute: Callable[[], Value]) -> Value:
+        """What a question needs, computed where it is not known yet: with one sampling key."""
+        if question not in self.known:
+            self.known[question] = compute()
+        found: Value = self.known[question]
+        return found
+
+
+@singledispatch
+def count(question: kinds.Question, records: Reading) -> Read[Any]:
+    """The exact counts of a question, and the rows that fell out. Draws only sampling keys."""
+    raise TypeError(f"nothing counts a {type(question).__name__}")
+
+
+@count.register
+def sampled_counts(question: kinds.SampledCounts, records: Reading) -> Read[Any]:
+    """(user, cell) → at most l rows of each user → counts of every table."""
+    return count_sampled(
+        records.engine, records.prepared, question.rule,
+        key=records.fresh_key(), what=question.what, pairs=question.pairs,
+        times=question.rule.times,
+    )  # fmt: skip
+
+
+@count.register
+def scaled_counts(question: kinds.ScaledCounts, records: Reading) -> Read[Any]:
+    """(user, cell) → rows scaled to θ → counts in units of 1/g."""
+    engine, prepared = records.engine, records.prepared
+    pairs = zip(question.rules, question.sizes, strict=True)
+    return _together(
+        count_scaled(engine, prepared, rule, size, width=prepared.width_of(size))
+        for rule, size in pairs
+    )
+
+
+@count.register
+def row_counts(question: kinds.RowCounts, records: Reading) -> Read[Any]:
+    """(cell[, weight]) → counts."""
+    return count_rows(records.engine, records.prepared, question.rule)
+
+
+@count.register
+def users_of_cells(question: kinds.DistinctUsers, records: Reading) -> Read[Any]:
+    """(user, cell) → the distinct users of every cell, table by table."""
+    return distinct_users(records.engine, records.prepared, question.sizes)
+
+
+@count.register
+def lengths_of_rows(question: kinds.ChooseLimit, records: Reading) -> Read[Any]:
+    """(user, cell) → how many users have how many records, or distinct cells."""
+    return record_sums(records.engine, records.prepared, question.what)
+
+
+@count.register
+def sums_of_rows(question: kinds.ChooseTheta, records: Reading) -> Read[Any]:
+    """(user, cell) → how many users have which row sum, for each table."""
+    return _each(scaled_sums, question, records)
+
+
+@count.register
+def totals_by_row_sum(question: kinds.ChooseThetaAndScaling, records: Reading) -> Read[Any]:
+    """(user, cell) → the total of each column by row sum, for each table."""
+    return _each(row_totals, question, records)
+
+
+@count.register
+def norms_of_rows(question: kinds.ChooseNorm, records: Reading) -> Read[Any]:
+    """(user, cell) → how many users have which norm, for each table by its own cells."""
+    return _each(row_norms, question, records)
+
+
+def _each(
+    read: Callable[..., Read[Any]], question: kinds.ScaledChoice, records: Reading
+) -> Read[Any]:
+    """One read for each table, with the table's own number of cells."""
+    engine, prepared = records.engine, records.prepared
+    widths = map(prepared.width_of, question.sizes)
+    return _together(read(engine, prepared, question.cap, width=width) for width in widths)
+
+
+def _together(reads: Iterable[Read[Any]]) -> Read[Any]:
+    """All of them; each had the same rows, so the same fell out."""
+    first, *others = reads
+    return Read([first.found, *(one.found for one in others)], first.dropped)
+
+
+@count.register
+def users_of_kept_cells(question: kinds.CommonCells, records: Reading) -> Read[Any]:
+    """(user, cell) → at most l distinct cells of each user → cells by value, users of each."""
+    return kept_cells(
+        records.engine, records.prepared, question.limit, question.widths, key=records.fresh_key()
+    )
+
+
+@count.register
+def users_of_all(question: kinds.MostUsers, records: Reading) -> Read[Any]:
+    """(user, item[, context]) → the distinct users of every cell."""
+    return records.once(question, lambda: _users(question.request, records))
+
+
+@count.register
+def users_of_selected(question: kinds.UsersOf, records: Reading) -> Read[Any]:
+    """The distinct users of the selected cells, as they were counted for the selection."""
+    read: Read[Memberships] = count(kinds.MostUsers(question.request), records)
+    users = read.found.values[list(question.cells)]
+    return Read(Memberships(len(users), users), read.dropped)
+
+
+def _users(request: TopRequest, records: Reading) -> Read[Memberships]:
+    """A user is in every cell that she has; of her own contexts, in those of one of them."""
+    engine, prepared, width = records.engine, records.prepared, request.contexts
+    if not request.per_user or width == 1:  # without her rows, which nothing else needs
+        read = distinct_users(engine, prepared, [request.domain.size])
+        return Read(read.found[0], read.dropped)
+    visits = make_visits(engine, prepared, key=records.fresh_key(), per_user=True, repeats=True)
+    rows = visits.rows
+    each = rows.select(cell=rows.item * width + rows.context).group_by("cell")
+    fetched = engine.columns(each.agg(users=lambda one: one.count()))
+    cells, users = cells_of(fetched, "users", request.domain)
+    return Read(Memberships.of(request.domain.size, cells, users), visits.dropped)
