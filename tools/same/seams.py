@@ -253,7 +253,7 @@ def reserved(location: str, dataset: str, number: int) -> list[str]:
 @cache
 def postgres() -> Any:
     """A PostgreSQL server of this process's own."""
-    return import_module("budget.ledger_kit").running_server()
+    return import_module("kit.ledgers").running_server()
 
 
 @cache
